@@ -1,0 +1,108 @@
+"""Every error that `rag` raises on purpose, and the exit code each one means.
+
+    RAGError                     1
+    ├── UsageError               2   an argument or the configuration is wrong
+    │   └── ConfigError          2
+    ├── IndexUnavailableError    3   no index, a damaged one, or one of another schema
+    ├── ConnectionError          4   a service did not answer
+    ├── IndexingError            5   indexing could not do all it was asked
+    ├── QueryError               2   a query that cannot be run
+    ├── NotFoundError            1   nothing answers to that name
+    └── LockedError              75  another process is writing the index
+
+The command line turns each into one message, one hint (the next command to type) and its
+exit code; library users catch `RAGError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class RAGError(Exception):
+    """Base of all errors of this package.
+
+    :param message: what went wrong, in one sentence.
+    :param details: what lies behind it (the text of the underlying error), or empty.
+    :param hint: what to do next, usually a command to type, or empty.
+    """
+
+    exit_code = 1
+    kind = "error"
+
+    def __init__(self, message: str, details: str = "", *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.details})" if self.details else self.message
+
+
+class UsageError(RAGError):
+    """An argument that cannot be meant."""
+
+    exit_code = 2
+    kind = "usage"
+
+
+class ConfigError(UsageError):
+    """A setting that is unknown, of the wrong type, or in a file that does not parse."""
+
+    kind = "config"
+
+
+class QueryError(RAGError):
+    """A query that is empty, or that the pipeline failed to run."""
+
+    exit_code = 2
+    kind = "query"
+
+
+class NotFoundError(RAGError):
+    """Nothing answers to that name; `suggestions` holds the nearest ones."""
+
+    exit_code = 1
+    kind = "not_found"
+
+    def __init__(
+        self, message: str, details: str = "", *, hint: str = "", suggestions: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, details, hint=hint)
+        self.suggestions = list(suggestions)
+
+
+class IndexUnavailableError(RAGError):
+    """There is no index to read, or it was made by another schema, or it is damaged."""
+
+    exit_code = 3
+    kind = "index"
+
+
+class ConnectionError(RAGError):  # noqa: A001 - the name is part of the library face
+    """A service did not answer.
+
+    :param server: the address that was tried.
+    """
+
+    exit_code = 4
+    kind = "connection"
+
+    def __init__(self, message: str, server: str = "", *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.server = server
+
+
+class IndexingError(RAGError):
+    """Indexing could not do all it was asked."""
+
+    exit_code = 5
+    kind = "indexing"
+
+
+class LockedError(RAGError):
+    """Another process holds the index for writing."""
+
+    exit_code = 75
+    kind = "locked"

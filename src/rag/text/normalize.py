@@ -1,0 +1,39 @@
+"""One normal form for everything that is indexed, asked or compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Zero-width characters that editors leave behind; NFKC keeps them and they split words.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+
+
+def normalize(text: str) -> str:
+    """Return `text` in NFKC and lower case, without zero-width characters.
+
+    Full-width `ＰＤＦ` and half-width `ﾌﾟﾗｸﾞｲﾝ` become what a reader takes them for.
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).lower()
+
+
+def fold_accents(word: str) -> str:
+    """Drop the accents of Latin letters (`café` -> `cafe`); other scripts stay as they are.
+
+    An accent on a Cyrillic or Devanagari letter makes another letter, so only a mark that
+    follows a Latin base letter is dropped.
+    """
+    if word.isascii():
+        return word
+    kept: list[str] = []
+    latin = False
+    for char in unicodedata.normalize("NFD", word):
+        if unicodedata.combining(char):
+            if latin:
+                continue
+        else:
+            latin = char < "\u0250"
+        kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept))

@@ -1,0 +1,86 @@
+"""One tokenizer for all languages, without an analyser.
+
+Scripts that put spaces between words give words: lower case, accents folded, English
+endings stemmed. Scripts that do not (Japanese, Chinese, Thai, …) give every character and
+every pair of neighbours, so that a query finds a word wherever it stands in a run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from operator import add
+from typing import NamedTuple
+
+import Stemmer
+
+from rag.text.normalize import fold_accents, normalize
+
+# Han, kana, Hangul, Thai, Lao, Myanmar, Khmer and the iteration and length marks.
+UNSEGMENTED = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\u1100-\u11ff"
+    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"
+    "\U00020000-\U0003134f"
+)
+# Marks that belong to the letter before them but are no letters to `re`: combining
+# accents, Hebrew and Arabic points, and the vowel signs of the Indic scripts.
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0dff"
+_RUN = f"[{UNSEGMENTED}]+"
+_WORD = f"(?:(?![{UNSEGMENTED}])[^\\W_]|[{_MARKS}])+"
+# C++, C# and F# are words to those who write them.
+_SYMBOL_WORD = r"\b[a-z](?:\+\+|#)(?!\w)"
+TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD})")
+_POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
+
+_MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
+_MAX_CACHED = 1 << 18
+_stem_word = Stemmer.Stemmer("english", 0).stemWord
+
+
+class _Stems(dict[str, str]):
+    """Word -> index term, filled on demand; forgets everything when it grows too large."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MAX_CACHED:
+            self.clear()
+        stem = _stem_word(fold_accents(word[:_MAX_WORD]))
+        self[word] = stem
+        return stem
+
+
+_stems = _Stems()
+
+
+def stem(word: str) -> str:
+    """Return the index term of one normalised word."""
+    return _stems[word]
+
+
+class Token(NamedTuple):
+    """A piece of normalised text: a stemmed word, or a run of an unsegmented script."""
+
+    text: str
+    is_run: bool
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the words (stemmed) and the unsegmented runs of `text`, in order."""
+    for run, word in TOKEN.findall(_POSSESSIVE.sub("", normalize(text))):
+        yield Token(run, True) if run else Token(_stems[word], False)
+
+
+def run_grams(run: str) -> list[str]:
+    """Return every character of `run` and every pair of neighbours."""
+    return [*run, *map(add, run, run[1:])]
+
+
+def terms(text: str) -> list[str]:
+    """Return the index terms of `text`: stemmed words, and 1- and 2-grams of runs."""
+    found: list[str] = []
+    for token in tokens(text):
+        if token.is_run:
+            found += run_grams(token.text)
+        else:
+            found.append(token.text)
+    return found

@@ -1,0 +1,216 @@
+"""Chunks: the runs of a section that are indexed, ranked and quoted.
+
+A chunk is always a contiguous slice of its section, so its first and last line are exact. A
+section that is too long is cut between paragraphs, else between lines, else between
+sentences, and inside a word only where nothing else is left; never inside a fence or a table.
+"""
+
+from __future__ import annotations
+
+import uuid
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from rag.vault.markdown import Kind
+from rag.vault.note import Note
+from rag.vault.sentences import sentence_spans
+
+# Names every chunk id; another value would make every id another one.
+_NAMESPACE = uuid.UUID("a4ccfe9e-6b4e-5d9e-8a44-0a3fd9c37c1b")
+
+Measure = Callable[[str], int]
+
+# Part of the index's fingerprint: raise it whenever the same note would give other chunks.
+CHUNKER_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of one section.
+
+    `heading` is the path of headings above it, outermost first. `line_start` and `line_end`
+    count from 1 in the file, both inclusive. `text` is the file's own text of that span
+    (part of a line where a single line had to be cut). `position` counts from 0 in the note.
+    """
+
+    id: str
+    heading: tuple[str, ...]
+    text: str
+    line_start: int
+    line_end: int
+    position: int
+
+
+class _Section(NamedTuple):
+    heading: tuple[str, ...]
+    first: int
+    last: int  # exclusive
+
+
+class _Piece(NamedTuple):
+    start: int
+    end: int
+    cost: int
+    atomic: bool
+
+
+def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Chunk]:
+    """Cut a note into chunks.
+
+    :param size: the largest cost of a chunk, in the unit of `measure`; only a single fence or
+        table may exceed it.
+    :param overlap: how much of a chunk's last sentences the next chunk of the same section
+        repeats at most.
+    :param measure: what a text costs, usually in tokens.
+    :raises ValueError: when `size` is not positive or `overlap` not within [0, size).
+    """
+    if size <= 0 or not 0 <= overlap < size:
+        raise ValueError(f"chunk size {size} and overlap {overlap}: need 0 <= overlap < size")
+    chunks: list[Chunk] = []
+    ordinals: Counter[tuple[str, ...]] = Counter()
+    for section in _sections(note):
+        for text, first, last in _cut(note, section, size, overlap, measure):
+            ordinal = ordinals[section.heading]
+            ordinals[section.heading] += 1
+            identity = "\x1f".join((note.vault, note.path, *section.heading, str(ordinal)))
+            chunks.append(
+                Chunk(
+                    id=str(uuid.uuid5(_NAMESPACE, identity)),
+                    heading=section.heading,
+                    text=text,
+                    line_start=first + 1,
+                    line_end=last + 1,
+                    position=len(chunks),
+                )
+            )
+    return chunks
+
+
+def note_id(vault: str, path: str) -> str:
+    """Return the UUID that stands for a note, whatever it holds."""
+    return str(uuid.uuid5(_NAMESPACE, f"{vault}\x1f{path}"))
+
+
+def _sections(note: Note) -> Iterator[_Section]:
+    """Yield the sections that hold text of their own; a note without any yields one, empty."""
+    headings = note.outline.headings
+    kinds = note.outline.kinds
+    path: list[tuple[int, str]] = []
+    start, body = note.body_line, note.body_line
+    found = False
+    for heading in [*headings, None]:
+        end = heading.line if heading else len(kinds)
+        has_body = any(kinds[body:end])
+        # A heading above deeper headings lives on in their paths; a lone one is kept.
+        is_leaf = bool(path) and (heading is None or heading.level <= path[-1][0])
+        if has_body or is_leaf:
+            found = True
+            yield _Section(tuple(text for _, text in path if text), start, end)
+        if heading:
+            while path and path[-1][0] >= heading.level:
+                path.pop()
+            path.append((heading.level, heading.text))
+            start, body = heading.line, heading.last_line + 1
+    if not found:
+        last_line = max(len(kinds) - 1, 0)
+        yield _Section((), last_line, last_line)
+
+
+def _cut(
+    note: Note, section: _Section, size: int, overlap: int, measure: Measure
+) -> Iterator[tuple[str, int, int]]:
+    """Yield the text, first line and last line (from 0) of each chunk of a section."""
+    kinds = note.outline.kinds
+    first, last = section.first, section.last
+    while first < last and kinds[first] == Kind.BLANK:
+        first += 1
+    while last > first and kinds[last - 1] == Kind.BLANK:
+        last -= 1
+    lines = note.lines[first:last]
+    text = "\n".join(lines)
+    # No tokenizer makes more tokens than bytes; most sections need no measuring at all.
+    if len(text) * 4 <= size or measure(text) <= size:
+        yield text, first, max(first, last - 1)
+        return
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    pieces = list(_pieces(text, lines, starts, kinds[first:last], size, measure))
+    for start, end in _pack(text, pieces, size, overlap, measure):
+        end = start + len(text[start:end].rstrip())
+        start = end - len(text[start:end].lstrip("\n"))
+        if start < end:
+            yield (
+                text[start:end],
+                first + bisect_right(starts, start) - 1,
+                first + bisect_right(starts, end - 1) - 1,
+            )
+
+
+def _pieces(
+    text: str, lines: list[str], starts: list[int], kinds: list[Kind], size: int, measure: Measure
+) -> Iterator[_Piece]:
+    """Cut a section into pieces that may be parted: blocks, or parts of blocks too large."""
+    number = 0
+    while number < len(lines):
+        kind, begin = kinds[number], number
+        solid = kind in (Kind.CODE, Kind.TABLE)
+        while number < len(lines) and (
+            kinds[number] == kind if solid else kinds[number] in (Kind.TEXT, Kind.HEADING)
+        ):
+            number += 1
+        while number < len(lines) and kinds[number] == Kind.BLANK:
+            number += 1
+        start, end = starts[begin], min(starts[number], len(text))
+        cost = measure(text[start:end])
+        if solid or cost <= size:
+            yield _Piece(start, end, cost, solid)
+        else:
+            yield from _sentences(text, start, end, size, measure)
+
+
+def _sentences(text: str, start: int, end: int, size: int, measure: Measure) -> Iterator[_Piece]:
+    for left, right in sentence_spans(text[start:end]):
+        stack = [(start + left, start + right)]
+        while stack:
+            a, b = stack.pop()
+            cost = measure(text[a:b])
+            if cost <= size or b - a < 2:
+                yield _Piece(a, b, cost, False)
+                continue
+            # A sentence without end: halve it, at a space when one is near the middle.
+            middle = (a + b) // 2
+            space = text.rfind(" ", a + 1, middle) + 1
+            cut = space if space > a + (b - a) // 4 else middle
+            stack += [(cut, b), (a, cut)]
+
+
+def _pack(
+    text: str, pieces: list[_Piece], size: int, overlap: int, measure: Measure
+) -> Iterator[tuple[int, int]]:
+    """Join neighbouring pieces while they fit; yield the (start, end) of each chunk."""
+    start, cost = pieces[0].start, 0
+    previous: _Piece | None = None
+    for piece in pieces:
+        if previous and cost + piece.cost > size:
+            yield start, piece.start
+            room = min(overlap, size - piece.cost)
+            start = piece.start
+            if not previous.atomic and room > 0:
+                start = _overlap_start(text, previous, room, measure)
+            cost = measure(text[start : piece.start])
+        cost += piece.cost
+        previous = piece
+    yield start, pieces[-1].end
+
+
+def _overlap_start(text: str, piece: _Piece, room: int, measure: Measure) -> int:
+    """Return where the last sentences of `piece` that cost at most `room` begin."""
+    start = piece.end
+    for left, _ in reversed(sentence_spans(text[piece.start : piece.end])):
+        if measure(text[piece.start + left : piece.end]) > room:
+            break
+        start = piece.start + left
+    return start

@@ -1,0 +1,137 @@
+"""A note as it was read: its text by lines, what its front matter says, what is wrong with it."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from rag.vault.frontmatter import as_strings, as_timestamp, split_front_matter
+from rag.vault.markdown import Outline, outline
+
+_CREATED_FIELDS = ("created", "date", "created_at", "date created", "作成日")
+_MODIFIED_FIELDS = ("modified", "updated", "updated_at", "date modified", "更新日")
+
+
+@dataclass(slots=True)
+class Note:
+    """One note.
+
+    `path` is relative to the vault, with forward slashes, in NFC. `tags` are lower case and
+    hold the parents of nested tags too. `created` and `modified` are ISO dates or date-times
+    without a zone. `problems` says, in words, what could not be read as it was meant.
+    """
+
+    vault: str
+    path: str
+    title: str
+    lines: list[str]
+    outline: Outline
+    aliases: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    modified: str = ""
+    links: list[str] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+    body_line: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def read_note(
+    raw: bytes, vault: str, path: str, mtime: float, birthtime: float | None = None
+) -> Note:
+    """Make a note of a file's bytes.
+
+    :param path: the path inside the vault.
+    :param mtime: seconds since the epoch; the note's dates where its front matter has none.
+    :param birthtime: when the file was made, where the system knows it.
+    """
+    problems: list[str] = []
+    lines = split_lines(_decode(raw, problems))
+    front = split_front_matter(lines)
+    if front.problem:
+        problems.append(front.problem)
+    found = outline(lines, front)
+    fields = front.fields
+    lower = {key.lower(): value for key, value in fields.items()}
+    tags = as_strings(lower.get("tags", lower.get("tag")), r"[,\s、]+")
+    return Note(
+        vault=vault,
+        path=path,
+        title=_title(lower.get("title"), found, path),
+        lines=lines,
+        outline=found,
+        aliases=as_strings(lower.get("aliases", lower.get("alias")), r"[,、]"),
+        tags=normalize_tags([*tags, *found.tags]),
+        created=_date(lower, _CREATED_FIELDS, mtime if birthtime is None else birthtime, problems),
+        modified=_date(lower, _MODIFIED_FIELDS, mtime, problems),
+        links=list(found.links),
+        fields=fields,
+        body_line=front.body_line,
+        problems=problems,
+    )
+
+
+def normalize_tags(tags: list[str]) -> list[str]:
+    """Return tags in NFKC and lower case, without `#`, each followed by its parents."""
+    found: dict[str, None] = {}
+    for tag in tags:
+        name = unicodedata.normalize("NFKC", tag).lower().lstrip("#").strip("/ ")
+        while name:
+            found[name] = None
+            name = name.rpartition("/")[0].rstrip("/")
+    return list(found)
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Split at `\n`, `\r\n` and `\r` alone: what an editor counts as lines.
+
+    `str.splitlines` would also split at form feeds and Unicode separators.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _decode(raw: bytes, problems: list[str]) -> str:
+    name, encoding = "UTF-8", "utf-8-sig"
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        name = encoding = "UTF-16"
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        text = raw.decode(encoding, "replace")
+        problems.append(f"not {name}: byte {error.start} was replaced by \ufffd")
+    if "\0" in text:
+        problems.append("holds NUL characters; is it a text file?")
+        text = text.replace("\0", " ")
+    return text
+
+
+def _title(value: Any, found: Outline, path: str) -> str:
+    if isinstance(value, (str, int, float)) and str(value).strip():
+        return " ".join(str(value).split())
+    for heading in found.headings:
+        if heading.level == 1 and heading.text:
+            return heading.text
+    return PurePosixPath(path).stem
+
+
+def _date(
+    fields: dict[str, Any], names: tuple[str, ...], fallback: float, problems: list[str]
+) -> str:
+    for name in names:
+        value = fields.get(name)
+        if value in (None, ""):
+            continue
+        stamp = as_timestamp(value)
+        if stamp:
+            return stamp
+        problems.append(f"front matter: {name!r} is not a date: {str(value)[:40]!r}")
+    return datetime.fromtimestamp(fallback).replace(microsecond=0).isoformat()
+
