@@ -20,7 +20,7 @@ _LINE = re.compile(r"\n+")
 _KANA = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]+")
 _IDEOGRAPH = re.compile(r"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _OTHER = re.compile(
-    r"[^\s!-~\u00c0-\u024f\u2010-\u203e\u3000-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    r"[^\s\x00-\x7f\u00c0-\u024f\u2010-\u203e\u3000-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\uff01-\uff9f]+"
 )
 

@@ -16,7 +16,9 @@ def normalize(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).lower()
+    lower = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).lower()
+    # A few letters have a composed form in lower case only (T̈ stays two characters, ẗ does not).
+    return unicodedata.normalize("NFC", lower)
 
 
 def fold_accents(word: str) -> str:

@@ -7,6 +7,7 @@ sentences, and inside a word only where nothing else is left; never inside a fen
 
 from __future__ import annotations
 
+import json
 import uuid
 from bisect import bisect_right
 from collections import Counter
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from rag.vault.markdown import Kind
+from rag.vault.markdown import Kind, Outline
 from rag.vault.note import Note
 from rag.vault.sentences import sentence_spans
 
@@ -76,7 +77,8 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
         for text, first, last in _cut(note, section, size, overlap, measure):
             ordinal = ordinals[section.heading]
             ordinals[section.heading] += 1
-            identity = "\x1f".join((note.vault, note.path, *section.heading, str(ordinal)))
+            # JSON, since a heading may hold any separator one could think of.
+            identity = json.dumps([note.vault, note.path, *section.heading, ordinal])
             chunks.append(
                 Chunk(
                     id=str(uuid.uuid5(_NAMESPACE, identity)),
@@ -137,7 +139,7 @@ def _cut(
         yield text, first, max(first, last - 1)
         return
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    pieces = list(_pieces(text, lines, starts, kinds[first:last], size, measure))
+    pieces = list(_pieces(note.outline, first, text, lines, starts, size, measure))
     for start, end in _pack(text, pieces, size, overlap, measure):
         end = start + len(text[start:end].rstrip())
         start = end - len(text[start:end].lstrip("\n"))
@@ -150,15 +152,29 @@ def _cut(
 
 
 def _pieces(
-    text: str, lines: list[str], starts: list[int], kinds: list[Kind], size: int, measure: Measure
+    found: Outline,
+    first: int,
+    text: str,
+    lines: list[str],
+    starts: list[int],
+    size: int,
+    measure: Measure,
 ) -> Iterator[_Piece]:
-    """Cut a section into pieces that may be parted: blocks, or parts of blocks too large."""
+    """Cut a section into pieces that may be parted: blocks, or parts of blocks too large.
+
+    `lines`, and where they start in `text`, are those of the file from line `first`.
+    """
+    kinds = found.kinds[first : first + len(lines)]
     number = 0
     while number < len(lines):
         kind, begin = kinds[number], number
         solid = kind in (Kind.CODE, Kind.TABLE)
+        if kind == Kind.CODE:  # two fences may follow each other without a blank line
+            number = found.fences[first + begin] + 1 - first
         while number < len(lines) and (
-            kinds[number] == kind if solid else kinds[number] in (Kind.TEXT, Kind.HEADING)
+            kinds[number] == Kind.TABLE
+            if kind == Kind.TABLE
+            else not solid and kinds[number] in (Kind.TEXT, Kind.HEADING)
         ):
             number += 1
         while number < len(lines) and kinds[number] == Kind.BLANK:
@@ -192,16 +208,22 @@ def _pack(
 ) -> Iterator[tuple[int, int]]:
     """Join neighbouring pieces while they fit; yield the (start, end) of each chunk."""
     start, cost = pieces[0].start, 0
+    # Each of the costs that make up `cost` was rounded; near the limit only measuring tells.
+    rounded = 0
     previous: _Piece | None = None
     for piece in pieces:
-        if previous and cost + piece.cost > size:
+        cost, rounded = cost + piece.cost, rounded + 1
+        if previous and cost + rounded / 2 > size:
+            cost, rounded = measure(text[start : piece.end]), 1
+        if previous and cost > size:
             yield start, piece.start
             room = min(overlap, size - piece.cost)
-            start = piece.start
+            start, cost = piece.start, piece.cost
             if not previous.atomic and room > 0:
-                start = _overlap_start(text, previous, room, measure)
-            cost = measure(text[start : piece.start])
-        cost += piece.cost
+                left = _overlap_start(text, previous, room, measure)
+                with_overlap = measure(text[left : piece.end])
+                if with_overlap <= size:
+                    start, cost = left, with_overlap
         previous = piece
     yield start, pieces[-1].end
 

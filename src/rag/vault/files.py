@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.exceptions import IndexingError
+from rag.exceptions import ConfigError, IndexingError
 
 if TYPE_CHECKING:
     from pathspec import PathSpec
@@ -48,11 +48,17 @@ def scan_folder(root: str, ignore: Sequence[str] = ()) -> Scan:
     or lead to a folder inside it, which is walked anyway.
 
     :param ignore: patterns in the syntax of `.gitignore`, relative to `root`.
+    :raises ConfigError: when `ignore` holds something that is no pattern.
     :raises IndexingError: when `root` is no folder that can be listed.
     """
     found = Scan()
     real_root = os.path.realpath(root)
-    rules = [_Rule("", _spec(ignore))] if ignore else []
+    rules: list[_Rule] = []
+    if ignore:
+        spec, bad = _spec(ignore)
+        if bad:
+            raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
+        rules.append(_Rule("", spec))
     names: dict[str, NoteFile] = {}
     folders: list[tuple[str, list[_Rule]]] = [("", rules)]
     while folders:
@@ -66,9 +72,10 @@ def scan_folder(root: str, ignore: Sequence[str] = ()) -> Scan:
             continue
         rules = rules + _own_rules(entries, folder, found)
         for note in _notes(entries, folder, rules, real_root, folders, found):
-            twin = names.setdefault(note.path, note)
-            if twin is not note:
+            twin = names.get(note.path)
+            if twin:
                 found.problems[note.path] = "two files have this name, written in different Unicode"
+            names[note.path] = min(note, twin or note)  # whatever order the disk lists them in
     found.notes = sorted(names.values())
     return found
 
@@ -115,8 +122,12 @@ def _stays_inside(path: str, root: str) -> bool:
 
 def _name(file: str) -> str:
     """Return the name the index uses: NFC, `/`, and valid Unicode even where the disk's is not."""
-    name = unicodedata.normalize("NFC", file.replace(os.sep, "/"))
+    name = _nfc(file.replace(os.sep, "/"))
     return name.encode("utf-8", "replace").decode("utf-8") if _has_surrogates(name) else name
+
+
+def _nfc(name: str) -> str:
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def _has_surrogates(name: str) -> bool:
@@ -125,27 +136,44 @@ def _has_surrogates(name: str) -> bool:
 
 def _own_rules(entries: list[os.DirEntry[str]], folder: str, found: Scan) -> list[_Rule]:
     rules = []
-    for entry in entries:
-        if entry.name in _IGNORE_FILES:
-            try:
-                with open(entry.path, encoding="utf-8", errors="replace") as lines:
-                    rules.append(_Rule(folder, _spec(lines.read().splitlines())))
-            except (OSError, ValueError) as error:
-                found.problems[_name(folder + entry.name)] = f"ignore file: {error}"
+    paths = {entry.name: entry.path for entry in entries if entry.name in _IGNORE_FILES}
+    for name in _IGNORE_FILES:  # in this order: what `.ragignore` says counts more
+        if name not in paths:
+            continue
+        try:
+            with open(paths[name], encoding="utf-8-sig", errors="replace") as lines:
+                patterns = lines.read().split("\n")
+        except OSError as error:
+            found.problems[_name(folder + name)] = f"ignore file: {_why(error)}"
+            continue
+        spec, bad = _spec(patterns)
+        rules.append(_Rule(folder, spec))
+        if bad:
+            found.problems[_name(folder + name)] = f"ignore file: not a pattern: {', '.join(bad)}"
     return rules
 
 
-def _spec(patterns: Sequence[str]) -> PathSpec:
+def _spec(patterns: Sequence[str]) -> tuple[PathSpec, list[str]]:
+    """Compile patterns one by one, so that a bad one does not take the others with it.
+
+    :returns: the patterns, and those that are none.
+    """
     from pathspec import PathSpec
 
-    return PathSpec.from_lines("gitignore", patterns)
+    good, bad = [], []
+    for pattern in patterns:
+        try:
+            good += PathSpec.from_lines("gitignore", [_nfc(pattern)]).patterns
+        except ValueError:
+            bad.append(repr(pattern))
+    return PathSpec(good), bad
 
 
 def _ignored(file: str, rules: list[_Rule]) -> bool:
     """Apply the rules from the outermost folder inward; the last pattern that matches decides."""
     ignored = False
     for base, spec in rules:
-        include = spec.check_file(file[len(base) :]).include
+        include = spec.check_file(_nfc(file[len(base) :])).include
         if include is not None:
             ignored = include
     return ignored

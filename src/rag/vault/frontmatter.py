@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
 _FENCE = re.compile(r"---[ \t]*$")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
-_SIMPLE = re.compile(r"([A-Za-z_][\w -]*):[ \t]+(\S.*)$")
+_SIMPLE = re.compile(r"([^\W\d][\w -]*):[ \t]+(\S.*)$")
 _MAX_LINES = 2000  # a `---` rule without front matter must not be searched to the end of a book
 
 
@@ -27,8 +28,8 @@ class FrontMatter(NamedTuple):
 def split_front_matter(lines: list[str]) -> FrontMatter:
     """Read the front matter of a note given as lines.
 
-    A block that is not valid YAML still gives those of its lines that are plain `key: value`
-    pairs, and says what is wrong. A block that is no mapping is part of the body.
+    A block that is not valid YAML still gives those of its entries that are, and its plain
+    `key: value` lines, and says what is wrong. A block that is no mapping is part of the body.
     """
     if not lines or not _FENCE.match(lines[0]):
         return FrontMatter({}, 0, "")
@@ -42,6 +43,8 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
         return FrontMatter({}, end + 1, "")
     try:
         loaded = _load_yaml(block)
+        if isinstance(loaded, dict):
+            loaded = {str(key): value for key, value in loaded.items()}
     except Exception as error:  # YAMLError, ValueError (impossible dates), RecursionError, …
         return FrontMatter(_salvage(lines[1:end]), end + 1, f"front matter: {_brief(error)}")
     if loaded is None:
@@ -49,7 +52,7 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
     if not isinstance(loaded, dict):
         kind = type(loaded).__name__
         return FrontMatter({}, 0, f"front matter: expected `key: value` lines, found a {kind}")
-    return FrontMatter({str(key): value for key, value in loaded.items()}, end + 1, "")
+    return FrontMatter(loaded, end + 1, "")
 
 
 def _load_yaml(block: str) -> Any:
@@ -59,19 +62,33 @@ def _load_yaml(block: str) -> Any:
 
 
 def _salvage(lines: list[str]) -> dict[str, Any]:
-    """Keep the `key: value` lines of a broken block: `title: Foo: bar` is what people write."""
+    """Keep what can be read of a broken block: `title: Foo: bar` is what people write."""
     fields: dict[str, Any] = {}
-    for line in lines:
-        pair = _SIMPLE.match(line)
-        if not pair:
-            continue
-        key, text = pair[1].strip(), pair[2].strip()
+    for entry in _entries(lines):
         try:
-            value = _load_yaml(text)
+            # A tab may not indent in YAML; people do it all the same.
+            loaded = _load_yaml("\n".join(entry).replace("\t", "  "))
         except Exception:
-            value = text
-        fields.setdefault(key, value if isinstance(value, (str, int, float, list, date)) else text)
+            loaded = None
+        if isinstance(loaded, dict):
+            for key, value in loaded.items():
+                if isinstance(key, str):
+                    fields.setdefault(key, value)
+        elif pair := _SIMPLE.match(entry[0]):
+            fields.setdefault(pair[1].strip(), pair[2].strip())
     return fields
+
+
+def _entries(lines: list[str]) -> Iterator[list[str]]:
+    """Part a block into its entries: a line at the margin and the list or lines below it."""
+    entry: list[str] = []
+    for line in lines:
+        if entry and not line.startswith((" ", "\t", "- ")):
+            yield entry
+            entry = []
+        entry.append(line)
+    if entry:
+        yield entry
 
 
 def _brief(error: Exception) -> str:
@@ -93,12 +110,20 @@ def as_strings(value: Any, separators: str) -> list[str]:
     items = re.split(separators, value) if isinstance(value, str) else value
     found: dict[str, None] = {}
     for item in items if isinstance(items, (list, tuple, set)) else [items]:
-        if item is None or isinstance(item, (list, tuple, set, dict)):
-            continue
-        text = " ".join(str(item).split())
+        text = as_text(item)
         if text:
             found[text] = None
     return list(found)
+
+
+def as_text(value: Any) -> str:
+    """Return a scalar as one line of text; an empty string for what is no scalar."""
+    if isinstance(value, (str, int, float, date)):
+        try:
+            return " ".join(str(value).split())
+        except ValueError:  # a number of thousands of digits
+            pass
+    return ""
 
 
 def as_timestamp(value: Any) -> str:

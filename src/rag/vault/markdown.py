@@ -1,13 +1,14 @@
 """One pass over the lines of a note: what each line is, and the headings, tags and links in it.
 
 It knows as much of Markdown as search needs: code fences (also inside quotes and callouts),
-tables, `%%` and HTML comments, ATX and setext headings. It never backtracks, so its cost is
-linear in the text.
+tables, `%%` and HTML comments, ATX and setext headings. Its patterns are written not to
+backtrack over a line, so its cost is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from enum import IntEnum
 from urllib.parse import unquote
@@ -16,17 +17,18 @@ from rag.vault.frontmatter import FrontMatter
 
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
 _QUOTE = re.compile(r"[ ]{0,3}(?:>[ ]?)+")
-# A fence may be indented, since lists hold fences too.
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
-_ATX = re.compile(r"[ ]{0,3}(#{1,6})(?:[ \t\u3000]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+# A fence may be indented or follow a list mark, since lists hold fences too.
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+_ATX = re.compile(r"[ ]{0,3}(#{1,6})(?:[ \t\u3000]+(.*))?$")
 _SETEXT = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r"[ ]{0,3}(?:[-*+>|#]|\d+[.)])|[ ]{4}|\t")
-_TABLE_RULE = re.compile(r"[ ]{0,3}\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)*\|?[ \t]*$")
-_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_TABLE_RULE = re.compile(r"[ ]{0,3}\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)*\|?$")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+_COMMENT_OR_CODE = re.compile(_CODE_SPAN.pattern + "|%%|<!--")
 # A tag stands at the start of a line, after white space or after opening punctuation.
 _TAG = re.compile(r"(?:^|(?<=[\s(\[（「『、。，]))#([\w/\-]+)", re.UNICODE)
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+?)\]\]")
-_MD_LINK = re.compile(r"\]\(<?([^()\s<>]+(?:%20[^()\s<>]+)*)>?(?:\s+\"[^\"]*\")?\)")
+_MD_LINK = re.compile(r"\]\((?:<([^<>]+)>|([^()\s<>]+))(?:\s+\"[^\"]*\")?\)")
 
 
 class Kind(IntEnum):
@@ -51,9 +53,13 @@ class Heading:
 
 @dataclass(slots=True)
 class Outline:
-    """What a pass over the lines found; all line numbers count from 0 in the file."""
+    """What a pass over the lines found; all line numbers count from 0 in the file.
+
+    `fences` maps the first line of each closed fence to its last.
+    """
 
     kinds: list[Kind]
+    fences: dict[int, int] = field(default_factory=dict)
     headings: list[Heading] = field(default_factory=list)
     tags: dict[str, None] = field(default_factory=dict)
     links: dict[str, None] = field(default_factory=dict)
@@ -62,11 +68,13 @@ class Outline:
 class _Comments:
     """Follows `%%…%%` and `<!--…-->` over line ends.
 
-    One that is never closed is no comment, and neither is one inside a code span.
+    One that is never closed is no comment, and neither is one inside a code span. A mark
+    inside a fence is code and closes nothing.
     """
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], kinds: list[Kind]) -> None:
         self._lines = lines
+        self._kinds = kinds  # the fences must be marked already
         self._closing = ""
         # Marks known not to occur again: looking for them twice would cost a square.
         self._exhausted: set[str] = set()
@@ -76,33 +84,34 @@ class _Comments:
         line = self._lines[number]
         if not self._closing and "%%" not in line and "<!--" not in line:
             return line
-        kept = []
-        while line:
+        kept, at = [], 0
+        while True:
             if self._closing:
-                _, found, line = line.partition(self._closing)
-                if not found:
+                end = line.find(self._closing, at)
+                if end < 0:
                     break
+                at = end + len(self._closing)
                 self._closing = ""
-            bare = _CODE_SPAN.sub(lambda span: "\1" * len(span[0]), line)
-            start = min((at for at in (bare.find("%%"), bare.find("<!--")) if at >= 0), default=-1)
-            if start < 0:
-                kept.append(line)
+            begin = at
+            while (mark := _COMMENT_OR_CODE.search(line, at)) and mark[1]:
+                at = mark.end()
+            if not mark:
+                kept.append(line[begin:])
                 break
-            mark, closing = ("%%", "%%") if bare.startswith("%%", start) else ("<!--", "-->")
-            rest = line[start + len(mark) :]
-            kept.append(line[:start])
-            if closing not in rest and not self._closed_below(closing, number):
-                kept.append(line[start:])
+            closing = "%%" if mark[0] == "%%" else "-->"
+            if line.find(closing, mark.end()) < 0 and not self._closed_below(closing, number):
+                kept.append(line[begin:])
                 break
-            self._closing = closing
-            line = rest
+            kept.append(line[begin : mark.start()])
+            self._closing, at = closing, mark.end()
         return "".join(kept)
 
     def _closed_below(self, closing: str, number: int) -> bool:
         if closing in self._exhausted:
             return False
-        if any(closing in self._lines[at] for at in range(number + 1, len(self._lines))):
-            return True
+        for at in range(number + 1, len(self._lines)):
+            if closing in self._lines[at] and self._kinds[at] != Kind.CODE:
+                return True
         self._exhausted.add(closing)
         return False
 
@@ -112,20 +121,14 @@ def outline(lines: list[str], front: FrontMatter) -> Outline:
 
     :param lines: all lines of the file, without line ends.
     """
-    found = Outline([Kind.BLANK] * len(lines))
-    fences = _closed_fences(lines, front.body_line)
-    comments = _Comments(lines)
-    number = front.body_line
-    while number < len(lines):
-        if number in fences:
-            end = fences[number]
-            found.kinds[number : end + 1] = [Kind.CODE] * (end + 1 - number)
-            number = end + 1
-            continue
+    found = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, front.body_line))
+    for begin, end in found.fences.items():
+        found.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
+    comments = _Comments(lines, found.kinds)
+    for number in range(front.body_line, len(lines)):
         line = lines[number]
-        if line and not line.isspace():
+        if line and not line.isspace() and found.kinds[number] != Kind.CODE:
             _read_line(found, lines, number, comments.strip(number), front.body_line)
-        number += 1
     return found
 
 
@@ -134,7 +137,8 @@ def _read_line(found: Outline, lines: list[str], number: int, text: str, first: 
     atx = _ATX.match(text)
     if atx:
         found.kinds[number] = Kind.HEADING
-        found.headings.append(Heading(len(atx[1]), plain(atx[2] or ""), number, number))
+        title = _without_closing_hashes(atx[2] or "")
+        found.headings.append(Heading(len(atx[1]), plain(title), number, number))
     elif "|" in text or (number > first and found.kinds[number - 1] == Kind.TABLE):
         _read_table_line(found, lines, number, text, first)
     else:
@@ -143,10 +147,16 @@ def _read_line(found: Outline, lines: list[str], number: int, text: str, first: 
         _read_inline(found, text)
 
 
+def _without_closing_hashes(title: str) -> str:
+    title = title.rstrip(" \t")
+    bare = title.rstrip("#")
+    return bare if not bare or bare[-1] in " \t" else title
+
+
 def _read_table_line(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
     if "|" in text and number > first and found.kinds[number - 1] == Kind.TABLE:
         found.kinds[number] = Kind.TABLE
-    elif _TABLE_RULE.match(_unquote(text)) and "|" in text and number > first:
+    elif _TABLE_RULE.match(_unquote(text).rstrip()) and "|" in text and number > first:
         if found.kinds[number - 1] == Kind.TEXT and "|" in lines[number - 1]:
             found.kinds[number - 1] = found.kinds[number] = Kind.TABLE
 
@@ -156,8 +166,11 @@ def _read_setext(found: Outline, lines: list[str], number: int, text: str, first
     if not underline or number == first or found.kinds[number - 1] != Kind.TEXT:
         return
     above = lines[number - 1]
-    if _NOT_A_PARAGRAPH.match(above) or (
-        number - 1 > first and found.kinds[number - 2] == Kind.TEXT
+    if (
+        _NOT_A_PARAGRAPH.match(above)
+        or (number - 1 > first and found.kinds[number - 2] == Kind.TEXT)
+        or "%%" in above  # a comment, and no title
+        or "-->" in above
     ):
         return
     found.kinds[number - 1] = found.kinds[number] = Kind.HEADING
@@ -166,12 +179,14 @@ def _read_setext(found: Outline, lines: list[str], number: int, text: str, first
 
 
 def _read_inline(found: Outline, text: str) -> None:
-    text = _CODE_SPAN.sub(" ", text)
+    # Paths and tags are NFC everywhere; a mark of its own would also end a tag.
+    text = unicodedata.normalize("NFC", _CODE_SPAN.sub(" ", text))
     if "](" in text:
-        for target in _MD_LINK.findall(text):
-            path = unquote(target.partition("#")[0])
+        for bracketed, bare in _MD_LINK.findall(text):
+            path = unicodedata.normalize("NFC", unquote((bracketed or bare).partition("#")[0]))
             if path.lower().endswith(".md") and "://" not in path:
                 found.links[path] = None
+        text = _MD_LINK.sub("] ", text)  # [text](#heading) holds no tag
     if "[[" in text:
         for target in _WIKI_LINK.findall(text):
             note = re.split(r"\\?\||#", target, maxsplit=1)[0].strip()
@@ -219,7 +234,7 @@ def _closed_fences(lines: list[str], first: int) -> dict[int, int]:
 
 _EMBED_OR_LINK = re.compile(r"!?\[\[(?:[^\[\]|\\\n]*(?:\\?\|))?([^\[\]\n]*?)\]\]")
 _INLINE_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
-_BLOCK_ID = re.compile(r"\s+\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
+_BLOCK_ID = re.compile(r"(?:^|(?<=\S)[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _MARKUP = re.compile(r"(\*\*|__|~~|==)(?=\S)(.+?)(?<=\S)\1")
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.vault.frontmatter import as_strings, as_timestamp, split_front_matter
+from rag.vault.frontmatter import as_strings, as_text, as_timestamp, split_front_matter
 from rag.vault.markdown import Outline, outline
 
 _CREATED_FIELDS = ("created", "date", "created_at", "date created", "作成日")
@@ -21,7 +21,7 @@ class Note:
 
     `path` is relative to the vault, with forward slashes, in NFC. `tags` are lower case and
     hold the parents of nested tags too. `created` and `modified` are ISO dates or date-times
-    without a zone. `problems` says, in words, what could not be read as it was meant.
+    without a zone, empty where neither note nor file has one. `problems` says, in words, what could not be read as it was meant.
     """
 
     vault: str
@@ -114,8 +114,8 @@ def _decode(raw: bytes, problems: list[str]) -> str:
 
 
 def _title(value: Any, found: Outline, path: str) -> str:
-    if isinstance(value, (str, int, float)) and str(value).strip():
-        return " ".join(str(value).split())
+    if title := as_text(value):
+        return title
     for heading in found.headings:
         if heading.level == 1 and heading.text:
             return heading.text
@@ -132,6 +132,11 @@ def _date(
         stamp = as_timestamp(value)
         if stamp:
             return stamp
-        problems.append(f"front matter: {name!r} is not a date: {str(value)[:40]!r}")
-    return datetime.fromtimestamp(fallback).replace(microsecond=0).isoformat()
+        shown = as_text(value)[:40] or type(value).__name__
+        problems.append(f"front matter: {name!r} is not a date: {shown!r}")
+    try:
+        return datetime.fromtimestamp(fallback).replace(microsecond=0).isoformat()
+    except (OSError, OverflowError, ValueError):
+        problems.append(f"the file's own date, {fallback:.0f} seconds after 1970, is out of range")
+        return ""
 

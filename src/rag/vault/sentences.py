@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 # A Japanese stop ends a sentence wherever it stands; a Latin one only before white space.
-# A closing quote or bracket belongs to the sentence it closes.
-_END = re.compile(r"[。．！？]+[」』）】”’]*|[.!?]+[\"'”’)\]]*(?=\s)|\n")
+# A closing quote or bracket belongs to the sentence it closes; blank lines are taken at once.
+_END = re.compile(r"[。．！？]+[」』）】”’]*|[.!?]+[\"'”’)\]]*(?=\s)|\n(?:[ \t\u3000]*\n)*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|approx|ca)|^\s*\d+)\.$"
 )

@@ -1,0 +1,314 @@
+"""Settings: what they are, and where each value came from.
+
+Later layers win: defaults, the user's file, the project's file, `RAG_*` in the environment,
+then the command line's own flags. Unknown names and wrong types are errors that say where.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from rag.exceptions import ConfigError
+
+_APP = "rag"
+_PROJECT_FILES = ("config/rag.toml", "rag.toml")
+
+
+def _setting(default: Any, text: str) -> Any:
+    meta = {"help": text}
+    if callable(default):
+        return field(default_factory=default, metadata=meta)
+    return field(default=default, metadata=meta)
+
+
+@dataclass(frozen=True)
+class IndexConfig:
+    """`[index]`: how notes are read and cut."""
+
+    chunk_size: int = _setting(512, "largest chunk, in tokens; a fence or table is never cut")
+    chunk_overlap: int = _setting(50, "tokens of a chunk that the next one of its section repeats")
+    max_note_mb: float = _setting(5.0, "only this much of a larger note is indexed")
+    ignore: list[str] = _setting(list, "patterns as in .gitignore, relative to each vault")
+    only: dict[str, Any] = _setting(
+        dict, "index only notes whose front matter has these values, e.g. { normalized = true }"
+    )
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """`[search]`: what is shown."""
+
+    top_k: int = _setting(10, "how many results")
+    mode: str = _setting("auto", "auto, lexical, dense or hybrid")
+    freshness: bool = _setting(True, "say when notes changed since the last index")
+
+
+@dataclass(frozen=True)
+class AskConfig:
+    """`[ask]`: what an answer is made from."""
+
+    top_k: int = _setting(5, "how many notes an answer may draw on")
+    max_quotes: int = _setting(4, "how many sentences an answer without a model quotes")
+
+
+@dataclass(frozen=True)
+class RAGConfig:
+    """All settings.
+
+    `origins` maps a setting (`search.top_k`) to where its value came from; `root` is the
+    folder that relative paths of the project file are relative to, or `None` without one.
+    """
+
+    data_dir: Path = _setting(lambda: _platform_folder("user_data_dir"), "where the index is kept")
+    vaults_dir: Path | None = _setting(
+        None, "every folder directly below it is a vault (default: vaults, beside the project file)"
+    )
+    target_vaults: list[str] = _setting(
+        list, "index only these folders of vaults_dir; empty means all"
+    )
+    index: IndexConfig = field(default_factory=IndexConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    ask: AskConfig = field(default_factory=AskConfig)
+    origins: dict[str, str] = field(default_factory=dict, compare=False)
+    root: Path | None = field(default=None, compare=False)
+
+    @property
+    def index_dir(self) -> Path:
+        """The folder of the index's files."""
+        return self.data_dir / "index"
+
+
+_INTERNAL = ("origins", "root")
+
+
+def settings() -> dict[str, tuple[type, Any, str]]:
+    """Return every setting's dotted name with its type, default and one line of help."""
+    found: dict[str, tuple[type, Any, str]] = {}
+    _collect(RAGConfig, "", found)
+    return found
+
+
+def _collect(cls: type, prefix: str, found: dict[str, tuple[type, Any, str]]) -> None:
+    hints = get_type_hints(cls)
+    for item in fields(cls):
+        if item.name in _INTERNAL:
+            continue
+        if is_dataclass(hints[item.name]):
+            _collect(hints[item.name], f"{item.name}.", found)
+        else:
+            default = item.default_factory() if callable(item.default_factory) else item.default
+            found[prefix + item.name] = (hints[item.name], default, item.metadata["help"])
+
+
+def values(config: RAGConfig) -> dict[str, Any]:
+    """Return every setting's dotted name with its value."""
+    found: dict[str, Any] = {}
+    for name in settings():
+        value: Any = config
+        for part in name.split("."):
+            value = getattr(value, part)
+        found[name] = str(value) if isinstance(value, Path) else value
+    return found
+
+
+def load_config(
+    path: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> RAGConfig:
+    """Read the settings in force.
+
+    :param path: the project file; without it `RAG_CONFIG`, else `config/rag.toml` or
+        `rag.toml` of the working folder or the nearest folder above it.
+    :raises ConfigError: for a file that is missing or does not parse, an unknown setting, or
+        a value of the wrong type.
+    """
+    env = os.environ if env is None else env
+    cwd = cwd or Path.cwd()
+    layers: list[tuple[str, Path, dict[str, Any]]] = []
+    user_file = Path(_platform_folder("user_config_dir")) / "rag.toml"
+    if user_file.is_file():
+        layers.append((str(user_file), user_file.parent, _read_toml(user_file)))
+    root = None
+    project = _project_file(path or env.get("RAG_CONFIG"), cwd)
+    if project:
+        root = project.parent.parent if project.parent.name == "config" else project.parent
+        defaults = {"vaults_dir": root / "vaults"} if (root / "vaults").is_dir() else {}
+        layers.append(("default, beside the project file", root, defaults))
+        layers.append((str(project), root, _flatten(_read_toml(project))))
+    layers.append(("environment", cwd, _from_environment(env)))
+    return _merge(layers, root)
+
+
+def _merge(layers: list[tuple[str, Path, dict[str, Any]]], root: Path | None) -> RAGConfig:
+    known = settings()
+    origins = dict.fromkeys(known, "default")
+    merged: dict[str, Any] = {}
+    for origin, base, layer in layers:
+        for name, value in _flatten(layer).items():
+            if name not in known:
+                raise ConfigError(
+                    f"unknown setting {name!r} in {origin}",
+                    hint=f"Did you mean {_nearest(name, list(known))!r}? `rag config` lists all.",
+                )
+            merged[name] = _coerce(name, value, known[name][0], known[name][1], base, origin)
+            origins[name] = origin
+    sections: dict[str, dict[str, Any]] = {}
+    top: dict[str, Any] = {}
+    for name, value in merged.items():
+        section, _, key = name.rpartition(".")
+        (sections.setdefault(section, {}) if section else top)[key] = value
+    config = replace(RAGConfig(), origins=origins, root=root, **top)
+    for section, changes in sections.items():
+        config = replace(config, **{section: replace(getattr(config, section), **changes)})
+    _check(config)
+    return config
+
+
+def _check(config: RAGConfig) -> None:
+    index = config.index
+    rules = {
+        "index.chunk_size": (index.chunk_size > 0, "must be positive"),
+        "index.chunk_overlap": (
+            0 <= index.chunk_overlap < index.chunk_size,
+            "must be at least 0 and below index.chunk_size",
+        ),
+        "index.max_note_mb": (index.max_note_mb > 0, "must be positive"),
+        "search.top_k": (config.search.top_k > 0, "must be positive"),
+        "search.mode": (config.search.mode in MODES, f"must be one of {', '.join(MODES)}"),
+        "ask.top_k": (config.ask.top_k > 0, "must be positive"),
+        "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
+    }
+    for name, (holds, demand) in rules.items():
+        if not holds:
+            raise ConfigError(f"{name} {demand} (from {config.origins[name]})", hint="`rag config`")
+
+
+MODES = ("auto", "lexical", "dense", "hybrid")
+
+
+def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if key in ("index", "search", "ask") and isinstance(value, dict):
+            flat.update({f"{key}.{inner}": item for inner, item in value.items()})
+        else:
+            flat[key] = value
+    return flat
+
+
+def _coerce(name: str, value: Any, kind: Any, default: Any, base: Path, origin: str) -> Any:
+    """Make `value` what the setting needs; text (from the environment) is parsed."""
+    expected = str if name in ("data_dir", "vaults_dir") else type(default)
+    if isinstance(value, str) and expected is not str:
+        value = _parse(value, expected)
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if isinstance(value, Path):
+        return value
+    good = isinstance(value, expected) and not (isinstance(value, bool) and expected is not bool)
+    if good and expected is list:
+        good = all(isinstance(item, str) for item in value)
+    if not good:
+        want = "list of strings" if expected is list else expected.__name__
+        raise ConfigError(
+            f"{name} in {origin} must be a {want}, not {value!r}", hint="`rag config`"
+        )
+    if expected is str and name.endswith("_dir"):
+        return (base / Path(value).expanduser()).resolve()
+    return value
+
+
+def _parse(text: str, expected: type) -> Any:
+    if expected is list and not text.strip().startswith("["):
+        return [item.strip() for item in text.split(",") if item.strip()]
+    try:
+        return json.loads(text.strip().lower() if expected is bool else text)
+    except ValueError:
+        return text
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    """`RAG_SEARCH__TOP_K` is `search.top_k`; a name that cannot be a setting is not ours."""
+    found: dict[str, Any] = {}
+    names = settings()
+    for key, value in env.items():
+        if not key.startswith("RAG_"):
+            continue
+        name = key[4:].lower().replace("__", ".")
+        if name in names or name.partition(".")[0] in ("index", "search", "ask"):
+            found[name] = value
+    return found
+
+
+def _project_file(path: str | Path | None, cwd: Path) -> Path | None:
+    if path:
+        file = (cwd / Path(path).expanduser()).resolve()
+        if not file.is_file():
+            raise ConfigError(
+                f"no configuration file {path}", hint="Check --config and RAG_CONFIG."
+            )
+        return file
+    for folder in (cwd, *cwd.parents):
+        for name in _PROJECT_FILES:
+            if (folder / name).is_file():
+                return (folder / name).resolve()
+    return None
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return _flatten(tomllib.loads(file.read_text("utf-8-sig")))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"cannot read {file}", str(error), hint=f"Mend {file}, or name another with --config."
+        ) from error
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1, 0)
+    return close[0] if close else names[0]
+
+
+def _platform_folder(which: str) -> Path:
+    import platformdirs
+
+    return Path(getattr(platformdirs, which)(_APP, appauthor=False))
+
+
+def default_toml() -> str:
+    """Return the configuration file that sets nothing: every setting, its help, its default."""
+    lines = [
+        "# Settings of rag. Each line shows a default; take off the # to change it.",
+        "# RAG_<SECTION>__<NAME> in the environment and flags of a command win over this file.",
+    ]
+    section = ""
+    for name, (_, default, text) in settings().items():
+        head, _, key = name.rpartition(".")
+        if head != section:
+            section = head
+            lines += ["", f"[{head}]"]
+        lines += [f"# {text}", f"# {key} = {_toml_default(name, default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_default(name: str, default: Any) -> str:
+    # Where the platform keeps data differs; the file is the same everywhere.
+    shown = {"data_dir": "~/.local/share/rag", "vaults_dir": "vaults"}.get(name, default)
+    return "{}" if shown == {} else json.dumps(shown)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "QDRANT_PATH":
+        return load_config().index_dir
+    if name == "VAULTS_DIR":
+        return load_config().vaults_dir
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

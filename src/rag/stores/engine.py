@@ -1,0 +1,82 @@
+"""The shard: how it is laid out, and a guard around every call into the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import qdrant_edge as qe
+
+from rag.exceptions import RAGError
+from rag.stores.points import DENSE, SPARSE
+
+# Raise it when points written by an older version would not be read right.
+SCHEMA_VERSION = 1
+
+# Fields that filters select by; without an index a filter reads every payload.
+_INDEXES = {
+    "meta.vault": qe.KeywordIndexParams(),
+    "meta.tags": qe.KeywordIndexParams(),
+    "meta.note_id": qe.KeywordIndexParams(),
+    "meta.created": qe.DatetimeIndexParams(),
+}
+_DISTANCES = {
+    "cosine": qe.Distance.Cosine,
+    "dot_product": qe.Distance.Dot,
+    "l2": qe.Distance.Euclid,
+}
+
+
+class StoreError(RAGError):
+    """The engine failed; `details` is what it said."""
+
+    exit_code = 3
+    kind = "index"
+
+
+@contextmanager
+def guard(what: str) -> Iterator[None]:
+    """Turn the engine's failures, panics included, into a `StoreError`."""
+    try:
+        yield
+    except (RAGError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        # A panic of the engine is a BaseException of a type that cannot be imported.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise StoreError(
+                f"the index engine failed to {what}",
+                str(error).split("\n")[0][:300],
+                hint="If it happens again, make the index anew with `rag index --rebuild`.",
+            ) from error
+        raise
+
+
+def create_shard(path: Path) -> qe.EdgeShard:
+    """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
+    path.mkdir(parents=True)
+    config = qe.EdgeConfig(
+        sparse_vectors={SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf)},
+        # No HNSW graph: an exact scan is fast enough below some 300,000 chunks, and building
+        # a graph costs fifty times the rest. A low threshold lets `optimize` merge small shards.
+        hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
+        optimizers=qe.EdgeOptimizersConfig(indexing_threshold=1_000, default_segment_number=1),
+    )
+    with guard("make a shard"):
+        shard = qe.EdgeShard.create(str(path), config)
+        for field, params in _INDEXES.items():
+            shard.update(qe.UpdateOperation.create_field_index(field, params))
+    return shard
+
+
+def load_shard(path: Path) -> qe.EdgeShard:
+    """Open a shard that no other process has open for writing."""
+    with guard("open the index"):
+        return qe.EdgeShard.load(str(path))
+
+
+def add_dense_space(shard: qe.EdgeShard, size: int, similarity: str) -> None:
+    """Make room for embeddings of `size` dimensions."""
+    with guard("add the embedding space"):
+        shard.update(qe.UpdateOperation.create_dense_vector(DENSE, size, _DISTANCES[similarity]))

@@ -1,0 +1,204 @@
+"""The folder of an index: one writer, any number of readers, whole generations only.
+
+    index.lock    held by the one writer
+    work/         the writer's own shard and manifest; nobody else opens it
+    gen-7/        a generation: a closed copy of work/ that is never written again
+    gen-7.lock    held, shared, by every reader of gen-7
+    CURRENT       the name of the generation to read
+
+A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
+old one or the new one, whole, wherever a writer is killed. Loading a shard writes into its
+folder: nothing here ever loads one that another process may have open for writing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
+from rag.stores.sparse_copy import copy_tree, disk_usage
+
+SHARD = "shard"
+MANIFEST = "manifest.sqlite3"
+_POINTS = "points"
+_RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
+
+NO_INDEX = "there is no index yet"
+NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
+
+
+class Generation:
+    """A generation that this process holds against removal; `close` lets it go."""
+
+    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+        self.path = path
+        self._lock = lock
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def points(self) -> int:
+        """The number of points its shard was published with."""
+        return int((self.path / _POINTS).read_text("ascii"))
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def __enter__(self) -> Generation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class IndexDirectory:
+    """The files of one index.
+
+    :param path: its folder; made when something is written.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.work = self.path / "work"
+
+    # -- readers -----------------------------------------------------------------------
+
+    def current(self) -> str | None:
+        """Return the name of the generation to read, or `None` when there is none."""
+        try:
+            return (self.path / "CURRENT").read_text("ascii").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def open_current(self) -> Generation:
+        """Hold the current generation.
+
+        :raises IndexUnavailableError: when there is no index.
+        """
+        for _ in range(1000):  # each turn means a whole generation was published meanwhile
+            name = self.current()
+            if name is None:
+                break
+            lock = (self.path / f"{name}.lock").open("ab")
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if (self.path / name).is_dir():
+                return Generation(self.path / name, lock)
+            lock.close()
+            if name == self.current():
+                raise IndexUnavailableError(
+                    f"the index at {self.path} names a generation that is gone ({name})",
+                    hint="Make it anew with `rag index --rebuild`.",
+                )
+        raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
+
+    # -- the writer --------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, wait: bool = False) -> Iterator[None]:
+        """Be the one writer; the lock goes with the process, however it ends.
+
+        :param wait: wait for another writer to finish instead of failing.
+        :raises LockedError: when another process is the writer.
+        """
+        self._make()
+        with (self.path / "index.lock").open("a+b") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                lock.seek(0)
+                holder = lock.read(64).decode("ascii", "replace").strip()
+                raise LockedError(
+                    "another `rag index` is running" + (f" (process {holder})" if holder else ""),
+                    hint="Try again later, or wait for it with `rag index --wait`.",
+                ) from None
+            lock.truncate(0)
+            lock.write(str(os.getpid()).encode())
+            lock.flush()
+            yield
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise IndexingError(
+                f"cannot make the index folder {self.path}",
+                error.strerror or "",
+                hint="Name another with RAG_DATA_DIR.",
+            ) from error
+
+    def newest(self) -> int:
+        """Return the highest generation number in use, 0 when there is none."""
+        numbers = (path.name.removeprefix("gen-") for path in self.path.glob("gen-*"))
+        return max((int(n) for n in numbers if n.isdigit()), default=0)
+
+    def publish(self, number: int, points: int) -> None:
+        """Make `work/`, whose shard must be flushed and closed, the current generation.
+
+        :param number: the generation's number, higher than any before.
+        :param points: how many points the shard holds; readers compare.
+        :raises IndexingError: when the disk has no room for the copy.
+        """
+        name = f"gen-{number}"
+        staged = self.path / f".{name}.tmp"
+        if staged.exists():
+            shutil.rmtree(staged)
+        self.require_space(disk_usage(self.work))
+        copy_tree(self.work, staged, skip=frozenset({"wal"}))
+        _disable_wal(staged / SHARD / "edge_config.json")
+        (staged / _POINTS).write_text(str(points), "ascii")
+        staged.rename(self.path / name)
+        pointer = self.path / ".CURRENT.tmp"
+        pointer.write_text(name, "ascii")
+        pointer.replace(self.path / "CURRENT")
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove generations that nobody reads any more, and what killed writers left."""
+        current = self.current()
+        for staged in self.path.glob(".gen-*.tmp"):
+            shutil.rmtree(staged, ignore_errors=True)
+        for old in self.path.glob("gen-*"):
+            name = old.name.removesuffix(".lock")
+            if name == current:
+                continue
+            lock_file = self.path / f"{name}.lock"
+            with lock_file.open("ab") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                shutil.rmtree(self.path / name, ignore_errors=True)
+                with suppress(FileNotFoundError):
+                    lock_file.unlink()
+
+    def clear_work(self) -> None:
+        """Forget the writer's own state; it is rebuilt from the notes."""
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def require_space(self, need: int) -> None:
+        """Make sure that `need` bytes can be written: a full disk kills the engine's process.
+
+        :raises IndexingError: when they cannot.
+        """
+        free = shutil.disk_usage(self.path).free
+        if free < need + _RESERVE:
+            raise IndexingError(
+                f"not enough room for the index at {self.path}: "
+                f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
+                hint="Free some room, or move the index with RAG_DATA_DIR.",
+            )
+
+
+def _disable_wal(config_file: Path) -> None:
+    config = json.loads(config_file.read_text("utf-8"))
+    config["wal_enabled"] = False
+    config_file.write_text(json.dumps(config), "utf-8")

@@ -1,0 +1,294 @@
+"""The manifest: what the index knows of every note, in SQLite.
+
+It lives in the writer's folder and is published with each generation, so that a reader's
+manifest and shard always belong together.
+
+A note is written in two steps: its row first names the chunks about to be written (`pending`),
+then, when the shard has them, says what they are. A run that was killed between the two finds
+the row and knows every chunk that may exist.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rag.exceptions import IndexUnavailableError
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE notes (
+    vault TEXT NOT NULL, path TEXT NOT NULL, file BLOB NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, racy INTEGER NOT NULL,
+    hash BLOB NOT NULL, chunks BLOB NOT NULL, pending INTEGER NOT NULL, failed INTEGER NOT NULL,
+    id TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL,
+    created TEXT NOT NULL, modified TEXT NOT NULL, links TEXT NOT NULL, lines INTEGER NOT NULL,
+    problems TEXT NOT NULL, indexed_at TEXT NOT NULL,
+    PRIMARY KEY (vault, path)
+) WITHOUT ROWID;
+"""
+_CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
+
+
+class ChunkKey(NamedTuple):
+    """A chunk's id and the hash of all that its point holds."""
+
+    id: str
+    hash: bytes  # 16 bytes
+
+
+@dataclass(slots=True)
+class NoteRow:
+    """One note as the index knows it. Times are nanoseconds since the epoch or ISO text."""
+
+    vault: str
+    path: str
+    file: str
+    size: int
+    mtime_ns: int
+    racy: bool  # the file was so young when it was read that a later edit may show no new mtime
+    hash: bytes
+    chunks: list[ChunkKey] = field(default_factory=list)
+    pending: bool = False
+    failed: bool = False  # nothing of it could be read
+    id: str = ""
+    title: str = ""
+    aliases: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    modified: str = ""
+    links: list[str] = field(default_factory=list)
+    lines: int = 0
+    problems: list[str] = field(default_factory=list)
+    indexed_at: str = ""
+
+
+_COLUMNS = tuple(NoteRow.__dataclass_fields__)
+_JSON = ("aliases", "tags", "links", "problems")
+
+
+class Manifest:
+    """Open it with `open_work` (one writer) or `open_generation` (any reader)."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    @classmethod
+    def open_work(cls, path: Path) -> Manifest:
+        """Open the writer's manifest; make it when it is missing.
+
+        :raises sqlite3.DatabaseError: when the file is no manifest.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(path, isolation_level=None)
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
+            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        return cls(db)
+
+    @classmethod
+    def open_generation(cls, path: Path) -> Manifest:
+        """Open the manifest of a published generation, which nobody writes.
+
+        :raises IndexUnavailableError: when it is missing or damaged.
+        """
+        try:
+            # `immutable` keeps SQLite from making files beside a generation.
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+            db.execute("SELECT 1 FROM notes LIMIT 1")
+        except sqlite3.Error as error:
+            raise IndexUnavailableError(
+                f"the index at {path.parent} is damaged",
+                str(error),
+                hint="Make it anew with `rag index --rebuild`.",
+            ) from error
+        return cls(db)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Manifest:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- facts about the whole ---------------------------------------------------------
+
+    def get(self, key: str, default: str = "") -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else default
+
+    def set(self, **facts: str) -> None:
+        self._db.executemany("REPLACE INTO meta VALUES (?, ?)", facts.items())
+
+    @property
+    def revision(self) -> int:
+        """Rises with every change; the published generation bears the number it was made at."""
+        return int(self.get("revision", "0"))
+
+    def vaults(self) -> dict[str, str]:
+        """Return the folder of every indexed vault."""
+        return dict(self._db.execute("SELECT name, root FROM vaults ORDER BY name"))
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return the number of notes and chunks by vault."""
+        rows = self._db.execute(
+            f"SELECT vault, count(*), sum(length(chunks)) / {_CHUNK} FROM notes"
+            " WHERE NOT failed GROUP BY vault ORDER BY vault"
+        )
+        return {vault: (notes, chunks) for vault, notes, chunks in rows}
+
+    def expected_points(self) -> int | None:
+        """Return how many points the shard must hold; `None` while a write is unfinished."""
+        pending, size = self._db.execute(
+            "SELECT total(pending), total(length(chunks)) FROM notes"
+        ).fetchone()
+        return None if pending else int(size) // _CHUNK
+
+    # -- notes -------------------------------------------------------------------------
+
+    def stats(self, vault: str) -> dict[str, tuple[int, int, bool]]:
+        """Return by path what a file looked like: size, mtime_ns, and whether it must be read
+        again whatever it looks like now."""
+        rows = self._db.execute(
+            "SELECT path, size, mtime_ns, racy OR pending OR failed FROM notes WHERE vault = ?",
+            (vault,),
+        )
+        return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
+
+    def files(self, vault: str) -> Iterator[tuple[str, int, int]]:
+        """Yield file name, size and mtime_ns of every note of a vault."""
+        rows = self._db.execute("SELECT file, size, mtime_ns FROM notes WHERE vault = ?", (vault,))
+        for file, size, mtime in rows:
+            yield _decode_file(file), size, mtime
+
+    def note(self, vault: str, path: str) -> NoteRow | None:
+        """Return one note."""
+        return next(self.notes("vault = ? AND path = ?", vault, path), None)
+
+    def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
+        """Yield the notes that an SQL condition selects, by vault and path."""
+        rows = self._db.execute(
+            f"SELECT {', '.join(_COLUMNS)} FROM notes WHERE {where} ORDER BY vault, path", values
+        )
+        for row in rows:
+            yield _from_row(row)
+
+    def names(self) -> list[tuple[str, str, str, list[str], str]]:
+        """Return vault, path, title, aliases and id of every note that was read."""
+        rows = self._db.execute(
+            "SELECT vault, path, title, aliases, id FROM notes WHERE NOT failed ORDER BY vault, path"
+        )
+        return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
+
+    def tags(self) -> dict[str, int]:
+        """Return every tag with the number of notes that bear it."""
+        return dict(
+            self._db.execute(
+                "SELECT value, count(*) FROM notes, json_each(notes.tags) GROUP BY value ORDER BY value"
+            )
+        )
+
+    # -- the writer's steps ------------------------------------------------------------
+
+    def intend(self, rows: Iterable[NoteRow]) -> None:
+        """Record, before the shard is written, every chunk these notes may have from now on."""
+        self._change(rows, pending=True)
+
+    def finish(self, rows: Iterable[NoteRow]) -> None:
+        """Record what the shard now holds of these notes."""
+        self._change(rows, pending=False)
+
+    def refresh(self, rows: Iterable[NoteRow]) -> None:
+        """Record how unchanged files look now; the revision rises only when an mtime moved."""
+        self._store(rows)
+
+    def forget(self, vault: str, paths: Iterable[str]) -> None:
+        """Drop notes whose chunks are gone from the shard."""
+        with self._transaction():
+            self._db.executemany(
+                "DELETE FROM notes WHERE vault = ? AND path = ?", [(vault, path) for path in paths]
+            )
+
+    def set_vault(self, name: str, root: str) -> None:
+        """Record where a vault's notes are."""
+        if self.vaults().get(name) != root:
+            with self._transaction():
+                self._db.execute("REPLACE INTO vaults VALUES (?, ?)", (name, root))
+
+    def drop_vault(self, name: str) -> None:
+        """Forget a vault that has no notes any more."""
+        with self._transaction():
+            self._db.execute("DELETE FROM vaults WHERE name = ?", (name,))
+
+    def raise_revision(self, at_least: int = 0) -> int:
+        """Return a new revision, above `at_least` too."""
+        number = max(self.revision, at_least) + 1
+        self.set(revision=str(number))
+        return number
+
+    def _change(self, rows: Iterable[NoteRow], pending: bool) -> None:
+        with self._transaction():
+            for row in rows:
+                row.pending = pending
+                self._store([row])
+
+    def _store(self, rows: Iterable[NoteRow]) -> None:
+        marks = ", ".join("?" * len(_COLUMNS))
+        self._db.executemany(f"REPLACE INTO notes VALUES ({marks})", map(_to_row, rows))
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self)
+
+
+class _Transaction:
+    """A change of the index: all of it or nothing, and a new revision."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+
+    def __enter__(self) -> None:
+        self._manifest._db.execute("BEGIN IMMEDIATE")
+        self._manifest.raise_revision()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._manifest._db.execute("ROLLBACK" if kind else "COMMIT")
+
+
+def _to_row(row: NoteRow) -> list[Any]:
+    values = []
+    for name in _COLUMNS:
+        value = getattr(row, name)
+        if name in _JSON:
+            value = json.dumps(value, ensure_ascii=False)
+        elif name == "file":
+            value = value.encode("utf-8", "surrogateescape")
+        elif name == "chunks":
+            value = b"".join(uuid.UUID(key.id).bytes + key.hash for key in value)
+        values.append(value)
+    return values
+
+
+def _from_row(row: tuple[Any, ...]) -> NoteRow:
+    values = dict(zip(_COLUMNS, row, strict=True))
+    for name in _JSON:
+        values[name] = json.loads(values[name])
+    values["file"] = _decode_file(values["file"])
+    blob = values["chunks"]
+    values["chunks"] = [
+        ChunkKey(str(uuid.UUID(bytes=blob[at : at + 16])), blob[at + 16 : at + _CHUNK])
+        for at in range(0, len(blob), _CHUNK)
+    ]
+    for name in ("racy", "pending", "failed"):
+        values[name] = bool(values[name])
+    return NoteRow(**values)
+
+
+def _decode_file(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")

@@ -1,0 +1,98 @@
+"""Haystack documents as Qdrant points, and back.
+
+The payload is the document as `Document.to_dict(flatten=False)` gives it, vectors aside: the
+shape that qdrant-haystack writes too. Whatever could harm the engine is refused here, since
+one bad point can make a shard with a journal unloadable.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+from typing import Any
+
+import qdrant_edge as qe
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.stores.filters import FALSE_FIELDS, TRUE_FIELDS
+
+DENSE = "embedding"
+SPARSE = "lexical"
+_NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
+_MAX_DEPTH = 64  # the engine fails at 130
+
+
+def point_id(document_id: str) -> str:
+    """Return the UUID of a document's point: its id where that is one, else a hash of it."""
+    try:
+        return str(uuid.UUID(document_id))
+    except ValueError:
+        return str(uuid.uuid5(_NAMESPACE, document_id))
+
+
+def to_point(document: Document) -> qe.Point:
+    """Convert a document.
+
+    :raises ValueError: for a payload that is no JSON or too deep, text that is no Unicode,
+        a sparse vector whose lists do not match, or a dense one that is not finite.
+    """
+    payload = document.to_dict(flatten=False)
+    for name in ("embedding", "sparse_embedding", "score"):
+        payload.pop(name, None)
+    _check_payload(document.id, payload)
+    flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
+    for key, value in document.meta.items():
+        if isinstance(value, bool):
+            flags[TRUE_FIELDS if value else FALSE_FIELDS].append(f"meta.{key}")
+    payload.update({name: keys for name, keys in flags.items() if keys})
+    vectors: dict[str, Any] = {}
+    if document.embedding is not None:
+        if not all(map(math.isfinite, document.embedding)):
+            raise ValueError(f"document {document.id}: the embedding is not finite")
+        vectors[DENSE] = document.embedding
+    if document.sparse_embedding is not None:
+        vectors[SPARSE] = sparse_vector(document.sparse_embedding, f"document {document.id}")
+    return qe.Point(point_id(document.id), vectors, payload)
+
+
+def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVector:
+    """Convert a sparse embedding.
+
+    :raises ValueError: when its lists differ in length, repeat an index, or are not finite.
+    """
+    indices, weights = sparse.indices, sparse.values
+    if len(indices) != len(weights) or len(set(indices)) != len(indices):
+        raise ValueError(f"{owner}: sparse indices must be distinct, one value each")
+    if not all(map(math.isfinite, weights)):
+        raise ValueError(f"{owner}: the sparse values are not finite")
+    return qe.SparseVector(indices, weights)
+
+
+def to_document(point: Any, score: float | None = None) -> Document:
+    """Convert a point as the engine returned it, with its vectors where they were asked for."""
+    payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
+    vectors = point.vector or {}
+    if DENSE in vectors:
+        payload["embedding"] = vectors[DENSE]
+    if SPARSE in vectors:
+        sparse = vectors[SPARSE]
+        payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}
+    return Document.from_dict({**payload, "score": score})
+
+
+def _check_payload(document_id: str, payload: dict[str, Any]) -> None:
+    try:
+        if _depth(payload) > _MAX_DEPTH:
+            raise ValueError(f"nested more than {_MAX_DEPTH} deep")
+        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"document {document_id} cannot be stored: {error}") from error
+
+
+def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:
+    if limit == 0 or not isinstance(value, (dict, list)):
+        return 0
+    items = value.values() if isinstance(value, dict) else value
+    return 1 + max((_depth(item, limit - 1) for item in items), default=0)

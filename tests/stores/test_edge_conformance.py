@@ -1,0 +1,49 @@
+"""The store against Haystack's own conformance suite, whole, on the real engine."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.testing.document_store import DocumentStoreBaseTests
+
+from rag.stores import QdrantEdgeDocumentStore
+
+
+class TestConformance(DocumentStoreBaseTests):
+    @pytest.fixture
+    def document_store(self, tmp_path: Path) -> Iterator[QdrantEdgeDocumentStore]:
+        store = QdrantEdgeDocumentStore(str(tmp_path / "index"))
+        yield store
+        store.close()
+
+    @staticmethod
+    def assert_documents_are_equal(received: list[Document], expected: list[Document]) -> None:
+        """Equal but for order (the store's is by id) and for the length and precision of
+        embeddings (the engine keeps them as unit vectors of 32-bit floats)."""
+
+        def comparable(document: Document) -> dict[str, object]:
+            return {**document.to_dict(), "embedding": None}
+
+        def direction(document: Document) -> object:
+            if document.embedding is None:
+                return None
+            norm = sum(x * x for x in document.embedding) ** 0.5
+            return pytest.approx([x / norm for x in document.embedding], abs=1e-6)
+
+        received = sorted(received, key=lambda d: d.id)
+        expected = sorted(expected, key=lambda d: d.id)
+        assert [comparable(d) for d in received] == [comparable(d) for d in expected]
+        for got, want in zip(received, expected, strict=True):
+            norm = sum(x * x for x in got.embedding or []) ** 0.5 or 1
+            got_direction = got.embedding and [x / norm for x in got.embedding]
+            assert got_direction == direction(want)
+
+    def test_write_documents(self, document_store: QdrantEdgeDocumentStore) -> None:
+        """Without a policy a second document of the same id is refused."""
+        document = Document(content="test doc")
+        assert document_store.write_documents([document]) == 1
+        with pytest.raises(DuplicateDocumentError):
+            document_store.write_documents([document])
+        self.assert_documents_are_equal(document_store.filter_documents(), [document])
