@@ -44,9 +44,7 @@ def qwen() -> Callable[[str], int]:
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
         r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     )
-    encoding = tiktoken.Encoding(
-        "qwen", pat_str=pattern, mergeable_ranks=ranks, special_tokens={}
-    )
+    encoding = tiktoken.Encoding("qwen", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     return lambda text: len(encoding.encode(text, disallowed_special=()))
 
 

@@ -80,7 +80,7 @@ class IndexUnavailableError(RAGError):
     kind = "index"
 
 
-class ConnectionError(RAGError):  # noqa: A001 - the name is part of the library face
+class ConnectionError(RAGError):
     """A service did not answer.
 
     :param server: the address that was tried.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.stores.edge import QdrantEdgeDocumentStore
+    from rag.stores.generations import IndexDirectory
 
 COLLECTION_NAME = "obsidian_knowledge"
 
@@ -26,12 +27,20 @@ _HOMES = {
 __all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_HOMES]
 
 
-def get_document_store(config: RAGConfig | None = None) -> QdrantEdgeDocumentStore:
-    """Return the store of the configured index; nothing is opened yet."""
+def get_document_store(
+    config: RAGConfig | None = None, directory: IndexDirectory | None = None
+) -> QdrantEdgeDocumentStore:
+    """Return the store of the configured index; nothing is opened yet.
+
+    :param directory: the index's folder, where the caller holds its lock already.
+    """
     from rag.config import load_config
     from rag.stores.edge import QdrantEdgeDocumentStore
 
-    return QdrantEdgeDocumentStore(str((config or load_config()).index_dir))
+    store = QdrantEdgeDocumentStore(str((config or load_config()).index_dir))
+    if directory is not None:
+        store.directory = directory
+    return store
 
 
 def get_collection_stats(store: QdrantEdgeDocumentStore) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class QdrantEdgeDocumentStore:
     def close(self) -> None:
         """Let go of the files; unpublished writes stay in the working copy."""
         with self._mutex:
-            self._close_work()
+            self.close_work()
             self._close_reader()
             if self._writing is not None:
                 self._writing.close()
@@ -112,7 +112,7 @@ class QdrantEdgeDocumentStore:
             with guard("merge the index"):
                 shard.optimize()
                 points = shard.count(qe.CountRequest())
-            self._close_work()
+            self.close_work()
             self.directory.publish(number or self.directory.newest() + 1, points)
 
     def _open_work(self) -> qe.EdgeShard:
@@ -123,7 +123,8 @@ class QdrantEdgeDocumentStore:
             self._work = load_shard(path) if path.exists() else create_shard(path)
         return self._work
 
-    def _close_work(self) -> None:
+    def close_work(self) -> None:
+        """Flush and close the working copy; the lock is kept."""
         if self._work is not None:
             with guard("flush the index"):
                 self._work.flush()  # close() swallows what goes wrong here

@@ -11,14 +11,11 @@ import qdrant_edge as qe
 from rag.exceptions import RAGError
 from rag.stores.points import DENSE, SPARSE
 
-# Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 1
-
 # Fields that filters select by; without an index a filter reads every payload.
-_INDEXES = {
+_INDEXES: dict[str, qe.KeywordIndexParams | qe.DatetimeIndexParams] = {
     "meta.vault": qe.KeywordIndexParams(),
     "meta.tags": qe.KeywordIndexParams(),
-    "meta.note_id": qe.KeywordIndexParams(),
+    "meta.file_id": qe.KeywordIndexParams(),
     "meta.created": qe.DatetimeIndexParams(),
 }
 _DISTANCES = {

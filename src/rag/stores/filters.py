@@ -2,8 +2,8 @@
 
 | Haystack | here |
 |---|---|
-| `==`, `!=` | text, number, boolean, `None` (the field is missing, null or empty), list (same members) |
-| `>`, `>=`, `<`, `<=` | numbers, ISO dates and date-times; a comparison with `None` matches nothing |
+| `==`, `!=` | text, number, boolean, `None` (missing, null or empty), list (same members) |
+| `>`, `>=`, `<`, `<=` | numbers, ISO dates and date-times; `None` matches nothing |
 | `in`, `not in` | lists of what `==` takes; `in []` matches nothing, `not in []` everything |
 | `AND`, `OR`, `NOT` | any depth; `NOT` is true when not all of its conditions hold |
 
@@ -46,7 +46,7 @@ def _convert(node: Any) -> qe.Filter:
     operator, conditions = node["operator"], node.get("conditions")
     if not isinstance(conditions, list):
         raise FilterError(f"a filter needs a 'field' or a list of 'conditions': {node!r}")
-    nested = [_convert(condition) for condition in conditions]
+    nested: list[Any] = [_convert(condition) for condition in conditions]
     match operator:
         case "AND":
             return qe.Filter(must=nested)

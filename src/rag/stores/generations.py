@@ -69,6 +69,8 @@ class IndexDirectory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.work = self.path / "work"
+        self._lock: IO[bytes] | None = None
+        self._holders = 0
 
     # -- readers -----------------------------------------------------------------------
 
@@ -106,24 +108,42 @@ class IndexDirectory:
     def writing(self, wait: bool = False) -> Iterator[None]:
         """Be the one writer; the lock goes with the process, however it ends.
 
+        Within one `IndexDirectory` it may be taken again; the last to leave lets go.
+
         :param wait: wait for another writer to finish instead of failing.
         :raises LockedError: when another process is the writer.
         """
-        self._make()
-        with (self.path / "index.lock").open("a+b") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                lock.seek(0)
-                holder = lock.read(64).decode("ascii", "replace").strip()
-                raise LockedError(
-                    "another `rag index` is running" + (f" (process {holder})" if holder else ""),
-                    hint="Try again later, or wait for it with `rag index --wait`.",
-                ) from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()).encode())
-            lock.flush()
+        if self._lock is None:
+            self._lock = self._acquire(wait)
+        self._holders += 1
+        try:
             yield
+        finally:
+            self._holders -= 1
+            if not self._holders:
+                self._lock.close()
+                self._lock = None
+
+    def _acquire(self, wait: bool) -> IO[bytes]:
+        self._make()
+        lock = (self.path / "index.lock").open("a+b")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read(64).decode("ascii", "replace").strip()
+            lock.close()
+            raise LockedError(
+                "another `rag index` is running" + (f" (process {holder})" if holder else ""),
+                hint="Try again later, or wait for it with `rag index --wait`.",
+            ) from None
+        except BaseException:
+            lock.close()
+            raise
+        lock.truncate(0)
+        lock.write(str(os.getpid()).encode())
+        lock.flush()
+        return lock
 
     def _make(self) -> None:
         try:

@@ -56,7 +56,7 @@ class NoteRow:
     hash: bytes
     chunks: list[ChunkKey] = field(default_factory=list)
     pending: bool = False
-    failed: bool = False  # nothing of it could be read
+    failed: bool = False  # it could not be read; chunks of an earlier reading are kept
     id: str = ""
     title: str = ""
     aliases: list[str] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Manifest:
         """Return the number of notes and chunks by vault."""
         rows = self._db.execute(
             f"SELECT vault, count(*), sum(length(chunks)) / {_CHUNK} FROM notes"
-            " WHERE NOT failed GROUP BY vault ORDER BY vault"
+            " WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault"
         )
         return {vault: (notes, chunks) for vault, notes, chunks in rows}
 
@@ -181,9 +181,10 @@ class Manifest:
             yield _from_row(row)
 
     def names(self) -> list[tuple[str, str, str, list[str], str]]:
-        """Return vault, path, title, aliases and id of every note that was read."""
+        """Return vault, path, title, aliases and id of every indexed note."""
         rows = self._db.execute(
-            "SELECT vault, path, title, aliases, id FROM notes WHERE NOT failed ORDER BY vault, path"
+            "SELECT vault, path, title, aliases, id FROM notes"
+            " WHERE length(chunks) > 0 ORDER BY vault, path"
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
@@ -191,7 +192,8 @@ class Manifest:
         """Return every tag with the number of notes that bear it."""
         return dict(
             self._db.execute(
-                "SELECT value, count(*) FROM notes, json_each(notes.tags) GROUP BY value ORDER BY value"
+                "SELECT value, count(*) FROM notes, json_each(notes.tags)"
+                " WHERE length(chunks) > 0 GROUP BY value ORDER BY value"
             )
         )
 

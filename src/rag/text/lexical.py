@@ -88,7 +88,7 @@ def _saturated(counts: Counter[str], field: int, k: float) -> Iterable[tuple[int
 
 
 def encode_document(text: str) -> SparseVector:
-    """Return the document side of BM25 for `text` (title and heading path included by the caller)."""
+    """Return the document side of BM25 for `text`, which starts with title and heading path."""
     words, shingles, length = _count(text)
     k = K1 * (1 - B + B * length / AVERAGE_WORDS)
     weights = dict(_saturated(words, _WORDS, k))

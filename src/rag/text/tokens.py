@@ -44,7 +44,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        stem = _stem_word(fold_accents(word[:_MAX_WORD]))
+        stem: str = _stem_word(fold_accents(word[:_MAX_WORD]))
         self[word] = stem
         return stem
 

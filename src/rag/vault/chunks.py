@@ -142,7 +142,9 @@ def _cut(
     pieces = list(_pieces(note.outline, first, text, lines, starts, size, measure))
     for start, end in _pack(text, pieces, size, overlap, measure):
         end = start + len(text[start:end].rstrip())
-        start = end - len(text[start:end].lstrip("\n"))
+        # The indentation of a line is kept; the space between two sentences of one is not.
+        in_line = start > 0 and text[start - 1] != "\n"
+        start = end - len(text[start:end].lstrip(" \t\u3000\n" if in_line else "\n"))
         if start < end:
             yield (
                 text[start:end],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
 
@@ -17,7 +18,7 @@ _IGNORE_FILES = (".gitignore", ".ragignore")
 
 
 class NoteFile(NamedTuple):
-    """A note on disk: `path` as the index knows it (relative, `/`, NFC), `file` as the disk does."""
+    """A note on disk: `path` as the index knows it (relative, `/`, NFC), `file` as on disk."""
 
     path: str
     file: str
@@ -37,10 +38,10 @@ class _Rule(NamedTuple):
     """Ignore patterns and the folder (a prefix ending in `/`, or empty) they are relative to."""
 
     base: str
-    spec: PathSpec
+    spec: PathSpec[Any]
 
 
-def scan_folder(root: str, ignore: Sequence[str] = ()) -> Scan:
+def scan_folder(root: str, ignore: Sequence[str] = (), deadline: float | None = None) -> Scan:
     """List the notes below `root`, sorted by path.
 
     Left out: hidden files and folders, what `.gitignore`, `.ragignore` (in any folder) and
@@ -49,7 +50,9 @@ def scan_folder(root: str, ignore: Sequence[str] = ()) -> Scan:
 
     :param ignore: patterns in the syntax of `.gitignore`, relative to `root`.
     :raises ConfigError: when `ignore` holds something that is no pattern.
+    :param deadline: a `time.monotonic()` to give up at.
     :raises IndexingError: when `root` is no folder that can be listed.
+    :raises TimeoutError: when the deadline passed.
     """
     found = Scan()
     real_root = os.path.realpath(root)
@@ -63,6 +66,8 @@ def scan_folder(root: str, ignore: Sequence[str] = ()) -> Scan:
     folders: list[tuple[str, list[_Rule]]] = [("", rules)]
     while folders:
         folder, rules = folders.pop()
+        if deadline is not None and time.monotonic() > deadline:
+            raise TimeoutError(f"listing {root} took too long")
         try:
             entries = list(os.scandir(os.path.join(real_root, folder) if folder else real_root))
         except OSError as error:
@@ -153,14 +158,15 @@ def _own_rules(entries: list[os.DirEntry[str]], folder: str, found: Scan) -> lis
     return rules
 
 
-def _spec(patterns: Sequence[str]) -> tuple[PathSpec, list[str]]:
+def _spec(patterns: Sequence[str]) -> tuple[PathSpec[Any], list[str]]:
     """Compile patterns one by one, so that a bad one does not take the others with it.
 
     :returns: the patterns, and those that are none.
     """
     from pathspec import PathSpec
 
-    good, bad = [], []
+    good: list[Any] = []
+    bad: list[str] = []
     for pattern in patterns:
         try:
             good += PathSpec.from_lines("gitignore", [_nfc(pattern)]).patterns

@@ -33,10 +33,8 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
     """
     if not lines or not _FENCE.match(lines[0]):
         return FrontMatter({}, 0, "")
-    for end, line in enumerate(lines[1:_MAX_LINES], 1):
-        if _END.match(line):
-            break
-    else:
+    end = next((at for at, line in enumerate(lines[1:_MAX_LINES], 1) if _END.match(line)), 0)
+    if not end:
         return FrontMatter({}, 0, "")
     block = "\n".join(lines[1:end])
     if not block.strip():
@@ -58,7 +56,7 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
 def _load_yaml(block: str) -> Any:
     from frontmatter.default_handlers import YAMLHandler
 
-    return YAMLHandler().load(block)  # type: ignore[no-untyped-call]
+    return YAMLHandler().load(block)
 
 
 def _salvage(lines: list[str]) -> dict[str, Any]:

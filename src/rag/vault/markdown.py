@@ -25,6 +25,8 @@ _NOT_A_PARAGRAPH = re.compile(r"[ ]{0,3}(?:[-*+>|#]|\d+[.)])|[ ]{4}|\t")
 _TABLE_RULE = re.compile(r"[ ]{0,3}\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)*\|?$")
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _COMMENT_OR_CODE = re.compile(_CODE_SPAN.pattern + "|%%|<!--")
+# Zero-width characters and soft hyphens, which nobody means to be part of a tag.
+INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 # A tag stands at the start of a line, after white space or after opening punctuation.
 _TAG = re.compile(r"(?:^|(?<=[\s(\[（「『、。，]))#([\w/\-]+)", re.UNICODE)
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n]+?)\]\]")
@@ -156,9 +158,14 @@ def _without_closing_hashes(title: str) -> str:
 def _read_table_line(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
     if "|" in text and number > first and found.kinds[number - 1] == Kind.TABLE:
         found.kinds[number] = Kind.TABLE
-    elif _TABLE_RULE.match(_unquote(text).rstrip()) and "|" in text and number > first:
-        if found.kinds[number - 1] == Kind.TEXT and "|" in lines[number - 1]:
-            found.kinds[number - 1] = found.kinds[number] = Kind.TABLE
+    elif (
+        "|" in text
+        and number > first
+        and found.kinds[number - 1] == Kind.TEXT
+        and "|" in lines[number - 1]
+        and _TABLE_RULE.match(_unquote(text).rstrip())
+    ):
+        found.kinds[number - 1] = found.kinds[number] = Kind.TABLE
 
 
 def _read_setext(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
@@ -194,7 +201,7 @@ def _read_inline(found: Outline, text: str) -> None:
                 found.links[note] = None
         text = _WIKI_LINK.sub(" ", text)  # [[Note#Heading]] holds no tag
     if "#" in text:
-        for tag in _TAG.findall(text):
+        for tag in _TAG.findall(INVISIBLE.sub("", text)):
             if not tag.replace("/", "").replace("-", "").isdigit() and tag.strip("/-_"):
                 found.tags[tag.strip("/")] = None
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rag.vault.frontmatter import as_strings, as_text, as_timestamp, split_front_matter
-from rag.vault.markdown import Outline, outline
+from rag.vault.markdown import INVISIBLE, Outline, outline
 
 _CREATED_FIELDS = ("created", "date", "created_at", "date created", "作成日")
 _MODIFIED_FIELDS = ("modified", "updated", "updated_at", "date modified", "更新日")
@@ -21,7 +21,8 @@ class Note:
 
     `path` is relative to the vault, with forward slashes, in NFC. `tags` are lower case and
     hold the parents of nested tags too. `created` and `modified` are ISO dates or date-times
-    without a zone, empty where neither note nor file has one. `problems` says, in words, what could not be read as it was meant.
+    without a zone, empty where neither note nor file has one. `problems` says, in words, what
+    could not be read as it was meant.
     """
 
     vault: str
@@ -75,10 +76,12 @@ def read_note(
 
 
 def normalize_tags(tags: list[str]) -> list[str]:
-    """Return tags in NFKC and lower case, without `#`, each followed by its parents."""
+    """Return tags in NFKC and lower case, without `#` and zero-width characters, each followed
+    by its parents."""
     found: dict[str, None] = {}
     for tag in tags:
-        name = unicodedata.normalize("NFKC", tag).lower().lstrip("#").strip("/ ")
+        name = unicodedata.normalize("NFKC", INVISIBLE.sub("", tag)).lower()
+        name = name.lstrip("#").strip("/ ")
         while name:
             found[name] = None
             name = name.rpartition("/")[0].rstrip("/")
@@ -137,6 +140,7 @@ def _date(
     try:
         return datetime.fromtimestamp(fallback).replace(microsecond=0).isoformat()
     except (OSError, OverflowError, ValueError):
-        problems.append(f"the file's own date, {fallback:.0f} seconds after 1970, is out of range")
+        problem = f"the file's own date is out of range: {fallback:.0f} seconds after 1970"
+        if problem not in problems:
+            problems.append(problem)
         return ""
-

@@ -1,0 +1,97 @@
+"""Finding a note by what people call it, and saying what state the index is in."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError, NotFoundError
+from rag.pipelines.refresh import readable
+from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.manifest import Manifest, NoteRow
+
+_SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
+
+
+@contextmanager
+def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
+    """Open the manifest of the current generation.
+
+    :raises IndexUnavailableError: when there is no index, or one that another version made.
+    """
+    directory = IndexDirectory(config.index_dir)
+    with (
+        directory.open_current() as generation,
+        Manifest.open_generation(generation.path / MANIFEST) as manifest,
+    ):
+        if not readable(manifest.get("fingerprint")):
+            raise IndexUnavailableError(
+                "the index was made by another version of rag",
+                hint="Bring it up to date with `rag index`.",
+            )
+        yield manifest
+
+
+class FoundNote(NamedTuple):
+    """A note, and the folder of its vault."""
+
+    row: NoteRow
+    root: Path
+
+    @property
+    def file(self) -> Path:
+        return self.root / self.row.file
+
+
+def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) -> FoundNote:
+    """Find one note by path, `vault/path`, file name, title, alias or id (its first 6 digits).
+
+    :param vaults: look only in these.
+    :raises NotFoundError: when nothing answers to the name, or several notes do; it suggests.
+    """
+    wanted = _key(name)
+    names = [n for n in manifest.names() if not vaults or n[0] in vaults]
+    tiers: list[list[tuple[str, str]]] = [[], [], [], []]
+    for vault, path, title, aliases, identity in names:
+        paths = {_key(path), _key(f"{vault}/{path}")}
+        if wanted in paths or f"{wanted}.md" in paths:
+            tiers[0].append((vault, path))
+        elif wanted == _key(title) or wanted == _key(Path(path).stem):
+            tiers[1].append((vault, path))
+        elif wanted in map(_key, aliases):
+            tiers[2].append((vault, path))
+        elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
+            tiers[3].append((vault, path))
+    matches = next((tier for tier in tiers if tier), [])
+    if len(matches) == 1:
+        vault, path = matches[0]
+        row = manifest.note(vault, path)
+        assert row is not None
+        return FoundNote(row, Path(manifest.vaults()[vault]))
+    if matches:
+        raise NotFoundError(
+            f"{len(matches)} notes are called {name!r}",
+            hint="Name one of them in full.",
+            suggestions=[f"{vault}/{path}" for vault, path in matches[:10]],
+        )
+    raise NotFoundError(f"no note called {name!r}", suggestions=_near(wanted, names))
+
+
+def _near(wanted: str, names: list[tuple[str, str, str, list[str], str]]) -> list[str]:
+    spoken: dict[str, str] = {}
+    for vault, path, title, aliases, _ in names:
+        for label in (Path(path).stem, title, *aliases):
+            spoken.setdefault(_key(label), f"{vault}/{path}")
+    close = get_close_matches(wanted, list(spoken), 5, 0.5)
+    within = [label for label in spoken if wanted and wanted in label][:5]
+    return list(dict.fromkeys(spoken[label] for label in [*close, *within]))[:5]
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()

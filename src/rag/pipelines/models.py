@@ -1,0 +1,129 @@
+"""What goes into the pipelines and what comes out of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from rag.vault import Note
+
+
+@dataclass
+class DocumentMeta:
+    """What a note's front matter says of it; `file_id` is the UUID of the note."""
+
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    normalized: bool = False
+    file_id: str = ""
+
+
+@dataclass
+class Document:
+    """A note as `scan_vault` found it; `content` is its text below the front matter."""
+
+    file_path: Path
+    title: str
+    content: str
+    metadata: DocumentMeta
+    vault_name: str
+    note: Note | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass
+class IndexingResult:
+    """What indexing a vault did: notes found, notes (re)indexed, chunks written, what failed."""
+
+    total_docs: int
+    indexed_docs: int
+    total_chunks: int
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass
+class QueryFilters:
+    """Which notes may be found: vaults any-of, tags all-of, dates of creation inclusive.
+
+    `paths` are globs (`projects/**/*.md`), any of which may match.
+    """
+
+    vaults: list[str] | None = None
+    tags: list[str] | None = None
+    date_from: date | None = None
+    date_to: date | None = None
+    paths: list[str] | None = None
+
+
+@dataclass
+class SearchResult:
+    """One result: the best chunk of a note.
+
+    `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1.
+    """
+
+    content: str
+    score: float
+    file_path: str
+    title: str
+    vault: str
+    position: int
+    heading: list[str] = field(default_factory=list)
+    line_start: int = 1
+    line_end: int = 1
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class SearchResponse:
+    """The results of a query, best first; `mode` is how they were found."""
+
+    query: str
+    results: list[SearchResult]
+    total: int
+    mode: str = "lexical"
+
+
+@dataclass
+class Quote:
+    """A sentence of a note: `source` counts from 1 in the answer's sources, `line` in the file."""
+
+    text: str
+    source: int
+    line: int
+
+
+@dataclass
+class Answer:
+    """An answer and what it rests on.
+
+    `confidence` is the mean score of its sources. `found` is false when the notes hold no
+    answer. `model` names the model that wrote the text; empty means it is all quotation.
+    """
+
+    text: str
+    sources: list[SearchResult]
+    confidence: float
+    found: bool = True
+    model: str = ""
+    quotes: list[Quote] = field(default_factory=list)
+
+
+def result_to_dict(result: SearchResult) -> dict[str, Any]:
+    """Return a result in the shape of the command line's JSON, rank aside."""
+    return {
+        "score": round(result.score, 6),
+        "scores": {name: round(value, 6) for name, value in result.scores.items()},
+        "vault": result.vault,
+        "path": result.file_path,
+        "title": result.title,
+        "heading": result.heading,
+        "line_start": result.line_start,
+        "line_end": result.line_end,
+        "tags": result.tags,
+        "created": result.created,
+        "content": result.content,
+    }

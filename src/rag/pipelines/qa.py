@@ -1,0 +1,73 @@
+"""The question answering pipeline, and the function that runs it."""
+
+from __future__ import annotations
+
+from haystack import Pipeline
+
+from rag.config import RAGConfig
+from rag.exceptions import QueryError
+from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResult
+from rag.pipelines.quotation import QuotationAnswerer
+from rag.pipelines.search import create_search_pipeline, run_pipeline, search_inputs, to_results
+from rag.stores.edge import QdrantEdgeDocumentStore
+
+NOT_FOUND = "not found in your notes"
+
+
+def create_qa_pipeline(store: QdrantEdgeDocumentStore, config: RAGConfig | None = None) -> Pipeline:
+    """Make the question answering pipeline, which answers by quotation.
+
+        embedder -> retriever -> ranker (as in the search pipeline) -> answerer (QuotationAnswerer)
+
+    It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
+    """
+    pipeline = create_search_pipeline(store, config)
+    max_quotes = config.ask.max_quotes if config else 4
+    pipeline.add_component("answerer", QuotationAnswerer(max_quotes))
+    pipeline.connect("ranker.documents", "answerer.documents")
+    return pipeline
+
+
+def ask(
+    pipeline: Pipeline,
+    question: str,
+    filters: QueryFilters | None = None,
+    top_k: int = 5,
+) -> Answer:
+    """Answer a question from the notes.
+
+    :param pipeline: from `create_qa_pipeline`.
+    :param top_k: how many notes the answer may draw on.
+    :returns: the answer; `found` is false, and the text says so, when the notes hold none.
+    :raises QueryError: when the question is empty or the search fails.
+    :raises IndexUnavailableError: when there is no index, or it is damaged.
+    """
+    if not question.strip():
+        raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
+    if top_k < 1:
+        raise QueryError(f"top_k must be at least 1, not {top_k}")
+    inputs = {
+        **search_inputs(pipeline, question, filters, top_k),
+        "answerer": {"query": question},
+    }
+    output = run_pipeline(pipeline, inputs)
+    quotes: list[Quote] = output["answerer"]["quotes"]
+    if not quotes:
+        return Answer(NOT_FOUND, [], 0.0, found=False)
+    results = to_results(output["ranker"]["documents"], question)
+    return _answer(quotes, results)
+
+
+def _answer(quotes: list[Quote], results: list[SearchResult]) -> Answer:
+    """Number the sources in the order in which the answer names them."""
+    numbers: dict[int, int] = {}
+    for quote in quotes:
+        numbers.setdefault(quote.source, len(numbers) + 1)
+    cited = [Quote(quote.text, numbers[quote.source], quote.line) for quote in quotes]
+    sources = [results[source - 1] for source in numbers]
+    return Answer(
+        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited),
+        sources=sources,
+        confidence=sum(source.score for source in sources) / len(sources),
+        quotes=cited,
+    )

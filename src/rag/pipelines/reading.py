@@ -1,0 +1,113 @@
+"""From a file to a note, its chunks and its row in the manifest."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from rag.config import IndexConfig
+from rag.stores.manifest import ChunkKey, NoteRow
+from rag.text.budget import count_tokens
+from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
+
+# A file changed within this time of being read may change again without a new mtime.
+_RACY_NS = 2_000_000_000
+
+
+@dataclass(slots=True)
+class ReadNote:
+    """A note that was read: its row, and its chunks with what their points will hold."""
+
+    row: NoteRow
+    chunks: list[Chunk] = field(default_factory=list)
+    metas: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> ReadNote:
+    """Read and cut one note.
+
+    :raises FileNotFoundError: when the file vanished.
+    :raises OSError: when it cannot be read.
+    """
+    path = os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
+    limit = int(config.max_note_mb * 1_000_000)
+    with open(path, "rb") as stream:  # noqa: PTH123
+        stat = os.fstat(stream.fileno())
+        now = time.time_ns()
+        raw = stream.read(limit + 1)
+    row = NoteRow(
+        vault=vault,
+        path=file.path,
+        file=file.file,
+        size=stat.st_size,
+        mtime_ns=stat.st_mtime_ns,
+        racy=stat.st_mtime_ns > now - _RACY_NS,
+        hash=blake2b(raw, digest_size=16).digest(),
+        id=note_id(vault, file.path),
+        indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
+    problems: list[str] = []
+    if len(raw) > limit:
+        raw = raw[: raw.rfind(b"\n", 0, limit) + 1 or limit]
+        problems.append(
+            f"larger than {config.max_note_mb:g} MB (index.max_note_mb): "
+            f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
+        )
+    born = getattr(stat, "st_birthtime", None)
+    note = read_note(raw, vault, file.path, stat.st_mtime, born)
+    _describe(row, note, problems)
+    if not all(note.fields.get(name) == value for name, value in config.only.items()):
+        return ReadNote(row)
+    chunks = chunk_note(note, config.chunk_size, config.chunk_overlap, count_tokens)
+    metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
+    row.chunks = [
+        ChunkKey(chunk.id, _chunk_hash(chunk, meta))
+        for chunk, meta in zip(chunks, metas, strict=True)
+    ]
+    return ReadNote(row, chunks, metas)
+
+
+def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
+    """Return the meta of a chunk's Haystack document."""
+    meta: dict[str, Any] = {
+        "file_path": note.path,
+        "title": note.title,
+        "vault": note.vault,
+        "tags": note.tags,
+        "created": note.created,
+        "file_id": file_id,
+        "position": chunk.position,
+        "heading": list(chunk.heading),
+        "line_start": chunk.line_start,
+        "line_end": chunk.line_end,
+    }
+    if chunk.position == 0 and note.aliases:
+        # Other names of the note are words of its first chunk only, or they would weigh
+        # as much as there are chunks.
+        meta["aliases"] = note.aliases
+    return meta
+
+
+def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -> NoteRow:
+    """Return the row of a note that could not be read; what was known of it is kept."""
+    row = root_row or NoteRow(vault, file.path, file.file, file.size, 0, False, b"")
+    row.id = row.id or note_id(vault, file.path)
+    row.title = row.title or file.path
+    row.problems = [why]
+    row.failed = True
+    return row
+
+
+def _describe(row: NoteRow, note: Note, problems: list[str]) -> None:
+    row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
+    row.created, row.modified, row.links = note.created, note.modified, note.links
+    row.lines = len(note.lines)
+    row.problems = problems + note.problems
+
+
+def _chunk_hash(chunk: Chunk, meta: dict[str, Any]) -> bytes:
+    return blake2b(repr((chunk.text, meta)).encode("utf-8", "replace"), digest_size=16).digest()

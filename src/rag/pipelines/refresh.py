@@ -1,0 +1,360 @@
+"""Bringing an index up to date: one writer, small steps, and a whole generation at the end.
+
+Every step may be the last one: a killed run leaves the published generation as it was and its
+own working copy in a state that the next run completes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag.config import RAGConfig
+from rag.pipelines.changes import Changes, find_changes
+from rag.pipelines.reading import ReadNote, failed_row, read_file
+from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+from rag.stores.manifest import Manifest, NoteRow
+from rag.text.lexical import LEXICAL_VERSION
+from rag.vault.chunks import CHUNKER_VERSION
+from rag.vault.files import NoteFile
+
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+    from rag.stores.edge import QdrantEdgeDocumentStore
+
+# Raise it when points written by an older version would not be read right.
+SCHEMA_VERSION = 1
+_BATCH_CHUNKS = 1000
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class VaultReport:
+    """What a run did to one vault; `failed` and `problems` map paths to what was wrong."""
+
+    vault: str
+    added: int = 0
+    changed: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    kept: int = 0
+    problem: str = ""
+    failed: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """The notes that the vault's folder holds."""
+        return self.added + self.changed + self.unchanged
+
+
+@dataclass
+class RunReport:
+    """What a run did."""
+
+    vaults: dict[str, VaultReport] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    published: bool = False
+    notes: int = 0
+    chunks: int = 0
+
+    @property
+    def touched(self) -> bool:
+        """Whether any note was added, changed or deleted."""
+        return any(r.added or r.changed or r.deleted for r in self.vaults.values())
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some note or folder could not be read."""
+        return any(r.failed or r.problem for r in self.vaults.values())
+
+
+class IndexRun:
+    """One visit of the writer. Use it as a context manager; it holds the index's lock.
+
+    :param config: the settings.
+    :param pipeline: the pipeline that embeds and writes; made when first needed.
+    :param directory: the index's folder.
+    :param rebuild: forget what is there and read every note again.
+    :param wait: wait for another writer instead of failing.
+    :raises LockedError: when another process is writing.
+    """
+
+    def __init__(
+        self,
+        config: RAGConfig,
+        directory: IndexDirectory | None = None,
+        pipeline: Pipeline | None = None,
+        rebuild: bool = False,
+        wait: bool = False,
+    ) -> None:
+        self.config = config
+        self.directory = directory or IndexDirectory(config.index_dir)
+        self.report = RunReport()
+        self._pipeline = pipeline
+        self._prepared = False
+        self._rebuild = rebuild
+        self._lock = self.directory.writing(wait)
+
+    def __enter__(self) -> IndexRun:
+        self._lock.__enter__()
+        try:
+            self.manifest = self._open_manifest()
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.manifest.close()
+        if self._pipeline is not None:
+            self._store.close()
+        self._lock.__exit__(None, None, None)
+
+    # -- the working copy --------------------------------------------------------------
+
+    def _open_manifest(self) -> Manifest:
+        """Open the working copy's manifest; start anew when it does not fit or is damaged."""
+        if self._rebuild:
+            self.directory.clear_work()
+        try:
+            manifest = Manifest.open_work(self.directory.work / MANIFEST)
+            known = manifest.get("fingerprint")
+        except sqlite3.DatabaseError as error:
+            return self._start_anew(f"the index's manifest was damaged ({error})")
+        mine = fingerprint(self.config)
+        if known and known != mine:
+            manifest.close()
+            return self._start_anew("the settings or the program changed how notes are indexed")
+        manifest.set(fingerprint=mine)
+        return manifest
+
+    def _start_anew(self, why: str) -> Manifest:
+        self.report.notices.append(f"{why}: the index is made anew")
+        self.directory.clear_work()
+        manifest = Manifest.open_work(self.directory.work / MANIFEST)
+        manifest.set(fingerprint=fingerprint(self.config))
+        return manifest
+
+    @property
+    def _store(self) -> QdrantEdgeDocumentStore:
+        assert self._pipeline is not None
+        writer: Any = self._pipeline.get_component("writer")
+        store: QdrantEdgeDocumentStore = writer.document_store
+        return store
+
+    def _prepare(self) -> None:
+        """Load what writing needs, once, and make sure that manifest and shard agree."""
+        if self._prepared:
+            return
+        from rag.pipelines.indexing import create_indexing_pipeline
+        from rag.stores import get_document_store
+
+        if self._pipeline is None:
+            store = get_document_store(self.config, self.directory)
+            self._pipeline = create_indexing_pipeline(store)
+        self._store.begin_writing()
+        self._prepared = True
+        expected = self.manifest.expected_points()
+        if expected is None or (not expected and not (self.directory.work / SHARD).exists()):
+            return
+        found = self._count_points()
+        if found != expected:
+            self._store.close_work()
+            self.manifest.close()
+            what = "could not be opened" if found is None else f"held {found} of {expected} chunks"
+            self.manifest = self._start_anew(f"the working copy {what}")
+
+    def _count_points(self) -> int | None:
+        from rag.stores.engine import StoreError
+
+        if not (self.directory.work / SHARD).exists():
+            return 0
+        try:
+            return self._store.count_documents()
+        except StoreError:
+            return None
+
+    # -- one vault ---------------------------------------------------------------------
+
+    def find_changes(self, vault: str, root: Path, prune: bool = False) -> Changes:
+        """Compare a vault's folder with the index."""
+        return find_changes(self.manifest, vault, root, self.config.index.ignore, prune)
+
+    def index_vault(
+        self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
+    ) -> VaultReport:
+        """Bring one vault up to date in the working copy."""
+        changes = self.find_changes(vault, root, prune)
+        if changes and not self._prepared:
+            self._prepare()
+            changes = self.find_changes(vault, root, prune)  # it may have been made anew
+        report = VaultReport(vault, kept=changes.kept, problem=changes.problem)
+        self.report.vaults[vault] = report
+        report.unchanged = changes.unchanged
+        if not changes.problem:
+            self.manifest.set_vault(vault, str(root))
+        self._write(changes, report, progress or (lambda done, total: None))
+        self._delete(changes, report)
+        self._record_unlisted(changes, report)
+        if prune and changes.deleted and not self.manifest.stats(vault):
+            self.manifest.drop_vault(vault)
+        return report
+
+    def remove_vault(self, vault: str) -> int:
+        """Take a vault's notes out of the index and return how many there were."""
+        paths = list(self.manifest.stats(vault))
+        if paths:
+            self._prepare()
+            self._delete(Changes(vault, "", deleted=paths), VaultReport(vault))
+        self.manifest.drop_vault(vault)
+        return len(paths)
+
+    def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
+        files = [*((f, False) for f in changes.added), *((f, True) for f in changes.changed)]
+        batch: list[tuple[ReadNote, NoteRow | None]] = []
+        size = 0
+        for done, (file, known) in enumerate(files):
+            progress(done, len(files))
+            before = self.manifest.note(changes.vault, file.path) if known else None
+            read = self._read(changes, file, before, report)
+            if read is None:
+                continue
+            batch.append((read, before))
+            size += len(read.chunks)
+            if size >= _BATCH_CHUNKS:
+                self._write_batch(batch, report)
+                batch, size = [], 0
+        if batch:
+            self._write_batch(batch, report)
+        progress(len(files), len(files))
+
+    def _read(
+        self, changes: Changes, file: NoteFile, before: NoteRow | None, report: VaultReport
+    ) -> ReadNote | None:
+        """Read one file; `None` when there is nothing to write for it."""
+        try:
+            read = read_file(changes.root, changes.vault, file, self.config.index)
+        except FileNotFoundError:
+            if before:
+                changes.deleted.append(file.path)
+            return None
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            report.failed[file.path] = why
+            self._store_row(failed_row(before, changes.vault, file, why))
+            return None
+        if read.row.problems:
+            report.problems[file.path] = read.row.problems
+        if before and not before.pending and not before.failed and before.hash == read.row.hash:
+            report.unchanged += 1
+            read.row.indexed_at = before.indexed_at
+            if (before.mtime_ns, before.chunks) == (read.row.mtime_ns, read.row.chunks):
+                self.manifest.refresh([read.row])
+                return None
+            if before.chunks == read.row.chunks:
+                self.manifest.finish([read.row])
+                return None
+        elif before:
+            report.changed += 1
+        else:
+            report.added += 1
+        return read
+
+    def _store_row(self, row: NoteRow) -> None:
+        """Record a row that has the chunks it had; without a change the revision stays."""
+        if self.manifest.note(row.vault, row.path) != row:
+            self.manifest.finish([row])
+
+    def _write_batch(
+        self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
+    ) -> None:
+        """Write the changed chunks of some notes: intent, points, then the fact."""
+        from rag.pipelines.indexing import to_documents, write_documents
+
+        documents = []
+        gone: list[str] = []
+        intents: list[NoteRow] = []
+        for read, before in batch:
+            old = {key.id: key for key in before.chunks} if before else {}
+            new = {key.id for key in read.row.chunks}
+            known = set() if before and before.pending else set(old.values())
+            documents += to_documents(read, {key.id for key in read.row.chunks if key not in known})
+            stale = [key for key in old.values() if key.id not in new]
+            gone += [key.id for key in stale]
+            intents.append(_with_chunks(read.row, [*read.row.chunks, *stale]))
+        self.manifest.intend(intents)
+        assert self._pipeline is not None
+        write_documents(self._pipeline, documents)
+        self._store.delete_documents(gone)
+        self.manifest.finish(read.row for read, _ in batch)
+        report.chunks += len(documents)
+
+    def _delete(self, changes: Changes, report: VaultReport) -> None:
+        for start in range(0, len(changes.deleted), _BATCH_CHUNKS):
+            paths = changes.deleted[start : start + _BATCH_CHUNKS]
+            rows = [row for path in paths if (row := self.manifest.note(changes.vault, path))]
+            if not rows:
+                continue
+            # Half a deletion must not look like a whole note.
+            self.manifest.intend(rows)
+            self._store.delete_documents([key.id for row in rows for key in row.chunks])
+            self.manifest.forget(changes.vault, paths)
+            report.deleted += len(rows)
+
+    def _record_unlisted(self, changes: Changes, report: VaultReport) -> None:
+        for path, why in changes.unlisted.items():
+            report.failed[path] = why
+            before = self.manifest.note(changes.vault, path)
+            self._store_row(failed_row(before, changes.vault, NoteFile(path, path, 0, 0), why))
+
+    # -- the end -----------------------------------------------------------------------
+
+    def publish(self) -> None:
+        """Make what was written the generation that readers see, unless it is already."""
+        counts = self.manifest.counts().values()
+        self.report.notes = sum(notes for notes, _ in counts)
+        self.report.chunks = sum(chunks for _, chunks in counts)
+        if self.directory.current() == f"gen-{self.manifest.revision}":
+            return
+        self._prepare()
+        number = self.manifest.raise_revision(at_least=self.directory.newest())
+        self.manifest.set(indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"))
+        self.manifest.close()  # its file is copied
+        self._store.publish(number)
+        self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
+        self.report.published = True
+
+
+def fingerprint(config: RAGConfig) -> str:
+    """Return all that decides what the same notes become in the index, as JSON."""
+    index = config.index
+    facts = {
+        "schema": SCHEMA_VERSION,
+        "tokenizer": LEXICAL_VERSION,
+        "chunker": CHUNKER_VERSION,
+        "chunk_size": index.chunk_size,
+        "chunk_overlap": index.chunk_overlap,
+        "max_note_mb": index.max_note_mb,
+        "only": index.only,
+        "embedding_model": "",
+    }
+    return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def readable(known: str) -> bool:
+    """Tell whether an index of that fingerprint can be searched by this program."""
+    facts = json.loads(known or "{}")
+    return (facts.get("schema"), facts.get("tokenizer")) == (SCHEMA_VERSION, LEXICAL_VERSION)
+
+
+def _with_chunks(row: NoteRow, chunks: list[Any]) -> NoteRow:
+    return replace(row, chunks=chunks)

@@ -1,0 +1,123 @@
+"""Which vaults there are: those registered by `rag index PATH`, and the folders of `vaults_dir`."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from rag.config import RAGConfig
+from rag.exceptions import ConfigError, UsageError
+
+
+@dataclass
+class Registry:
+    """The registered vaults, kept as JSON in the data folder; change it under the index lock.
+
+    `removed` names folders of `vaults_dir` that the user took out.
+    """
+
+    file: Path
+    vaults: dict[str, Path]
+    removed: set[str]
+
+    @classmethod
+    def load(cls, config: RAGConfig) -> Registry:
+        """Read the registry; a missing file is an empty one.
+
+        :raises ConfigError: when the file was damaged.
+        """
+        file = config.data_dir / "vaults.json"
+        try:
+            data = json.loads(file.read_text("utf-8"))
+            vaults = {str(name): Path(path) for name, path in data["vaults"].items()}
+            return cls(file, vaults, set(data["removed"]))
+        except FileNotFoundError:
+            return cls(file, {}, set())
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                f"the list of vaults {file} is damaged",
+                str(error),
+                hint="Delete it, then `rag index FOLDER` for each of your vaults.",
+            ) from error
+
+    def save(self) -> None:
+        """Write the registry, all of it or nothing."""
+        data = {
+            "vaults": {name: str(path) for name, path in sorted(self.vaults.items())},
+            "removed": sorted(self.removed),
+        }
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        staged = self.file.with_suffix(".tmp")
+        staged.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        staged.replace(self.file)
+
+    def register(self, config: RAGConfig, folder: Path, name: str = "") -> str:
+        """Add a folder and return its vault's name.
+
+        :raises UsageError: when it is no folder, or the name belongs to another one.
+        """
+        root = folder.expanduser()
+        if not root.is_dir():
+            what = "is a file, not a folder" if root.exists() else "does not exist"
+            raise UsageError(
+                f"{folder} {what}", hint="Name the folder that holds your notes: `rag index FOLDER`"
+            )
+        root = root.resolve()
+        known = configured_vaults(config, self)
+        wanted = _nfc(name or root.name or "root")
+        for other, path in known.items():
+            if path == root and (not name or other == wanted):
+                return other
+        if wanted in known and known[wanted] != root:
+            raise UsageError(
+                f"a vault named {wanted!r} exists already: {known[wanted]}",
+                hint=f"Give this one another name: `rag index --name NAME '{folder}'`",
+            )
+        self.removed.discard(wanted)
+        self.vaults[wanted] = root
+        self.save()
+        return wanted
+
+    def remove(self, config: RAGConfig, name: str) -> None:
+        """Take a vault out; its folder is left alone."""
+        self.vaults.pop(name, None)
+        if name in _folders(config):
+            self.removed.add(name)
+        self.save()
+
+
+def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> dict[str, Path]:
+    """Return the folder of every vault by name, sorted by name."""
+    registry = registry or Registry.load(config)
+    found = {n: p for n, p in _folders(config).items() if n not in registry.removed}
+    return dict(sorted({**found, **registry.vaults}.items()))
+
+
+def unknown_vault(name: str, known: list[str]) -> UsageError:
+    """Return the error for a vault that does not exist, with the nearest names."""
+    near = get_close_matches(name, known, 3, 0.4) or known[:5]
+    return UsageError(
+        f"no vault named {name!r}",
+        hint=f"Did you mean: {', '.join(near)}? `rag vault list` shows all."
+        if near
+        else "There is no vault yet: `rag index FOLDER` makes one.",
+    )
+
+
+def _folders(config: RAGConfig) -> dict[str, Path]:
+    if config.vaults_dir is None or not config.vaults_dir.is_dir():
+        return {}
+    folders = {
+        _nfc(path.name): path.resolve()
+        for path in config.vaults_dir.iterdir()
+        if path.is_dir() and not path.name.startswith(".")
+    }
+    wanted = {_nfc(name) for name in config.target_vaults}
+    return {n: p for n, p in folders.items() if not wanted or n in wanted}
+
+
+def _nfc(name: str) -> str:
+    return unicodedata.normalize("NFC", name)

@@ -1,0 +1,109 @@
+"""Dates in words, English and Japanese: 2025, 2025-03, 2025-03-14, last week, 先週, 3日前, …"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from rag.exceptions import UsageError
+
+
+class DateRange(NamedTuple):
+    """From the first to the last day, both included."""
+
+    first: date
+    last: date
+
+
+_ISO = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|年)?$")
+_AGO = re.compile(
+    r"(?P<n>\d+)\s*(?:(?P<en>day|week|month|year)s?\s+ago|(?P<ja>日|週間?|[かヶカケ]月|年)前)$"
+)
+_NAMES = {
+    "today": (0, "day"),
+    "今日": (0, "day"),
+    "本日": (0, "day"),
+    "yesterday": (-1, "day"),
+    "昨日": (-1, "day"),
+    "一昨日": (-2, "day"),
+    "おととい": (-2, "day"),
+    "this week": (0, "week"),
+    "今週": (0, "week"),
+    "last week": (-1, "week"),
+    "先週": (-1, "week"),
+    "this month": (0, "month"),
+    "今月": (0, "month"),
+    "last month": (-1, "month"),
+    "先月": (-1, "month"),
+    "this year": (0, "year"),
+    "今年": (0, "year"),
+    "last year": (-1, "year"),
+    "去年": (-1, "year"),
+    "昨年": (-1, "year"),
+}
+_UNITS = {"日": "day", "週": "week", "週間": "week", "年": "year"}
+
+
+def parse_date_range(text: str, today: date | None = None) -> DateRange:
+    """Return the days that `text` names. A week begins on Monday.
+
+    :param today: the day to count from.
+    :raises UsageError: when it names no date.
+    """
+    today = today or date.today()
+    words = " ".join(unicodedata.normalize("NFKC", text).lower().split())
+    try:
+        if iso := _ISO.match(words):
+            return _calendar(*(int(part) if part else None for part in iso.groups()))
+        if words in _NAMES:
+            return _shift(today, *_NAMES[words])
+        if ago := _AGO.match(words):
+            unit = ago["en"] or _UNITS.get(ago["ja"], "month")
+            return _days_ago(today, int(ago["n"]), unit)
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(
+        f"{text!r} is not a date",
+        hint="Write 2025-03-14, 2025-03, 2025, 'last week', '3 days ago', 先週 or 3日前.",
+    )
+
+
+def _calendar(year: int | None, month: int | None, day: int | None) -> DateRange:
+    assert year is not None
+    if day and month:
+        return DateRange(date(year, month, day), date(year, month, day))
+    if month:
+        return DateRange(date(year, month, 1), _month_start(year, month + 1) - timedelta(1))
+    return DateRange(date(year, 1, 1), date(year, 12, 31))
+
+
+def _shift(today: date, steps: int, unit: str) -> DateRange:
+    if unit == "day":
+        day = today + timedelta(steps)
+        return DateRange(day, day)
+    if unit == "week":
+        monday = today + timedelta(7 * steps - today.weekday())
+        return DateRange(monday, monday + timedelta(6))
+    if unit == "month":
+        first = _month_start(today.year, today.month + steps)
+        return DateRange(first, _month_start(first.year, first.month + 1) - timedelta(1))
+    return _calendar(today.year + steps, None, None)
+
+
+def _days_ago(today: date, count: int, unit: str) -> DateRange:
+    """Return one day: a month ago is the same day of the month, or the month's last."""
+    if unit in ("day", "week"):
+        day = today - timedelta(count * (7 if unit == "week" else 1))
+        return DateRange(day, day)
+    months = count * (12 if unit == "year" else 1)
+    first = _month_start(today.year, today.month - months)
+    last = _month_start(first.year, first.month + 1) - timedelta(1)
+    day = first.replace(day=min(today.day, last.day))
+    return DateRange(day, day)
+
+
+def _month_start(year: int, month: int) -> date:
+    years, index = divmod(month - 1, 12)
+    return date(year + years, index + 1, 1)

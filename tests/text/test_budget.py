@@ -1,0 +1,131 @@
+"""How many tokens a text is worth: `count_tokens`, beside the counts of a real tokenizer.
+
+The counts were made by Mistral Nemo's tokenizer ("tekken", tekken_240911.json), loaded as in
+benchmarks/token_counts.py. No tokenizer is needed to run these tests.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.text.budget import FEATURES, WEIGHTS, count_tokens, features
+
+TEXTS = {
+    "english": [
+        (
+            "The meeting moved to Thursday because the room was taken. Please bring last month's figures, and tell Maria that the invoice from the printer has arrived.",
+            30,
+        ),
+        (
+            "Sourdough wants patience: feed the starter twice, wait until it doubles, then mix flour, water and salt. Fold the dough every half hour and bake it in a very hot oven.",
+            40,
+        ),
+        (
+            "# Release checklist\n\n- [ ] Update the changelog\n- [ ] Tag the commit\n- [x] Ask Tom about the *deployment window*\n\nSee [[Release process#Rollback]] when something breaks.",
+            45,
+        ),
+    ],
+    "japanese": [
+        (
+            "会議は木曜日に変更になりました。部屋が埋まっていたためです。先月の数字を持ってきてください。印刷会社からの請求書が届いたことも、田中さんに伝えておいてください。",
+            56,
+        ),
+        (
+            "パン種は二回育てます。倍に膨らむまで待ち、小麦粉、水、塩を混ぜます。三十分ごとに生地を折りたたみ、とても熱いオーブンで焼き上げます。",
+            62,
+        ),
+        (
+            "# リリースの手順\n\n- [ ] 変更履歴を更新する\n- [ ] コミットにタグを付ける\n- [x] デプロイの時間帯について鈴木さんに聞く\n\n問題が起きたら [[リリース手順#ロールバック]] を見ること。",
+            73,
+        ),
+    ],
+    "code": [
+        (
+            'def area(width: float, height: float) -> float:\n    """Return the area."""\n    if width < 0 or height < 0:\n        raise ValueError("negative")\n    return width * height\n',
+            44,
+        ),
+        (
+            'services:\n  db:\n    image: postgres:16\n    ports:\n      - "5432:5432"\n    environment:\n      POSTGRES_PASSWORD: example\n',
+            40,
+        ),
+    ],
+    "mixed": [
+        (
+            "Docker の volume を削除するには `docker volume rm` を使う。Compose の場合は `docker compose down -v` で一緒に消える。",
+            39,
+        ),
+        (
+            "The Japanese word 木漏れ日 (komorebi) means sunlight through leaves; 積ん読 (tsundoku) means books bought and never read.",
+            35,
+        ),
+        (
+            "API のレスポンスは JSON で返す。status が 404 のときは error フィールドに理由を入れる。",
+            30,
+        ),
+    ],
+}
+
+ANY_TEXT = st.text(
+    st.one_of(
+        st.sampled_from("ab Z1２ \n\n.,。、「がガ漢é\u3000\x00🎉"),
+        st.characters(exclude_categories=()),
+    ),
+    max_size=60,
+)
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_the_count_is_within_fifteen_percent_of_a_real_tokenizers(language: str) -> None:
+    real = sum(count for _, count in TEXTS[language])
+    ours = sum(count_tokens(text) for text, _ in TEXTS[language])
+    assert 0.85 * real <= ours <= 1.15 * real
+
+
+def test_an_empty_text_costs_nothing() -> None:
+    assert count_tokens("") == 0
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "a", "あ", "\u200b", "\x00", "🎉"])
+def test_any_other_text_costs_at_least_one(text: str) -> None:
+    assert count_tokens(text) >= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("two Words", {"word": 2, "letter": 8}),
+        ("カナ かな", {"kana": 4}),
+        ("漢字々", {"ideograph": 3}),
+        ("12 ３４", {"digit": 4}),
+        ("(a), 「」", {"word": 1, "letter": 1, "mark": 4}),
+        ("한글", {"other": 2}),
+        ("a\n\n\nb\n", {"word": 2, "letter": 2, "line": 2}),
+        ("\x00\x1b", {}),
+    ],
+)
+def test_every_character_counts_as_one_thing(text: str, expected: dict[str, int]) -> None:
+    counted = dict(zip(FEATURES, features(text), strict=True))
+    assert {name: n for name, n in counted.items() if n} == expected
+
+
+@settings(deadline=None, max_examples=400)
+@given(ANY_TEXT, ANY_TEXT)
+def test_more_text_never_costs_less(one: str, other: str) -> None:
+    assert count_tokens(one + other) >= max(count_tokens(one), count_tokens(other))
+
+
+@settings(deadline=None, max_examples=400)
+@given(ANY_TEXT, ANY_TEXT)
+def test_two_texts_together_cost_no_more_than_apart_but_for_rounding(one: str, other: str) -> None:
+    assert count_tokens(one + other) <= count_tokens(one) + count_tokens(other) + 1
+
+
+@settings(deadline=None, max_examples=200)
+@given(ANY_TEXT)
+def test_a_character_costs_less_than_two(text: str) -> None:
+    # The chunker relies on a bound: what has a quarter as many characters as a chunk may
+    # cost is not measured at all.
+    assert count_tokens(text) <= 2 * len(text)
+    assert max(WEIGHTS) < 2

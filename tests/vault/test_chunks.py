@@ -1,0 +1,419 @@
+"""The chunks a note is cut into: `chunk_note`, `note_id`."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.text.budget import count_tokens
+from rag.vault import Chunk, Note, chunk_note, note_id, read_note
+from rag.vault.chunks import Measure
+from rag.vault.markdown import Kind
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+VAULTS = SHARED / "vaults"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/data")
+
+EVERYTHING = 10_000
+
+
+def note(source: str | bytes, path: str = "日記/a.md", vault: str = "v") -> Note:
+    return read_note(source if isinstance(source, bytes) else source.encode(), vault, path, 0.0)
+
+
+def chunks(source: str | bytes, size: int = EVERYTHING, overlap: int = 0) -> list[Chunk]:
+    """Cut by characters: what a chunk costs is its length."""
+    return chunk_note(note(source), size, overlap, len)
+
+
+def texts(source: str, size: int = EVERYTHING, overlap: int = 0) -> list[str]:
+    return [chunk.text for chunk in chunks(source, size, overlap)]
+
+
+def spans(source: str | bytes, size: int = EVERYTHING) -> list[tuple[int, int]]:
+    return [(chunk.line_start, chunk.line_end) for chunk in chunks(source, size)]
+
+
+# Sections and their headings
+
+
+def test_a_note_without_headings_is_one_section() -> None:
+    (chunk,) = chunks("一行目\n\nsecond\n")
+    assert (chunk.heading, chunk.text) == ((), "一行目\n\nsecond")
+    assert (chunk.line_start, chunk.line_end, chunk.position) == (1, 3, 0)
+
+
+def test_each_section_knows_the_headings_above_it() -> None:
+    found = chunks("intro\n# 一\na\n## Two\nb\n### 三\nc\n## Four\nd\n# 五\ne\n")
+    assert [(chunk.heading, chunk.text.split("\n")[-1]) for chunk in found] == [
+        ((), "intro"),
+        (("一",), "a"),
+        (("一", "Two"), "b"),
+        (("一", "Two", "三"), "c"),
+        (("一", "Four"), "d"),
+        (("五",), "e"),
+    ]
+    assert [chunk.position for chunk in found] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_section_begins_with_its_heading() -> None:
+    assert texts("# 題\n\ntext") == ["# 題\n\ntext"]
+
+
+def test_a_setext_heading_begins_a_section_with_both_its_lines() -> None:
+    found = chunks("a\n\n題名\n====\n本文\n\nSub\n---\nb")
+    assert [(chunk.heading, chunk.text) for chunk in found] == [
+        ((), "a"),
+        (("題名",), "題名\n====\n本文"),
+        (("題名", "Sub"), "Sub\n---\nb"),
+    ]
+
+
+def test_levels_may_be_skipped() -> None:
+    found = chunks("#### 深い\na\n## Up\nb\n##### Down\nc")
+    assert [chunk.heading for chunk in found] == [("深い",), ("Up",), ("Up", "Down")]
+
+
+def test_a_heading_with_nothing_but_headings_below_makes_no_chunk_of_its_own() -> None:
+    assert texts("# 親\n\n## 子\ntext") == ["## 子\ntext"]
+
+
+def test_a_heading_with_nothing_below_at_all_is_kept() -> None:
+    assert texts("# 一\n## 空\n# Two\ntext\n## Last") == ["## 空", "# Two\ntext", "## Last"]
+
+
+@pytest.mark.parametrize("source", ["", "\n\n", "---\ntags: [空]\n---\n", "\u3000\n\u00a0\n"])
+def test_a_note_without_text_gives_one_empty_chunk(source: str) -> None:
+    (chunk,) = chunks(source)
+    assert (chunk.heading, chunk.text) == ((), "")
+    assert 1 <= chunk.line_start == chunk.line_end <= max(1, source.count("\n"))
+
+
+def test_a_hash_in_a_fence_begins_no_section() -> None:
+    assert texts("# 題\n```sh\n# comment\n```\n") == ["# 題\n```sh\n# comment\n```"]
+
+
+# Lines
+
+
+def test_lines_count_from_one_and_leave_out_blank_lines_around_a_section() -> None:
+    assert spans("\n\n# 一\na\n\n\n# 二\nb\n\n") == [(3, 4), (7, 8)]
+
+
+def test_lines_are_those_of_the_file_below_front_matter() -> None:
+    assert spans("---\ntitle: 題\ntags:\n  - a\n---\n\n# 見出し\n本文\n") == [(7, 8)]
+
+
+def test_lines_are_those_of_the_file_with_windows_line_ends() -> None:
+    source = "---\r\ntitle: x\r\n---\r\n# 一\r\n\r\na\r\n# 二\r\nb\r\n"
+    assert spans(source) == [(4, 6), (7, 8)]
+    assert texts(source)[0] == "# 一\n\na"
+
+
+def test_front_matter_that_is_no_mapping_is_text_of_the_note() -> None:
+    assert spans("---\n- a\n---\nbody") == [(1, 4)]
+
+
+def test_a_byte_order_mark_moves_no_line() -> None:
+    assert spans(b"\xef\xbb\xbf---\na: b\n---\ntext\n") == [(4, 4)]
+
+
+# Cutting
+
+
+def test_what_fits_is_one_chunk() -> None:
+    assert texts("一段落。\n\nanother", size=len("一段落。\n\nanother")) == ["一段落。\n\nanother"]
+
+
+def test_a_long_section_is_cut_between_paragraphs() -> None:
+    assert texts("first one\nstill\n\n二段落目。です。\n\nthird", size=20) == [
+        "first one\nstill",
+        "二段落目。です。\n\nthird",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "size", "expected"),
+    [
+        ("One two. Three four. Five six.", 21, ["One two. Three four.", "Five six."]),
+        ("一つ目の文。二つ目の文！三つ目の文？", 12, ["一つ目の文。二つ目の文！", "三つ目の文？"]),
+        ("- 項目一\n- item two\n- 三", 17, ["- 項目一\n- item two", "- 三"]),
+    ],
+)
+def test_a_long_paragraph_is_cut_between_lines_and_sentences(
+    paragraph: str, size: int, expected: list[str]
+) -> None:
+    assert texts(paragraph, size) == expected
+
+
+def test_a_long_sentence_is_cut_at_spaces() -> None:
+    words = "word " * 40
+    assert all(text.split() == ["word"] * len(text.split()) for text in texts(words, 32))
+
+
+def test_a_line_without_any_break_is_cut_anyway_and_all_of_it_is_kept() -> None:
+    found = chunks("あ" * 1000, size=100)
+    assert "".join(chunk.text for chunk in found) == "あ" * 1000
+    assert {(chunk.line_start, chunk.line_end) for chunk in found} == {(1, 1)}
+
+
+def test_a_cut_section_keeps_its_heading_path_and_its_lines() -> None:
+    found = chunks("# 題\n" + "".join(f"{n} 行目の文です。\n\n" for n in range(10)), size=40)
+    assert {chunk.heading for chunk in found} == {("題",)}
+    assert [chunk.line_start for chunk in found] == sorted({chunk.line_start for chunk in found})
+    assert (found[0].line_start, found[-1].line_end) == (1, 20)
+
+
+FENCE = "```py\n" + "".join(f"x{n} = {n}\n\n" for n in range(20)) + "```"
+TABLE = "| 名前 | 値 |\n|---|---|\n" + "".join(f"| a{n} | {n} |\n" for n in range(20)).rstrip()
+
+
+@pytest.mark.parametrize("block", [FENCE, TABLE], ids=["fence", "table"])
+def test_a_fence_or_table_is_never_cut(block: str) -> None:
+    assert texts(f"前の文。\n\n{block}\n\nafter", size=30) == ["前の文。", block, "after"]
+
+
+def test_a_fence_in_a_callout_is_never_cut() -> None:
+    fence = "\n".join("> " + line for line in FENCE.split("\n"))
+    assert fence in texts(f"> [!tip] 例\n> before\n{fence}\n> after", size=30)
+
+
+def test_fences_one_after_the_other_may_be_parted() -> None:
+    assert texts("```\n一一一一\n```\n```\ntwo two\n```", size=16) == [
+        "```\n一一一一\n```",
+        "```\ntwo two\n```",
+    ]
+
+
+def test_a_fence_that_is_never_closed_is_cut_like_text() -> None:
+    assert max(map(len, texts("```\n" + "code line\n" * 50, size=60))) <= 60
+
+
+def test_the_overlap_repeats_the_last_sentences_of_the_chunk_before() -> None:
+    source = "一つ目の文。二つ目の文。三つ目の文。四つ目の文。"
+    assert texts(source, size=18, overlap=6) == [
+        "一つ目の文。二つ目の文。三つ目の文。",
+        "三つ目の文。四つ目の文。",
+    ]
+
+
+def test_the_overlap_never_reaches_into_another_section_or_a_fence() -> None:
+    source = f"# 一\nSentence.\n\n{FENCE}\n\n次の文。Next.\n# 二\nText."
+    found = chunks(source, size=60, overlap=50)
+    assert [chunk.text.startswith(("次の文", "# 二")) for chunk in found[-2:]] == [True, True]
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(0, 0), (-1, 0), (10, 10), (10, -1)])
+def test_sizes_that_make_no_sense_are_refused(size: int, overlap: int) -> None:
+    with pytest.raises(ValueError, match="chunk size"):
+        chunks("a", size, overlap)
+
+
+# Identity
+
+
+def test_ids_are_uuids_and_stay_the_same() -> None:
+    first, again = chunks("# 一\na\n# 二\nb"), chunks("# 一\na\n# 二\nb")
+    assert [chunk.id for chunk in first] == [chunk.id for chunk in again]
+    assert all(uuid.UUID(chunk.id).version == 5 for chunk in first)
+
+
+def test_a_chunk_keeps_its_id_when_text_elsewhere_changes() -> None:
+    before = chunks("# 一\na\n# 二\nb")
+    after = chunks("new\n# 一\nlonger\n\ntext\n# 二\nb")
+    assert [chunk.id for chunk in before] == [chunk.id for chunk in after[1:]]
+
+
+def test_sections_under_duplicate_headings_have_ids_of_their_own() -> None:
+    found = chunks("# 例\na\n# 例\na\n# 例\na")
+    assert [chunk.heading for chunk in found] == [("例",)] * 3
+    assert len({chunk.id for chunk in found}) == 3
+
+
+def test_ids_differ_by_vault_and_path() -> None:
+    notes = [note("a", "a.md", "v"), note("a", "b.md", "v"), note("a", "a.md", "w")]
+    assert len({chunk_note(each, 9, 0, len)[0].id for each in notes}) == 3
+    assert len({note_id(each.vault, each.path) for each in notes}) == 3
+
+
+def test_no_character_in_a_heading_makes_two_ids_one() -> None:
+    found = chunks("# a\x1fb\nx\n# a\ny\n## b\nz")
+    assert len({chunk.id for chunk in found}) == 3
+
+
+def test_a_path_that_was_not_utf_8_has_an_id() -> None:
+    assert chunk_note(note("a", "caf\udce9.md"), 9, 0, len)[0].id
+
+
+# Any note at all
+
+LINE = st.one_of(
+    st.sampled_from(
+        ["", "", "  ", "\u3000", "# 見出し", "## Sub", "## Sub", "# a\x1fb", "```", "```", "~~~py",
+         "> ```", "> quote", "- ```", "| a | b |", "|---|---|", "| 1 | [[x\\|y]] |", "題名", "===",
+         "---", "%%", "A sentence. Another one! 三つ目の文。四つ目？", "- 項目", "    code",
+         "語" * 40, "word " * 20, "x" * 90, "\u200b", "a\u00a0b"]
+    ),
+    st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=12),
+)  # fmt: skip
+NOTES = st.builds(
+    lambda head, lines: note(head + "\n".join(lines)),
+    st.sampled_from(["", "---\ntitle: 題\n---\n", "---\ntitle: a: b\n---\n", "---\n- a\n---\n"]),
+    st.lists(LINE, max_size=40),
+)
+SIZES = st.integers(8, 120).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1)))
+MEASURES = st.sampled_from([len, count_tokens])
+many = settings(deadline=None, max_examples=250)
+
+
+def solid_spans(found: Note) -> list[tuple[int, int]]:
+    """The first and last lines, from 1, of each closed fence and each table."""
+    spans = [(first + 1, last + 1) for first, last in found.outline.fences.items()]
+    rows = [n for n, kind in enumerate(found.outline.kinds, 1) if kind == Kind.TABLE]
+    for row in rows:
+        if spans and spans[-1][1] == row - 1 and row - 1 in rows:
+            spans[-1] = (spans[-1][0], row)
+        else:
+            spans.append((row, row))
+    return spans
+
+
+def heading_only_lines(found: Note) -> Iterator[int]:
+    """The lines, from 1, of headings that have nothing below them before the next heading."""
+    kinds, headings = found.outline.kinds, found.outline.headings
+    ends = [*(heading.line for heading in headings[1:]), len(kinds)]
+    for heading, end in zip(headings, ends):  # noqa: B905 - there may be no heading at all
+        if not any(kinds[heading.last_line + 1 : end]):
+            yield from range(heading.line + 1, heading.last_line + 2)
+
+
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_every_line_of_a_note_is_in_a_chunk(
+    found: Note, sizes: tuple[int, int], measure: Measure
+) -> None:
+    cut = chunk_note(found, *sizes, measure)
+    covered = {n for chunk in cut for n in range(chunk.line_start, chunk.line_end + 1)}
+    body = {
+        n for n, line in enumerate(found.lines, 1) if n > found.body_line and line.strip()
+    } - set(heading_only_lines(found))
+    assert body <= covered
+    assert covered <= set(range(1, max(1, len(found.lines)) + 1))
+
+
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_cutting_loses_no_character(found: Note, sizes: tuple[int, int], measure: Measure) -> None:
+    cut = chunk_note(found, sizes[0], 0, measure)
+    sections = chunk_note(found, 10**9, 0, measure)
+    assert "".join("".join(chunk.text for chunk in cut).split()) == "".join(
+        "".join(chunk.text for chunk in sections).split()
+    )
+
+
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_a_chunk_is_the_files_own_text_of_its_lines(
+    found: Note, sizes: tuple[int, int], measure: Measure
+) -> None:
+    for chunk in chunk_note(found, *sizes, measure):
+        lines = found.lines[chunk.line_start - 1 : chunk.line_end]
+        assert chunk.text in "\n".join(lines)
+        assert chunk.text.count("\n") == max(0, len(lines) - 1)
+
+
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_ids_and_positions_are_unique_and_stable(
+    found: Note, sizes: tuple[int, int], measure: Measure
+) -> None:
+    cut = chunk_note(found, *sizes, measure)
+    assert len({chunk.id for chunk in cut}) == len(cut)
+    assert [chunk.position for chunk in cut] == list(range(len(cut)))
+    assert chunk_note(found, *sizes, measure) == cut
+
+
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_only_a_single_fence_or_table_is_larger_than_the_limit(
+    found: Note, sizes: tuple[int, int], measure: Measure
+) -> None:
+    solid = solid_spans(found)
+    for chunk in chunk_note(found, *sizes, measure):
+        assert measure(chunk.text) <= sizes[0] or (chunk.line_start, chunk.line_end) in solid
+
+
+@many
+@given(NOTES, SIZES, MEASURES)
+def test_no_chunk_begins_or_ends_inside_a_fence_or_table(
+    found: Note, sizes: tuple[int, int], measure: Measure
+) -> None:
+    for chunk in chunk_note(found, *sizes, measure):
+        for first, last in solid_spans(found):
+            assert not first < chunk.line_start <= last
+            assert not first <= chunk.line_end < last
+
+
+# Large notes
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "## 見出し Heading\n\nSome text with a [[link|x]]. 日本語の文。二つ目の文。\n\n- 項目\n- item\n\n",
+        "一つの段落が終わらない。改行もない。",
+        "no end of words ",
+        "あ",
+        "a\n",
+        "```\n# code\n```\n",
+    ],
+    ids=["usual", "sentences", "words", "character", "lines", "fences"],
+)
+def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
+    def measured(characters: int) -> int:
+        total = 0
+
+        def measure(text: str) -> int:
+            nonlocal total
+            total += len(text)
+            return len(text)
+
+        chunk_note(note(part * (characters // len(part)) + "end"), 100, 20, measure)
+        return total
+
+    assert 0 < measured(160_000) < 2.5 * measured(80_000)
+
+
+def test_a_note_of_five_megabytes_is_read_and_cut_whole() -> None:
+    part = "## 見出し\n\n" + "日本語の文です。An English sentence. " * 40 + "\n\n```\ncode\n```\n\n"
+    found = note(part * (5_000_000 // len(part.encode())))
+    cut = chunk_note(found, 500, 50, count_tokens)
+    assert sum(len(line) for line in found.lines) > 2_500_000
+    assert len(cut) >= len(found.outline.headings)
+    assert cut[-1].line_end == len(found.lines) - 1
+
+
+# Real vaults
+
+
+@pytest.mark.shared
+@needs_shared
+def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
+    seen = 0
+    for file in sorted(VAULTS.rglob("*.md")):
+        found = read_note(file.read_bytes(), "v", file.relative_to(VAULTS).as_posix(), 0.0)
+        cut = chunk_note(found, 300, 40, count_tokens)
+        solid = solid_spans(found)
+        for chunk in cut:
+            lines = found.lines[chunk.line_start - 1 : chunk.line_end]
+            assert chunk.text in "\n".join(lines)
+            assert chunk.text.count("\n") == max(0, len(lines) - 1)
+            assert count_tokens(chunk.text) <= 300 or (chunk.line_start, chunk.line_end) in solid
+        assert len({chunk.id for chunk in cut}) == len(cut)
+        seen += len(cut)
+    assert seen > 1500

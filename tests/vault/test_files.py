@@ -1,0 +1,270 @@
+"""Which files of a folder are notes: `scan_folder`."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from rag.exceptions import ConfigError, IndexingError
+from rag.vault import scan_folder
+
+AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "金庫"
+    folder.mkdir()
+    return folder
+
+
+def fill(vault: Path, *names: str) -> None:
+    for name in names:
+        file = vault / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"# {name}\n", "utf-8")
+
+
+def paths(vault: Path, *ignore: str) -> list[str]:
+    return [note.path for note in scan_folder(str(vault), ignore).notes]
+
+
+def test_notes_are_the_markdown_files_of_all_folders_sorted(vault: Path) -> None:
+    fill(vault, "b.md", "a.MD", "日記/二月.md", "日記/深い/x.md", "image.png", "b.md.txt", "md")
+    assert paths(vault) == ["a.MD", "b.md", "日記/二月.md", "日記/深い/x.md"]
+
+
+def test_a_note_comes_with_its_size_and_time(vault: Path) -> None:
+    fill(vault, "a.md")
+    os.utime(vault / "a.md", ns=(1, 1_700_000_000_123_456_789))
+    (note,) = scan_folder(str(vault)).notes
+    assert note == ("a.md", "a.md", (vault / "a.md").stat().st_size, note.mtime_ns)
+    assert note.mtime_ns == (vault / "a.md").stat().st_mtime_ns
+
+
+def test_an_empty_folder_holds_nothing(vault: Path) -> None:
+    found = scan_folder(str(vault))
+    assert (found.notes, found.problems) == ([], {})
+
+
+def test_a_folder_named_like_a_note_is_a_folder(vault: Path) -> None:
+    fill(vault, "folder.md/inside.md")
+    assert paths(vault) == ["folder.md/inside.md"]
+
+
+def test_a_pipe_named_like_a_note_is_none(vault: Path) -> None:
+    os.mkfifo(vault / "pipe.md")
+    assert paths(vault) == []
+
+
+@pytest.mark.parametrize("name", ["missing", "file.md"])
+def test_a_vault_that_is_no_folder_is_an_error(vault: Path, name: str) -> None:
+    fill(vault, "file.md")
+    with pytest.raises(IndexingError, match="cannot list the vault folder"):
+        scan_folder(str(vault / name))
+
+
+# Hidden and ignored
+
+
+def test_hidden_files_and_folders_are_left_out(vault: Path) -> None:
+    fill(vault, ".hidden.md", ".obsidian/x.md", ".trash/日記.md", "folder/.git/x.md", "seen.md")
+    assert paths(vault) == ["seen.md"]
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
+def test_ignore_files_are_followed(vault: Path, name: str) -> None:
+    fill(vault, "draft-1.md", "下書き/x.md", "keep.md", "folder/draft-2.md", "folder/keep.md")
+    (vault / name).write_text("# comment\n\ndraft-*.md\n下書き/\n/folder/keep.md\n", "utf-8")
+    assert paths(vault) == ["keep.md"]
+
+
+def test_an_ignore_file_may_have_windows_line_ends_and_a_byte_order_mark(vault: Path) -> None:
+    fill(vault, "a.md", "b.md", "c.md")
+    (vault / ".gitignore").write_bytes(b"\xef\xbb\xbfa.md\r\nb.md\r\n")
+    assert paths(vault) == ["c.md"]
+
+
+def test_a_nested_ignore_file_counts_below_its_folder_only(vault: Path) -> None:
+    fill(vault, "x.md", "内/x.md", "内/深い/x.md", "内/y.md")
+    (vault / "内" / ".gitignore").write_text("x.md\n")
+    assert paths(vault) == ["x.md", "内/y.md"]
+
+
+def test_a_nested_ignore_file_may_take_back_what_an_outer_one_ignores(vault: Path) -> None:
+    fill(vault, "draft.md", "inner/draft.md", "inner/deep/draft.md", "other/draft.md")
+    (vault / ".gitignore").write_text("draft.md\n")
+    (vault / "inner" / ".gitignore").write_text("!draft.md\n")
+    assert paths(vault) == ["inner/deep/draft.md", "inner/draft.md"]
+
+
+def test_the_last_pattern_that_matches_decides(vault: Path) -> None:
+    fill(vault, "a.md", "b.md", "日記.md")
+    (vault / ".gitignore").write_text("*.md\n!日記.md\n!b.md\nb.md\n", "utf-8")
+    assert paths(vault) == ["日記.md"]
+
+
+def test_nothing_comes_back_out_of_an_ignored_folder(vault: Path) -> None:
+    fill(vault, "out/keep.md", "all/keep.md", "all/drop.md")
+    (vault / ".gitignore").write_text("out/\n!out/keep.md\nall/*\n!all/keep.md\n")
+    assert paths(vault) == ["all/keep.md"]
+
+
+def test_ragignore_counts_more_than_gitignore_beside_it(vault: Path) -> None:
+    fill(vault, "private.md", "public.md")
+    (vault / ".ragignore").write_text("!private.md\npublic.md\n")
+    (vault / ".gitignore").write_text("private.md\n!public.md\n")
+    assert paths(vault) == ["private.md"]
+
+
+def test_the_configurations_patterns_are_followed(vault: Path) -> None:
+    fill(vault, "a.md", "テンプレート/t.md", "deep/テンプレート/t.md", "old/2019/x.md", "old/b.md")
+    assert paths(vault, "テンプレート/", "old/**/x.md") == ["a.md", "old/b.md"]
+
+
+def test_a_pattern_that_is_none_is_reported_and_the_others_are_followed(vault: Path) -> None:
+    fill(vault, "a.md", "b.md")
+    (vault / ".gitignore").write_text("a.md\n!\n")
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["b.md"]
+    assert found.problems == {".gitignore": "ignore file: not a pattern: '!'"}
+
+
+def test_a_configured_pattern_that_is_none_is_an_error(vault: Path) -> None:
+    with pytest.raises(ConfigError, match="'!'"):
+        scan_folder(str(vault), ["!"])
+
+
+def test_an_ignore_file_that_cannot_be_read_is_reported(vault: Path) -> None:
+    fill(vault, "a.md")
+    (vault / ".ragignore").mkdir()
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert found.problems == {".ragignore": "ignore file: Is a directory"}
+
+
+# Names
+
+
+def test_names_are_nfc_and_the_disks_own_name_is_kept(vault: Path) -> None:
+    decomposed = unicodedata.normalize("NFD", "ガイド/プラグイン é.md")
+    fill(vault, decomposed)
+    (note,) = scan_folder(str(vault)).notes
+    assert note.path == "ガイド/プラグイン é.md"
+    assert (vault / note.file).read_text("utf-8").startswith("#")
+
+
+def test_patterns_match_names_in_either_unicode_form(vault: Path) -> None:
+    fill(vault, unicodedata.normalize("NFD", "ガイド.md"), "プラグイン.md", "a.md")
+    assert paths(vault, "ガイド.md", unicodedata.normalize("NFD", "プラグイン.md")) == ["a.md"]
+
+
+def test_two_files_of_one_nfc_name_are_one_note_and_a_problem(vault: Path) -> None:
+    fill(vault, "が.md", unicodedata.normalize("NFD", "が.md"))
+    if len(os.listdir(vault)) == 1:
+        pytest.skip("this file system takes both names for one")
+    found = scan_folder(str(vault))
+    assert [(note.path, note.file) for note in found.notes] == [("が.md", "か\u3099.md")]
+    assert list(found.problems) == ["が.md"]
+
+
+def test_a_name_that_is_not_utf_8_is_listed_under_a_name_that_is(vault: Path) -> None:
+    name = os.fsencode(vault) + b"/caf\xe9.md"
+    try:
+        Path(os.fsdecode(name)).write_bytes(b"# x\n")
+    except OSError:
+        pytest.skip("this file system demands UTF-8 names")
+    (note,) = scan_folder(str(vault)).notes
+    assert note.path == "caf?.md"
+    assert os.fsencode(note.file) == b"caf\xe9.md"
+
+
+# Symbolic links
+
+
+def test_a_link_to_a_note_inside_is_a_note(vault: Path) -> None:
+    fill(vault, "folder/a.md")
+    (vault / "別名.md").symlink_to(vault / "folder" / "a.md")
+    assert paths(vault) == ["folder/a.md", "別名.md"]
+
+
+def test_links_that_leave_the_vault_are_left_out(vault: Path) -> None:
+    outside = vault.parent / "outside"
+    fill(outside, "secret.md")
+    (vault / "file.md").symlink_to(outside / "secret.md")
+    (vault / "folder").symlink_to(outside, target_is_directory=True)
+    (vault / "up.md").symlink_to("../outside/secret.md")
+    assert paths(vault) == []
+
+
+def test_a_neighbour_whose_name_begins_like_the_vaults_is_outside(vault: Path) -> None:
+    neighbour = vault.parent / "金庫2"
+    fill(neighbour, "a.md")
+    (vault / "a.md").symlink_to(neighbour / "a.md")
+    assert paths(vault) == []
+
+
+def test_links_in_circles_end(vault: Path) -> None:
+    fill(vault, "folder/a.md")
+    (vault / "folder" / "up").symlink_to(vault, target_is_directory=True)
+    (vault / "self.md").symlink_to("self.md")
+    (vault / "one.md").symlink_to("two.md")
+    (vault / "two.md").symlink_to("one.md")
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["folder/a.md"]
+    assert found.problems == {}
+
+
+def test_a_link_whose_note_vanished_is_no_note_and_no_problem(vault: Path) -> None:
+    fill(vault, "a.md")
+    (vault / "消えた.md").symlink_to(vault / "gone.md")
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert found.problems == {}
+
+
+def test_the_vault_itself_may_be_a_link(vault: Path) -> None:
+    fill(vault, "a.md", "folder/b.md")
+    (vault / "link.md").symlink_to("a.md")
+    entry = vault.parent / "entry"
+    entry.symlink_to(vault, target_is_directory=True)
+    assert paths(entry) == ["a.md", "folder/b.md", "link.md"]
+
+
+# What cannot be read
+
+
+@pytest.mark.skipif(AS_ROOT, reason="root may read every folder")
+def test_a_folder_that_may_not_be_listed_is_reported(vault: Path) -> None:
+    fill(vault, "a.md", "鍵/b.md")
+    (vault / "鍵").chmod(0)
+    try:
+        found = scan_folder(str(vault))
+    finally:
+        (vault / "鍵").chmod(0o700)
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert found.problems == {"鍵": "folder cannot be listed: Permission denied"}
+
+
+@pytest.mark.skipif(AS_ROOT, reason="root may read every file")
+def test_a_note_that_may_not_be_read_is_still_listed(vault: Path) -> None:
+    fill(vault, "a.md")
+    (vault / "a.md").chmod(0)
+    assert paths(vault) == ["a.md"]
+
+
+def test_a_folder_whose_path_is_too_long_is_reported_and_the_rest_is_listed(vault: Path) -> None:
+    fill(vault, "a.md")
+    name = "f" * 200
+    parent = os.open(vault, os.O_RDONLY)
+    for _ in range(25):  # step by step: no single path may be longer than 4096 bytes
+        os.mkdir(name, dir_fd=parent)
+        parent, above = os.open(name, os.O_RDONLY, dir_fd=parent), parent
+        os.close(above)
+    os.close(parent)
+    found = scan_folder(str(vault))
+    assert [note.path for note in found.notes] == ["a.md"]
+    assert list(found.problems.values()) == ["folder cannot be listed: File name too long"]

@@ -1,0 +1,353 @@
+"""What a pass over the lines finds: `outline`, and `plain` text for readers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.vault.frontmatter import FrontMatter, split_front_matter
+from rag.vault.markdown import Kind, Outline, outline, plain
+
+B, T, H, C, TABLE = Kind.BLANK, Kind.TEXT, Kind.HEADING, Kind.CODE, Kind.TABLE
+
+
+def read(text: str) -> Outline:
+    lines = text.split("\n")
+    return outline(lines, split_front_matter(lines))
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    return [(heading.level, heading.text) for heading in read(text).headings]
+
+
+def tags(text: str) -> list[str]:
+    return list(read(text).tags)
+
+
+def links(text: str) -> list[str]:
+    return list(read(text).links)
+
+
+# Headings
+
+
+@pytest.mark.parametrize(
+    ("line", "level", "text"),
+    [
+        ("# One", 1, "One"),
+        ("###### 六", 6, "六"),
+        ("   ## Indented", 2, "Indented"),
+        ("## Closed ##", 2, "Closed"),
+        ("## C#", 2, "C#"),
+        ("#　全角の空白", 1, "全角の空白"),
+        ("#\ttab", 1, "tab"),
+        ("##", 2, ""),
+        ("# #", 1, ""),
+        ("# A **bold** [[Note|名前]]", 1, "A bold 名前"),
+        ("# 予定 ^block-id", 1, "予定"),
+    ],
+)
+def test_atx_headings(line: str, level: int, text: str) -> None:
+    assert headings(line) == [(level, text)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["#tag", "####### seven", "    # code", "\\# escaped", "> # quoted", "#\u00a0NBSP", "a # b"],
+)
+def test_lines_with_a_hash_that_are_no_headings(line: str) -> None:
+    assert headings(line) == []
+
+
+@pytest.mark.parametrize(
+    ("underline", "level"), [("===", 1), ("---", 2), ("=", 1), ("  ----  ", 2)]
+)
+def test_setext_headings_span_the_title_and_its_underline(underline: str, level: int) -> None:
+    found = read(f"intro\n\n題名 Title\n{underline}\ntext")
+    (heading,) = found.headings
+    assert (heading.level, heading.text) == (level, "題名 Title")
+    assert (heading.line, heading.last_line) == (2, 3)
+    assert found.kinds == [T, B, H, H, T]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "para\n\n---",
+        "- item\n---",
+        "1. 項目\n---",
+        "> quote\n---",
+        "two\nlines\n---",
+        "    code\n---",
+        "%% comment %%\n---",
+        "<!-- コメント -->\n---",
+        "```\ncode\n```\n---",
+        "| a |\n|---|\n---",
+    ],
+)
+def test_rules_that_underline_no_paragraph_are_no_headings(text: str) -> None:
+    assert headings(text) == []
+
+
+def test_the_end_of_front_matter_underlines_nothing() -> None:
+    assert headings("---\ntitle: A\n---\n---\ntext") == []
+
+
+def test_duplicate_headings_are_all_kept() -> None:
+    assert headings("# 例\n## A\n# 例\n## A") == [(1, "例"), (2, "A"), (1, "例"), (2, "A")]
+
+
+# Fences
+
+
+@pytest.mark.parametrize(
+    ("fence", "closing"),
+    [
+        ("```", "```"),
+        ("~~~", "~~~"),
+        ("````", "````"),
+        ("  ```", "  ```"),
+        ("```python", "```"),
+        ("``` {.sh}", "````"),
+        ("~~~ `x`", "~~~"),
+        ("- ```", "  ```"),
+        ("1. ```js", "   ```"),
+    ],
+)
+def test_a_hash_in_a_fence_is_neither_heading_nor_tag(fence: str, closing: str) -> None:
+    found = read(f"{fence}\n# comment\n #tag [[link]]\n{closing}\n# Real")
+    assert [heading.text for heading in found.headings] == ["Real"]
+    assert not found.tags
+    assert not found.links
+    assert found.kinds == [C, C, C, C, H]
+
+
+def test_a_fence_that_is_never_closed_does_not_swallow_the_note() -> None:
+    found = read("# 前\n```\ncode\n\n# 後 #tag")
+    assert [heading.text for heading in found.headings] == ["前", "後 #tag"]
+    assert C not in found.kinds
+    assert not found.fences
+
+
+@pytest.mark.parametrize("inner", ["```js", "~~~", "- ```", "``"])
+def test_only_a_mark_like_the_opening_one_closes_a_fence(inner: str) -> None:
+    assert read(f"```\n{inner}\n# no\n```").fences == {0: 3}
+
+
+def test_a_longer_fence_holds_a_shorter_one() -> None:
+    assert read("````md\n```\n# no\n```\n````\ntext").fences == {0: 4}
+
+
+def test_inline_code_of_three_backticks_opens_no_fence() -> None:
+    assert headings("```a``` and\n# Heading\n```b```") == [(1, "Heading")]
+
+
+def test_fences_in_a_callout_are_fences() -> None:
+    found = read("> [!note] 例\n> ```sh\n> # comment\n> ```\n> #tag")
+    assert found.kinds == [T, C, C, C, T]
+    assert list(found.tags) == ["tag"]
+
+
+def test_a_fence_in_a_callout_ends_with_the_callout() -> None:
+    found = read("> ```\n> code\n# 見出し\n```\n# no\n```")
+    assert found.fences == {0: 1, 3: 5}
+    assert [heading.text for heading in found.headings] == ["見出し"]
+
+
+def test_fences_without_a_blank_line_between_them_are_two() -> None:
+    assert read("```\na\n```\n```\nb\n```").fences == {0: 2, 3: 5}
+
+
+# Tables
+
+
+def test_a_table_is_its_header_its_rule_and_its_rows() -> None:
+    assert read("intro\n\n| 名前 | 値 |\n|:--|--:|\n| a | b |\nafter").kinds == [
+        T, B, TABLE, TABLE, TABLE, T,
+    ]  # fmt: skip
+
+
+def test_a_table_in_a_callout_is_a_table() -> None:
+    assert read("> | a | b |\n> |---|---|\n> | 1 | 2 |").kinds == [TABLE] * 3
+
+
+def test_bars_without_a_rule_are_text() -> None:
+    assert read("a | b\nc | d").kinds == [T, T]
+
+
+# Tags
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#one and #二", ["one", "二"]),
+        ("(#a) [#b] 「#c」、#d。#e", ["a", "b", "c", "d", "e"]),
+        ("#親/子/孫", ["親/子/孫"]),
+        ("#a-b_c", ["a-b_c"]),
+        ("#2024 #2024年 #y2024 #1/2", ["2024年", "y2024"]),
+        ("NBSP\u00a0#tag", ["tag"]),
+        ("#か\u3099いど", ["がいど"]),
+        ("- [ ] task #todo", ["todo"]),
+        ("# Title #in-heading", ["in-heading"]),
+    ],
+)
+def test_inline_tags(text: str, expected: list[str]) -> None:
+    assert tags(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C# F#x",
+        "https://example.org/#part",
+        "`#code` and ``#`more``",
+        "[[Note#見出し]] [[#見出し]]",
+        "[contents](#first-part)",
+        "[目次](<#最初の 節>)",
+        "\\#escaped",
+        "## ",
+        "#-",
+    ],
+)
+def test_hashes_that_are_no_tags(text: str) -> None:
+    assert tags(text) == []
+
+
+# Links
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[Note]]", ["Note"]),
+        ("[[ノート|別名]]", ["ノート"]),
+        ("[[Note#Heading|alias]]", ["Note"]),
+        ("[[ノート#見出し#小見出し]]", ["ノート"]),
+        ("[[Note#^block]]", ["Note"]),
+        ("[[folder/Note.md]]", ["folder/Note.md"]),
+        ("![[Embedded]] ![[図.svg|100]]", ["Embedded", "図.svg"]),
+        ("[[#Only a heading]] [[#^block]]", []),
+        ("[[か\u3099いど]]", ["がいど"]),
+        ("[[A]] [[B]] [[A]]", ["A", "B"]),
+        ("[[not\nclosed]]", []),
+        ("`[[code]]`", []),
+        ('[text](Note.md) [x](a/b.md#part "title")', ["Note.md", "a/b.md"]),
+        ("[t](My%20note.md) [t](%E6%97%A5%E8%A8%98.md)", ["My note.md", "日記.md"]),
+        ("[t](<My note.md>)", ["My note.md"]),
+        ("[t](https://example.org/a.md) [t](image.png)", []),
+    ],
+)
+def test_links_name_the_notes_they_lead_to(text: str, expected: list[str]) -> None:
+    assert links(text) == expected
+
+
+def test_a_link_in_a_table_may_escape_its_bar() -> None:
+    found = read("| a | b |\n|---|---|\n| [[Note\\|別名]] | [[ノート#節\\|x]] |")
+    assert list(found.links) == ["Note", "ノート"]
+    assert found.kinds == [TABLE] * 3
+
+
+# Comments
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("%%", "%%"), ("<!--", "-->")])
+class TestComments:
+    def test_what_is_inside_is_not_read(self, opening: str, closing: str) -> None:
+        found = read(f"a {opening} #hidden [[隠れた]] {closing} #seen {opening} #h {closing}")
+        assert list(found.tags) == ["seen"]
+        assert not found.links
+
+    def test_they_go_over_many_lines(self, opening: str, closing: str) -> None:
+        found = read(f"{opening}\n# 隠れた見出し\n\n#hidden\n{closing} #seen\n# 見出し")
+        assert [heading.text for heading in found.headings] == ["見出し"]
+        assert list(found.tags) == ["seen"]
+
+    def test_one_that_is_never_closed_is_none(self, opening: str, closing: str) -> None:
+        found = read(f"a {opening} #seen\n# 見出し")
+        assert [heading.text for heading in found.headings] == ["見出し"]
+        assert list(found.tags) == ["seen"]
+
+    def test_one_inside_a_code_span_is_none(self, opening: str, closing: str) -> None:
+        found = read(f"write `{opening}` here\n# 見出し #seen\nand `{closing}` there")
+        assert [heading.text for heading in found.headings] == ["見出し #seen"]
+
+    def test_a_mark_inside_a_fence_closes_none(self, opening: str, closing: str) -> None:
+        found = read(f"50 {opening} of it\n# 一\n```\n{closing}\n```\n# 二")
+        assert [heading.text for heading in found.headings] == ["一", "二"]
+
+
+# Any text at all
+
+PIECES = st.sampled_from(
+    ["#", "##", "# ", "```", "~~~", "> ", "|", "|-", "---", "===", "%%", "<!--", "-->", "`", "[[",
+     "]]", "](", ")", "%20", "\n", "\n\n", " ", "\t", "- ", "日", "が", "\u200b", "\u3000", "a", "^b"]
+)  # fmt: skip
+MARKDOWN = st.lists(st.one_of(PIECES, st.characters(exclude_categories=())), max_size=60).map(
+    "".join
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(MARKDOWN)
+def test_no_text_makes_the_outline_fail(text: str) -> None:
+    lines = text.split("\n")
+    found = outline(lines, FrontMatter({}, 0, ""))
+    assert [kind == B for kind in found.kinds] == [
+        not line.strip() and kind != C for line, kind in zip(lines, found.kinds, strict=True)
+    ]
+    for heading in found.headings:
+        assert found.kinds[heading.line] == found.kinds[heading.last_line] == H
+
+
+@settings(deadline=None, max_examples=200)
+@given(MARKDOWN)
+def test_every_line_of_a_fence_is_code_and_no_other_line_is(text: str) -> None:
+    found = read(text)
+    inside = {n for first, last in found.fences.items() for n in range(first, last + 1)}
+    assert {n for n, kind in enumerate(found.kinds) if kind == C} == inside
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[](" + "%20a" * 20_000 + "(",
+        "# a" + " " * 50_000 + "b",
+        "[" + "`" * 50_000 + "a" * 50_000,
+        "%%a%%" * 20_000,
+        "# ^ a" + " " * 50_000 + "b",
+        "[[" * 50_000,
+        "a|b\n-" + " " * 50_000 + "|x",
+    ],
+    ids=["escapes", "heading", "backticks", "comments", "block-id", "brackets", "rule"],
+)
+def test_lines_made_to_backtrack_are_read_at_once(line: str) -> None:
+    # Each took minutes, or for ever, where a pattern was quadratic; there is no clock here.
+    assert len(read(line).kinds) == line.count("\n") + 1
+
+
+# Plain text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[Note]] and [[ノート|別名]]", "Note and 別名"),
+        ("[[Note\\|in a table]]", "in a table"),
+        ("[[Note#見出し]]", "Note 見出し"),
+        ("![[図.svg]]", "図.svg"),
+        ("[text](https://example.org) ![画像](a.png)", "text 画像"),
+        ("**bold** __太字__ ~~gone~~ ==marked==", "bold 太字 gone marked"),
+        ("2 ** 3 ** 4", "2 ** 3 ** 4"),
+        ("結論 ^abc-1", "結論"),
+        ("x^2 y", "x^2 y"),
+        ("a %%b%% c", "a b c"),
+    ],
+)
+def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
+    assert plain(text) == expected
+
+
+def test_plain_text_keeps_its_line_ends() -> None:
+    assert plain("段落\n^block\n\nmore ^b2\nend").split("\n") == ["段落", "", "", "more", "end"]

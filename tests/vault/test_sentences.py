@@ -1,0 +1,75 @@
+"""Where sentences end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.vault.sentences import sentence_spans
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end].strip() for start, end in sentence_spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("一つ。二つ！三つ？四つ", ["一つ。", "二つ！", "三つ？", "四つ"]),
+        ("本当！？はい。", ["本当！？", "はい。"]),
+        ("「行く。」と言う。", ["「行く。」", "と言う。"]),
+        ('He said "yes." She left.', ['He said "yes."', "She left."]),
+        ("日本語です。English too. 終わり", ["日本語です。", "English too.", "終わり"]),
+        ("- item\n- 項目\n# Heading", ["- item", "- 項目", "# Heading"]),
+    ],
+)
+def test_sentences_end_at_stops_of_both_languages_and_at_line_ends(
+    text: str, expected: list[str]
+) -> None:
+    assert sentences(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See e.g. the manual",
+        "Dr. Smith met J. Doe",
+        "about 3.14 or v1.2.3",
+        "rag.vault and example.org",
+        "1. first item",
+        "etc. and so on",
+    ],
+)
+def test_dots_that_end_no_sentence(text: str) -> None:
+    assert sentences(text) == [text]
+
+
+def test_blank_lines_belong_to_the_sentence_before_them() -> None:
+    assert sentence_spans("one\n\n \n\ntwo\n\n") == [(0, 8), (8, 13)]
+
+
+def test_blank_lines_at_the_head_belong_to_the_first_sentence() -> None:
+    assert sentence_spans("\n\n一。二。") == [(0, 4), (4, 6)]
+
+
+def test_an_empty_text_has_no_sentence() -> None:
+    assert sentence_spans("") == []
+
+
+def test_a_very_long_run_of_blank_lines_is_taken_at_once() -> None:
+    # Quadratic, this would take hours.
+    assert sentence_spans("a\n" + "\n \n" * 500_000 + "b") == [
+        (0, 1_500_002),
+        (1_500_002, 1_500_003),
+    ]
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.text(st.one_of(st.sampled_from('.。!？」" \n\u3000aあ1'), st.characters()), max_size=60))
+def test_the_spans_cover_the_text_without_gaps_or_overlaps(text: str) -> None:
+    spans = sentence_spans(text)
+    assert "".join(text[start:end] for start, end in spans) == text
+    assert all(start < end for start, end in spans)
+    assert not text.strip() or all(text[start:end].strip() for start, end in spans)
