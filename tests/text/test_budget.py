@@ -15,53 +15,67 @@ from rag.text.budget import FEATURES, WEIGHTS, count_tokens, features
 TEXTS = {
     "english": [
         (
-            "The meeting moved to Thursday because the room was taken. Please bring last month's figures, and tell Maria that the invoice from the printer has arrived.",
+            "The meeting moved to Thursday because the room was taken. Please bring last month's "
+            "figures, and tell Maria that the invoice from the printer has arrived.",
             30,
         ),
         (
-            "Sourdough wants patience: feed the starter twice, wait until it doubles, then mix flour, water and salt. Fold the dough every half hour and bake it in a very hot oven.",
+            "Sourdough wants patience: feed the starter twice, wait until it doubles, then mix "
+            "flour, water and salt. Fold the dough every half hour and bake it in a very hot oven.",
             40,
         ),
         (
-            "# Release checklist\n\n- [ ] Update the changelog\n- [ ] Tag the commit\n- [x] Ask Tom about the *deployment window*\n\nSee [[Release process#Rollback]] when something breaks.",
+            "# Release checklist\n\n- [ ] Update the changelog\n- [ ] Tag the commit\n- [x] "
+            "Ask Tom about the *deployment window*\n\n"
+            "See [[Release process#Rollback]] when something breaks.",
             45,
         ),
     ],
     "japanese": [
         (
-            "会議は木曜日に変更になりました。部屋が埋まっていたためです。先月の数字を持ってきてください。印刷会社からの請求書が届いたことも、田中さんに伝えておいてください。",
+            "会議は木曜日に変更になりました。部屋が埋まっていたためです。先月の数字を持ってきてください。"
+            "印刷会社からの請求書が届いたことも、田中さんに伝えておいてください。",
             56,
         ),
         (
-            "パン種は二回育てます。倍に膨らむまで待ち、小麦粉、水、塩を混ぜます。三十分ごとに生地を折りたたみ、とても熱いオーブンで焼き上げます。",
+            "パン種は二回育てます。倍に膨らむまで待ち、小麦粉、水、塩を混ぜます。"
+            "三十分ごとに生地を折りたたみ、とても熱いオーブンで焼き上げます。",
             62,
         ),
         (
-            "# リリースの手順\n\n- [ ] 変更履歴を更新する\n- [ ] コミットにタグを付ける\n- [x] デプロイの時間帯について鈴木さんに聞く\n\n問題が起きたら [[リリース手順#ロールバック]] を見ること。",
+            "# リリースの手順\n\n- [ ] 変更履歴を更新する\n- [ ] コミットにタグを付ける\n"
+            "- [x] デプロイの時間帯について鈴木さんに聞く\n\n"
+            "問題が起きたら [[リリース手順#ロールバック]] を見ること。",
             73,
         ),
     ],
     "code": [
         (
-            'def area(width: float, height: float) -> float:\n    """Return the area."""\n    if width < 0 or height < 0:\n        raise ValueError("negative")\n    return width * height\n',
+            'def area(width: float, height: float) -> float:\n    """Return the area."""\n'
+            '    if width < 0 or height < 0:\n        raise ValueError("negative")\n'
+            "    return width * height\n",
             44,
         ),
         (
-            'services:\n  db:\n    image: postgres:16\n    ports:\n      - "5432:5432"\n    environment:\n      POSTGRES_PASSWORD: example\n',
+            'services:\n  db:\n    image: postgres:16\n    ports:\n      - "5432:5432"\n'
+            "    environment:\n      POSTGRES_PASSWORD: example\n",
             40,
         ),
     ],
     "mixed": [
         (
-            "Docker の volume を削除するには `docker volume rm` を使う。Compose の場合は `docker compose down -v` で一緒に消える。",
+            "Docker の volume を削除するには `docker volume rm` を使う。Compose の場合は "
+            "`docker compose down -v` で一緒に消える。",
             39,
         ),
         (
-            "The Japanese word 木漏れ日 (komorebi) means sunlight through leaves; 積ん読 (tsundoku) means books bought and never read.",
+            "The Japanese word 木漏れ日 (komorebi) means sunlight through leaves; 積ん読 "
+            "(tsundoku) means books bought and never read.",
             35,
         ),
         (
-            "API のレスポンスは JSON で返す。status が 404 のときは error フィールドに理由を入れる。",
+            "API のレスポンスは JSON で返す。status が 404 のときは "
+            "error フィールドに理由を入れる。",
             30,
         ),
     ],

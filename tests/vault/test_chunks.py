@@ -365,7 +365,7 @@ def test_no_chunk_begins_or_ends_inside_a_fence_or_table(
 @pytest.mark.parametrize(
     "part",
     [
-        "## 見出し Heading\n\nSome text with a [[link|x]]. 日本語の文。二つ目の文。\n\n- 項目\n- item\n\n",
+        "## 見出し Heading\n\nText with a [[link|x]]. 日本語の文。二つ目の文。\n\n- 項目\n\n",
         "一つの段落が終わらない。改行もない。",
         "no end of words ",
         "あ",

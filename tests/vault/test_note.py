@@ -107,7 +107,7 @@ def test_no_bytes_make_reading_fail(raw: bytes) -> None:
 
 def test_reading_takes_time_in_proportion_to_the_text() -> None:
     part = (
-        "## 見出し Heading\n\nSome text with [[links|x]], #tags and `code`.\n日本語の文。二つ目。\n\n"
+        "## 見出し Heading\n\nText with [[links|x]], #tags and `code`.\n日本語の文。二つ目。\n\n"
         "```sh\n# comment\n```\n\n| a | b |\n|---|---|\n| 1 | [[x\\|y]] |\n\n%% note %%\n\n"
     )
 

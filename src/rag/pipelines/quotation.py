@@ -130,7 +130,8 @@ def _paragraphs(lines: list[str]) -> Iterator[tuple[str, list[int], int]]:
     """Yield running text, its wrapped lines joined: the text, where in it each line starts, and
     the number of its first line. Headings and code are no answer."""
     kinds = outline(lines, FrontMatter({}, 0, "")).kinds
-    joined, starts, begin = "", [], 0
+    joined, begin = "", 0
+    starts: list[int] = []
     for number, line in enumerate([*lines, ""]):
         kind = kinds[number] if number < len(lines) else Kind.BLANK
         text = _MARKER.sub("", line).strip()

@@ -66,7 +66,8 @@ def create_search_pipeline(
 ) -> Pipeline:
     """Make the search pipeline.
 
-        embedder (LexicalTextEmbedder) -> retriever (QdrantEdgeSparseRetriever) -> ranker (NoteRanker)
+        embedder (LexicalTextEmbedder) -> retriever (QdrantEdgeSparseRetriever)
+            -> ranker (NoteRanker)
 
     It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
     """

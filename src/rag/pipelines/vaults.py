@@ -54,8 +54,8 @@ class Registry:
         staged.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", "utf-8")
         staged.replace(self.file)
 
-    def register(self, config: RAGConfig, folder: Path, name: str = "") -> str:
-        """Add a folder and return its vault's name.
+    def identify(self, config: RAGConfig, folder: Path, name: str = "") -> tuple[str, Path]:
+        """Return the name and the real path of the vault that a folder is or would be.
 
         :raises UsageError: when it is no folder, or the name belongs to another one.
         """
@@ -70,15 +70,23 @@ class Registry:
         wanted = _nfc(name or root.name or "root")
         for other, path in known.items():
             if path == root and (not name or other == wanted):
-                return other
-        if wanted in known and known[wanted] != root:
+                return other, root
+        if wanted in known:
             raise UsageError(
                 f"a vault named {wanted!r} exists already: {known[wanted]}",
                 hint=f"Give this one another name: `rag index --name NAME '{folder}'`",
             )
-        self.removed.discard(wanted)
-        self.vaults[wanted] = root
-        self.save()
+        if "/" in wanted or not wanted.strip():
+            raise UsageError(f"{wanted!r} cannot name a vault", hint="Use a name without `/`.")
+        return wanted, root
+
+    def register(self, config: RAGConfig, folder: Path, name: str = "") -> str:
+        """Add a folder and return its vault's name; errors are those of `identify`."""
+        wanted, root = self.identify(config, folder, name)
+        if configured_vaults(config, self).get(wanted) != root:
+            self.removed.discard(wanted)
+            self.vaults[wanted] = root
+            self.save()
         return wanted
 
     def remove(self, config: RAGConfig, name: str) -> None:

@@ -92,6 +92,13 @@ class Manifest:
         return cls(db)
 
     @classmethod
+    def empty(cls) -> Manifest:
+        """Return the manifest of an index that holds nothing, in memory."""
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        db.executescript(_SCHEMA)
+        return cls(db)
+
+    @classmethod
     def open_generation(cls, path: Path) -> Manifest:
         """Open the manifest of a published generation, which nobody writes.
 

@@ -38,15 +38,21 @@ def to_point(document: Document) -> qe.Point:
     :raises ValueError: for a payload that is no JSON or too deep, text that is no Unicode,
         a sparse vector whose lists do not match, or a dense one that is not finite.
     """
-    payload = document.to_dict(flatten=False)
-    for name in ("embedding", "sparse_embedding", "score"):
-        payload.pop(name, None)
+    # Not `document.to_dict()`: it copies the vectors number by number, which took a third of
+    # the time of indexing.
+    blob = document.blob.to_dict() if document.blob else None
+    payload: dict[str, Any] = {
+        "id": document.id,
+        "content": document.content,
+        "blob": blob,
+        "meta": document.meta,
+    }
     _check_payload(document.id, payload)
     flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
     for key, value in document.meta.items():
         if isinstance(value, bool):
             flags[TRUE_FIELDS if value else FALSE_FIELDS].append(f"meta.{key}")
-    payload.update({name: keys for name, keys in flags.items() if keys})
+    payload |= {name: keys for name, keys in flags.items() if keys}
     vectors: dict[str, Any] = {}
     if document.embedding is not None:
         if not all(map(math.isfinite, document.embedding)):

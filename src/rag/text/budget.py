@@ -15,7 +15,9 @@ WEIGHTS = (0.85, 0.048, 0.6, 0.96, 1.18, 1.01, 1.58, 0.58)
 
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _DIGIT = re.compile(r"[0-9\uff10-\uff19]+")
-_MARK = re.compile(r"[!-/:-@\[-`{-~]+|[\u3000-\u3004\u3008-\u303f\u2010-\u203e\uff01-\uff65]")
+_MARK = re.compile(
+    r"[!-/:-@\[-`{-~]+|[\u3000-\u3004\u3008-\u303f\u2010-\u203e\uff01-\uff0f\uff1a-\uff65]"
+)
 _LINE = re.compile(r"\n+")
 _KANA = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]+")
 _IDEOGRAPH = re.compile(r"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")

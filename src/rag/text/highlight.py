@@ -19,9 +19,11 @@ def match_spans(text: str, query: str) -> list[Span]:
     spans: list[Span] = []
     for token in TOKEN.finditer(text.lower() if len(text.lower()) == len(text) else text):
         start, end = token.span()
-        if token[1]:
+        word = normalize(token[0])
+        normal = TOKEN.match(word)  # half-width kana are a run only once they are normal
+        if normal and normal[1]:
             spans += _run_spans(text[start:end], start, wanted, pairs)
-        elif stem(normalize(token[2])) in wanted:
+        elif stem(word) in wanted:
             spans.append((start, end))
     return _joined(spans)
 
@@ -59,7 +61,8 @@ def snippet(text: str, query: str, width: int) -> tuple[str, list[Span]]:
     start = _best_start(text, spans, width)
     end = min(len(text), start + width)
     if start:
-        space = text.find(" ", start, start + 12)
+        first = next((a for a, _ in spans if a >= start), len(text))
+        space = text.find(" ", start, min(start + 12, first))
         start = space + 1 if space > 0 else start
     if end < len(text):
         space = text.rfind(" ", end - 12, end)

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import chain, pairwise
 from zlib import crc32
 
 from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
-from rag.text.tokens import run_grams, tokens
+from rag.text.tokens import run_grams, split, stem
 
 K1 = 0.5
 B = 0.8
@@ -35,8 +34,9 @@ _WORDS_PER_GRAM = 1 / 6
 
 _HASH_BITS = 29
 _HASH_MASK = (1 << _HASH_BITS) - 1
-_WORDS = 0 << _HASH_BITS
-_SHINGLES = 1 << _HASH_BITS
+_SHINGLES = 1 << _HASH_BITS  # words have the upper bits 0
+_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
+_MAX_CACHED = 1 << 18
 WORD_WEIGHT = 1.0
 SHINGLE_WEIGHT = 0.15
 
@@ -52,48 +52,53 @@ class SparseVector:
     values: list[float]
 
 
-@lru_cache(maxsize=1 << 18)
-def _dimension(field: int, term: str) -> int:
-    return field | (crc32(term.encode("utf-8", "surrogatepass")) & _HASH_MASK)
+class _Dimensions(dict[str, int]):
+    """Word -> dimension, filled on demand; forgets everything when it grows too large."""
+
+    def __missing__(self, term: str) -> int:
+        if len(self) >= _MAX_CACHED:
+            self.clear()
+        dimension = crc32(term.encode("utf-8", "surrogatepass")) & _HASH_MASK
+        self[term] = dimension
+        return dimension
 
 
-def _count(text: str, query: bool = False) -> tuple[Counter[str], Counter[str], float]:
-    """Count the words and the shingles (pairs of neighbouring words) of `text`.
+_word_dimension = _Dimensions().__getitem__
 
-    :returns: words, shingles, and the length in words.
+
+def _count(text: str) -> tuple[Counter[str], Counter[int], float]:
+    """Count the words of `text` and its shingles (pairs of neighbouring words).
+
+    :returns: words, shingles (as dimensions), and the length in words.
     """
     words: list[str] = []
-    shingles: list[str] = []
-    grams = 0
-    previous = ""
-    for text_, is_run in tokens(text):
-        if is_run:
-            run = run_grams(text_)
-            grams += len(run)
-            words += run
-            previous = ""
+    grams: list[str] = []
+    latin: list[str | None] = []
+    for run, word in split(text):
+        if run:
+            grams += run_grams(run)
+            latin.append(None)
         else:
-            words.append(text_)
-            if previous:
-                shingles.append(f"{previous} {text_}")
-            previous = text_
-    length = len(words) - grams + grams * _WORDS_PER_GRAM
-    return Counter(words), Counter(shingles), length
-
-
-def _saturated(counts: Counter[str], field: int, k: float) -> Iterable[tuple[int, float]]:
-    gain = K1 + 1.0
-    for term, tf in counts.items():
-        yield _dimension(field, term), tf * gain / (tf + k)
+            words.append(stem(word))
+            latin.append(words[-1])
+    length = len(words) + len(grams) * _WORDS_PER_GRAM
+    shingles = [
+        _SHINGLES | (_word_dimension(a) * _MIX ^ _word_dimension(b)) & _HASH_MASK
+        for a, b in pairwise(latin)
+        if a and b
+    ]
+    return Counter(words + grams), Counter(shingles), length
 
 
 def encode_document(text: str) -> SparseVector:
-    """Return the document side of BM25 for `text`, which starts with title and heading path."""
+    """Return the document side of BM25 for `text`, its title and headings included."""
     words, shingles, length = _count(text)
     k = K1 * (1 - B + B * length / AVERAGE_WORDS)
-    weights = dict(_saturated(words, _WORDS, k))
-    # Two terms may share a hash; a dict keeps the dimensions distinct, as the store demands.
-    weights.update(_saturated(shingles, _SHINGLES, k))
+    gain = K1 + 1.0
+    indices = [*map(_word_dimension, words), *shingles]
+    values = [tf * gain / (tf + k) for tf in chain(words.values(), shingles.values())]
+    # Two terms may share a hash; the store demands distinct dimensions.
+    weights = dict(zip(indices, values, strict=True))
     return SparseVector(list(weights), list(weights.values()))
 
 
@@ -111,9 +116,8 @@ def encode_query(query: str) -> SparseVector:
     """Return the query side of BM25; empty when `query` holds no word at all."""
     words = content_terms(query)
     _, shingles, _ = _count(query)
-    weights = {_dimension(_WORDS, term): WORD_WEIGHT * n for term, n in words.items()}
-    for term, n in shingles.items():
-        weights[_dimension(_SHINGLES, term)] = SHINGLE_WEIGHT * n
+    weights = {_word_dimension(term): WORD_WEIGHT * n for term, n in words.items()}
+    weights |= {dimension: SHINGLE_WEIGHT * n for dimension, n in shingles.items()}
     return SparseVector(list(weights), list(weights.values()))
 
 

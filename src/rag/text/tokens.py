@@ -57,6 +57,11 @@ def stem(word: str) -> str:
     return _stems[word]
 
 
+def split(text: str) -> list[tuple[str, str]]:
+    """Return the pieces of `text`, normalised, in order: (run, "") or ("", word)."""
+    return TOKEN.findall(_POSSESSIVE.sub("", normalize(text)))
+
+
 class Token(NamedTuple):
     """A piece of normalised text: a stemmed word, or a run of an unsegmented script."""
 
@@ -66,7 +71,7 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> Iterator[Token]:
     """Yield the words (stemmed) and the unsegmented runs of `text`, in order."""
-    for run, word in TOKEN.findall(_POSSESSIVE.sub("", normalize(text))):
+    for run, word in split(text):
         yield Token(run, True) if run else Token(_stems[word], False)
 
 

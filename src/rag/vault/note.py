@@ -50,7 +50,7 @@ def read_note(
     :param birthtime: when the file was made, where the system knows it.
     """
     problems: list[str] = []
-    lines = split_lines(_decode(raw, problems))
+    lines = split_lines(decode(raw, problems))
     front = split_front_matter(lines)
     if front.problem:
         problems.append(front.problem)
@@ -101,7 +101,8 @@ def split_lines(text: str) -> list[str]:
     return lines
 
 
-def _decode(raw: bytes, problems: list[str]) -> str:
+def decode(raw: bytes, problems: list[str]) -> str:
+    """Return the text of a note's bytes; what had to be replaced is added to `problems`."""
     name, encoding = "UTF-8", "utf-8-sig"
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         name = encoding = "UTF-16"

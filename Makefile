@@ -1,0 +1,80 @@
+# make demo and make test need Python 3.11 or later and make; the rest follows from them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RAG := $(BIN)/rag
+
+Q ?= $(QUERY)
+VAULT ?=
+TAG ?=
+TOP_K ?=
+FORMAT ?= text
+ACTION ?=
+FILTERS = $(if $(VAULT),--vault "$(VAULT)") $(if $(TAG),--tag "$(TAG)") \
+	$(if $(TOP_K),--top-k $(TOP_K)) --format $(FORMAT)
+
+.PHONY: install demo test lint types bench crash index search ask status clean docs cron \
+	rag-index rag-search rag-ask rag-status
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: install
+	$(RAG) index
+	$(RAG) search "rolling back a bad deploy" --top-k 3
+	$(RAG) search "証明書の更新" --top-k 3
+	$(RAG) ask "How long is a slot held before payment?"
+	$(RAG) ask "Podとは何ですか？"
+	@echo
+	@echo 'Now your own notes:  $(RAG) index FOLDER  then  $(RAG) search "words"'
+
+test: lint types
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python benchmarks/recall.py
+	$(BIN)/python benchmarks/index.py
+
+crash: install
+	$(BIN)/python benchmarks/crash.py
+
+docs: install
+	$(BIN)/rag config --defaults > config/rag.toml
+	$(BIN)/python -m rag.cli.reference > docs/commands.md
+
+index: install
+	$(RAG) index $(if $(filter preview,$(ACTION)),--dry-run)
+
+search: install
+	@test -n "$(Q)" || { echo 'Say what to look for:  make search Q="error budget"'; exit 2; }
+	@$(RAG) search "$(Q)" $(FILTERS)
+
+ask: install
+	@test -n "$(Q)" || { echo 'Ask something:  make ask Q="What is a Pod?"'; exit 2; }
+	@$(RAG) ask "$(Q)" $(FILTERS)
+
+status: install
+	@$(RAG) status
+
+cron: install
+	@echo '*/15 * * * * cd $(CURDIR) && $(CURDIR)/$(RAG) index -q'
+
+rag-index: index
+rag-search: search
+rag-ask: ask
+rag-status: status
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

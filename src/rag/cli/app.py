@@ -1,0 +1,94 @@
+"""The `rag` command: its commands, and the one place where errors become messages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from typer import _click
+
+from rag import __version__
+from rag.cli import ask, config, get, index, search, status, vault
+from rag.cli.output import print_error
+from rag.exceptions import RAGError, UsageError
+
+app = typer.Typer(
+    name="rag",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("index")(index.index)
+app.command("search")(search.search)
+app.command("ask")(ask.ask)
+app.command("get")(get.get)
+app.command("status")(status.status)
+app.command("config")(config.config)
+app.add_typer(vault.app, name="vault")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"rag {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Search your Markdown notes and ask them questions, on this machine.
+
+    \b
+    rag index ~/notes                   index a folder of notes (again: only what changed)
+    rag search "rolling back a deploy"  find notes
+    rag ask "How do I renew the certificate?"
+    rag get "On-call handover"          print a note by title, alias, path or id
+    """
+
+
+def main() -> None:
+    """Run the command line; exit with the code of the contract."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    # Text is UTF-8 whatever the locale says; cron's says ASCII. A character that cannot be
+    # printed must not end a run.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    as_json = "--json" in arguments or "--format=json" in arguments
+    try:
+        code = app(arguments, prog_name="rag", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except RAGError as error:
+        print_error(error, as_json)
+        return error.exit_code
+    except _click.exceptions.ClickException as error:
+        print_error(_usage_error(error), as_json)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\nrag: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (`rag search … | head`): nothing is wrong. The
+        # interpreter must not fail once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _usage_error(error: _click.exceptions.ClickException) -> UsageError:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "rag"
+    return UsageError(error.format_message(), hint=f"See `{command} --help`.")

@@ -1,0 +1,139 @@
+"""`rag ask`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag.cli.options import (
+    ConfigFile,
+    DateFrom,
+    DateTo,
+    Json,
+    OutputFormat,
+    PathGlobs,
+    Paths,
+    Quiet,
+    Tags,
+    TopK,
+    Vaults,
+    read_config,
+    wants_json,
+)
+from rag.cli.output import print_json, print_line, say
+from rag.cli.query import IndexFacts, check_vaults, index_facts, make_filters, near_tags
+
+if TYPE_CHECKING:
+    from rag.pipelines.models import Answer
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question; `-` reads it from stdin.")],
+    vaults: Vaults = None,
+    tags: Tags = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    path_globs: PathGlobs = None,
+    top_k: TopK = None,
+    no_sources: Annotated[
+        bool, typer.Option("--no-sources", help="Leave out the list of sources.")
+    ] = False,
+    json: Json = False,
+    output_format: OutputFormat = "text",
+    paths: Paths = False,
+    quiet: Quiet = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Answer a question from the notes, each sentence with its source.
+
+    \b
+    rag ask "How long do we keep backups?"
+    rag ask 当番は何分で返事をする？ --vault エンジニア
+    """
+    from rag.pipelines.qa import ask as run_ask
+    from rag.pipelines.qa import create_qa_pipeline
+    from rag.stores import get_document_store
+
+    as_json = wants_json(json, output_format)
+    config = read_config(config_file)
+    if question == "-":
+        question = sys.stdin.read().strip()
+    started = time.monotonic()
+    filters = make_filters(vaults, tags, date_from, date_to, path_globs)
+    facts = index_facts(config)
+    check_vaults(vaults, facts)
+    with get_document_store(config) as store:
+        pipeline = create_qa_pipeline(store, config)
+        answer = run_ask(pipeline, question, filters, top_k or config.ask.top_k)
+    milliseconds = round((time.monotonic() - started) * 1000)
+    if not quiet:
+        facts.warn_if_stale()
+    if as_json:
+        print_json(_to_json(question, answer, facts, milliseconds))
+    elif paths:
+        for source in answer.sources:
+            print_line(str(facts.file(source)))
+    elif answer.found:
+        _print(answer, question, facts, no_sources, quiet)
+    else:
+        print_line(answer.text)
+        near_tags(tags, facts)
+    if not answer.found:
+        raise typer.Exit(1)
+
+
+def _to_json(question: str, answer: Answer, facts: IndexFacts, milliseconds: int) -> dict[str, Any]:
+    from rag.pipelines.models import result_to_dict
+
+    return {
+        "question": question,
+        "answer": answer.text,
+        "found": answer.found,
+        "model": answer.model or None,
+        "confidence": round(answer.confidence, 6),
+        "quotes": [
+            {"text": quote.text, "source": quote.source, "line": quote.line}
+            for quote in answer.quotes
+        ],
+        "sources": [
+            {"number": number, **result_to_dict(source)}
+            for number, source in enumerate(answer.sources, 1)
+        ],
+        "elapsed_ms": milliseconds,
+        "index": facts.to_json(),
+    }
+
+
+def _print(answer: Answer, question: str, facts: IndexFacts, no_sources: bool, quiet: bool) -> None:
+    from pathlib import Path
+
+    from rich.text import Text
+
+    from rag.cli.output import make_console
+    from rag.cli.results import place
+    from rag.text.highlight import match_spans
+
+    console = make_console()
+    for quote in answer.quotes:
+        text = Text("  ").append(quote.text)
+        for start, end in match_spans(quote.text, question):
+            text.stylize("bold", start + 2, end + 2)
+        text.append(f" [{quote.source}]", style="cyan")
+        console.print(text, soft_wrap=not console.is_terminal)
+    if not no_sources:
+        console.print()
+        roots = {name: Path(root) for name, root in facts.roots.items()}
+        for number, source in enumerate(answer.sources, 1):
+            line = next(q.line for q in answer.quotes if q.source == number)
+            text = Text(f"[{number}] ", style="cyan").append(f"{source.title}  ", style="bold")
+            shown = place(source, roots)
+            shown.right_crop(len(str(source.line_start)))
+            console.print(text.append_text(shown).append(str(line), "cyan"), soft_wrap=True)
+    if not quiet:
+        say(
+            "\nNo model wrote this: these are the sentences of your notes nearest to the question"
+            f" (confidence {answer.confidence:.2f})."
+        )

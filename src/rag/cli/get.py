@@ -1,0 +1,93 @@
+"""`rag get`."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from rag.cli.options import ConfigFile, Json, Paths, Vaults, read_config
+from rag.cli.output import print_json, print_line
+from rag.exceptions import NotFoundError, UsageError
+
+_SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?$")
+
+
+def get(
+    note: Annotated[
+        str, typer.Argument(help="Path, vault/path, title, alias or id; `:10-20` picks lines.")
+    ],
+    vaults: Vaults = None,
+    json: Json = False,
+    paths: Paths = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Print a note.
+
+    \b
+    rag get "On-call handover"
+    rag get engineering/Glossary.md:10-20
+    rag get 用語集 --paths               print where it is
+    """
+    from rag.pipelines.lookup import find_note, open_manifest
+
+    config = read_config(config_file)
+    if not note.strip():
+        raise UsageError("no note named", hint='Name one: `rag get "title"`')
+    span = None
+    with open_manifest(config) as manifest:
+        try:
+            found = find_note(manifest, note, vaults)
+        except NotFoundError:
+            span = _SPAN.match(note)
+            if not span:
+                raise
+            found = find_note(manifest, span["name"], vaults)
+    row = found.row
+    lines = _read_lines(found.file, row.vault, row.path)
+    first = int(span["first"]) if span else 1
+    last = int(span["last"] or len(lines)) if span else len(lines)
+    if span and not 1 <= first <= max(last, 1):
+        raise UsageError(f"lines {first}-{last} are no span", hint="Lines count from 1.")
+    if paths:
+        print_line(str(found.file))
+        return
+    chosen = lines[first - 1 : last]
+    if json:
+        print_json(
+            {
+                "id": row.id,
+                "vault": row.vault,
+                "path": row.path,
+                "file": str(found.file),
+                "title": row.title,
+                "aliases": row.aliases,
+                "tags": row.tags,
+                "created": row.created,
+                "modified": row.modified,
+                "links": row.links,
+                "problems": row.problems,
+                "line_start": first,
+                "line_end": max(first, first + len(chosen) - 1),
+                "content": "\n".join(chosen),
+            }
+        )
+        return
+    for line in chosen:
+        print_line(line)
+
+
+def _read_lines(file: object, vault: str, path: str) -> list[str]:
+    from pathlib import Path
+
+    from rag.vault.note import decode, split_lines
+
+    try:
+        return split_lines(decode(Path(str(file)).read_bytes(), []))
+    except OSError as error:
+        raise NotFoundError(
+            f"{vault}/{path} is in the index, but its file cannot be read",
+            error.strerror or "",
+            hint="`rag index` brings the index up to date.",
+        ) from error

@@ -1,0 +1,256 @@
+"""`rag index`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag.cli.options import ConfigFile, Json, Quiet, read_config
+from rag.cli.output import plural, print_json, print_line, say
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
+    from rag.pipelines.changes import Changes
+    from rag.pipelines.refresh import IndexRun, Progress, RunReport
+
+
+def index(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders of notes; each becomes a vault. None: all known vaults."),
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the vault (one folder).")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Forget the notes of empty or missing folders.")
+    ] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make the index anew from the notes.")
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for another `rag index` to finish.")
+    ] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Index notes: all the first time, then only what changed.
+
+    \b
+    rag index ~/notes              index a folder; it is a vault named "notes" from now on
+    rag index                      bring every known vault up to date
+    rag index -q                   the same for cron: silent unless something happened
+    rag index --dry-run            what would be done
+    """
+    from rag.exceptions import UsageError
+
+    config = read_config(config_file)
+    if name and len(folders or []) != 1:
+        raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
+    if dry_run:
+        _preview(config, folders or [], name, prune, json)
+        return
+    started = time.monotonic()
+    report = _run(config, folders or [], name, prune, rebuild, wait, quiet or json)
+    _report(report, time.monotonic() - started, quiet, json)
+    if report.incomplete:
+        raise typer.Exit(5)
+
+
+def _run(
+    config: RAGConfig,
+    folders: list[Path],
+    name: str,
+    prune: bool,
+    rebuild: bool,
+    wait: bool,
+    quiet: bool,
+) -> RunReport:
+    from rag.pipelines.refresh import IndexRun
+    from rag.pipelines.vaults import Registry, configured_vaults
+
+    for folder in folders:  # refuse a bad one before the index is made or locked
+        Registry.load(config).identify(config, folder, name)
+    with IndexRun(config, rebuild=rebuild, wait=wait) as run:
+        registry = Registry.load(config)
+        names = [registry.register(config, folder, name) for folder in folders]
+        known = configured_vaults(config, registry)
+        wanted = {n: known[n] for n in names} if names else known
+        _check_any(wanted, config)
+        if rebuild and names:
+            # The others are read again too: a rebuilt index must not lose them.
+            wanted = known
+        for vault, root in wanted.items():
+            with _progress(vault, quiet) as progress:
+                run.index_vault(vault, root, prune, progress)
+        if not names:
+            _drop_gone(run, known)
+        run.publish()
+    return run.report
+
+
+def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
+    from rag.exceptions import UsageError
+
+    if not vaults:
+        where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
+        raise UsageError(
+            f"there is nothing to index{where}",
+            hint="Name a folder that holds your .md files: `rag index FOLDER`",
+        )
+
+
+def _drop_gone(run: IndexRun, known: dict[str, Path]) -> None:
+    """Take out vaults that are configured no more."""
+    for vault in run.manifest.vaults():
+        if vault not in known:
+            gone = run.remove_vault(vault)
+            run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
+
+
+@contextmanager
+def _progress(vault: str, quiet: bool) -> Iterator[Progress | None]:
+    """Show a bar with counts and time left, on a terminal only."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    bar: Any = None
+    task: Any = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal bar, task
+        if bar is None and total:
+            bar, task = _make_bar(vault, total)
+        if bar is not None:
+            bar.update(task, completed=done)
+
+    try:
+        yield show
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _make_bar(vault: str, total: int) -> tuple[Any, Any]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from rag.cli.output import make_console
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("notes"),
+        TimeRemainingColumn(),
+        console=make_console(stderr=True),
+        transient=True,
+    )
+    bar.start()
+    return bar, bar.add_task(vault, total=total)
+
+
+def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
+    for notice in report.notices:
+        say(f"rag: {notice}")
+    for vault in report.vaults.values():
+        if vault.problem:
+            kept = f"; {plural(vault.kept, 'note')} kept (--prune forgets)" if vault.kept else ""
+            say(f"rag: vault {vault.vault!r}: {vault.problem}{kept}")
+        for path, why in vault.failed.items():
+            say(f"rag: {vault.vault}/{path}: {why}")
+    if json:
+        _print_json(report, seconds)
+        return
+    if quiet and not (report.touched or report.notices):
+        return
+    total = [
+        sum(getattr(vault, what) for vault in report.vaults.values())
+        for what in ("added", "changed", "deleted")
+    ]
+    if not any(total):
+        line = f"nothing changed: {plural(report.notes, 'note')}, {plural(report.chunks, 'chunk')}"
+    else:
+        counts = ", ".join(
+            f"{n:,} {w}" for n, w in zip(total, ("new", "changed", "deleted"), strict=True) if n
+        )
+        size = f"{plural(report.notes, 'note')} and {plural(report.chunks, 'chunk')} in the index"
+        line = f"{counts}; {size}"
+    problems = sum(len(vault.problems) for vault in report.vaults.values())
+    if problems and not quiet:
+        line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
+    print_line(f"{line} ({seconds:.1f} s)")
+
+
+def _print_json(report: RunReport, seconds: float) -> None:
+    vaults = {
+        vault.vault: {
+            "added": vault.added,
+            "changed": vault.changed,
+            "deleted": vault.deleted,
+            "unchanged": vault.unchanged,
+            "chunks_written": vault.chunks,
+            "kept": vault.kept,
+            "problem": vault.problem,
+            "failed": vault.failed,
+            "problems": vault.problems,
+        }
+        for vault in report.vaults.values()
+    }
+    print_json(
+        {
+            "vaults": vaults,
+            "notes": report.notes,
+            "chunks": report.chunks,
+            "published": report.published,
+            "notices": report.notices,
+            "elapsed_ms": round(seconds * 1000),
+        }
+    )
+
+
+def _preview(config: RAGConfig, folders: list[Path], name: str, prune: bool, json: bool) -> None:
+    from rag.pipelines.preview import preview_changes
+
+    found = preview_changes(config, folders, name, prune)
+    _check_any({changes.vault: Path(changes.root) for changes in found}, config)
+    if json:
+        print_json({"dry_run": True, "vaults": {c.vault: _changes_json(c) for c in found}})
+        return
+    for changes in found:
+        for mark, paths in zip("+~-", _paths(changes), strict=True):
+            for path in paths:
+                print_line(f"{mark} {changes.vault}/{path}")
+        if changes.problem:
+            say(f"rag: vault {changes.vault!r}: {changes.problem}")
+    added, changed, deleted = (sum(len(_paths(changes)[i]) for changes in found) for i in range(3))
+    print_line(f"would index {added:,} new and {changed:,} changed, forget {deleted:,}")
+
+
+def _paths(changes: Changes) -> tuple[list[str], list[str], list[str]]:
+    added = [file.path for file in changes.added]
+    return added, [file.path for file in changes.changed], sorted(changes.deleted)
+
+
+def _changes_json(changes: Changes) -> dict[str, Any]:
+    added, changed, deleted = _paths(changes)
+    return {
+        "added": added,
+        "changed": changed,
+        "deleted": deleted,
+        "unchanged": changes.unchanged,
+        "problem": changes.problem,
+    }

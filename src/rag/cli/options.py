@@ -1,0 +1,102 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag.config import RAGConfig, load_config
+
+
+def _complete_vaults(incomplete: str) -> list[str]:
+    from rag.pipelines.vaults import configured_vaults
+
+    try:
+        return [name for name in configured_vaults(load_config()) if name.startswith(incomplete)]
+    except Exception:  # completion must never print an error into the prompt
+        return []
+
+
+def _complete_tags(incomplete: str) -> list[str]:
+    from rag.pipelines.lookup import open_manifest
+
+    try:
+        with open_manifest(load_config()) as manifest:
+            return [tag for tag in manifest.tags() if tag.startswith(incomplete)]
+    except Exception:
+        return []
+
+
+def _nfc(names: list[str] | None) -> list[str]:
+    return [unicodedata.normalize("NFC", name) for name in names or []]
+
+
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Read this configuration file.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Paths = Annotated[bool, typer.Option("--paths", help="Print only the files, one a line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what must be said.")]
+Vaults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vault",
+        "-v",
+        metavar="NAME",
+        help="Only this vault; may be repeated (any of them).",
+        autocompletion=_complete_vaults,
+        callback=_nfc,
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        "-t",
+        metavar="TAG",
+        help="Only notes with this tag; may be repeated (all of them).",
+        autocompletion=_complete_tags,
+    ),
+]
+DateFrom = Annotated[
+    str | None,
+    typer.Option("--from", metavar="DATE", help="Created on this day or later: 2025-03-14, 先週."),
+]
+DateTo = Annotated[
+    str | None,
+    typer.Option("--to", metavar="DATE", help="Created on this day or before: 2025-03, today."),
+]
+PathGlobs = Annotated[
+    list[str] | None,
+    typer.Option("--path", metavar="GLOB", help="Only notes whose path matches; may be repeated."),
+]
+TopK = Annotated[
+    int | None, typer.Option("--top-k", "-k", min=1, metavar="N", help="How many results.")
+]
+Mode = Annotated[
+    str | None,
+    typer.Option("--mode", metavar="MODE", help="auto, lexical, dense or hybrid."),
+]
+OutputFormat = Annotated[
+    str, typer.Option("--format", metavar="text|json", help="`json` is the same as --json.")
+]
+
+
+def wants_json(json: bool, output_format: str) -> bool:
+    """Tell whether JSON was asked for, in either way.
+
+    :raises UsageError: for a format that does not exist.
+    """
+    from rag.exceptions import UsageError
+
+    if output_format not in ("text", "json"):
+        raise UsageError(f"no format {output_format!r}", hint="Use --format text or --format json.")
+    return json or output_format == "json"
+
+
+def read_config(file: Path | None) -> RAGConfig:
+    """Read the settings in force for a command."""
+    return load_config(file)

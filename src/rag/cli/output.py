@@ -1,0 +1,55 @@
+"""What is printed: results and data on stdout, messages on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rag.exceptions import RAGError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one JSON object with the schema's version first."""
+    sys.stdout.write(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False) + "\n")
+
+
+def print_line(text: str) -> None:
+    """Print a line of data as it is."""
+    sys.stdout.write(text + "\n")
+
+
+def say(text: str) -> None:
+    """Print a message for the person at the terminal."""
+    sys.stderr.write(text + "\n")
+
+
+def print_error(error: RAGError, as_json: bool) -> None:
+    """Print an error: its cause, what lies behind it, what is near, and what to type next."""
+    suggestions: list[str] = getattr(error, "suggestions", [])
+    if as_json:
+        body = {"kind": error.kind, "message": str(error), "hint": error.hint}
+        print_json({"error": {**body, **({"suggestions": suggestions} if suggestions else {})}})
+        return
+    say(f"rag: {error}")
+    for suggestion in suggestions:
+        say(f"  {suggestion}")
+    if error.hint:
+        say(error.hint)
+
+
+def make_console(stderr: bool = False) -> Console:
+    """Return a Rich console that prints text as it is, without colour or cuts off a terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 note`, `1,204 notes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

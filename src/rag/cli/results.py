@@ -1,0 +1,68 @@
+"""How results look on a terminal, and off it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+from rich.table import Table
+from rich.text import Text
+
+from rag.cli.output import make_console
+from rag.pipelines.models import SearchResult
+from rag.text.highlight import snippet
+from rag.vault.markdown import plain
+
+_LINES = 2  # of a snippet
+
+
+def place(result: SearchResult, roots: dict[str, Path]) -> Text:
+    """Return `vault/path:line`, a link to the file where the terminal knows links."""
+    text = Text(f"{result.vault}/{result.file_path}:{result.line_start}", style="cyan")
+    if result.vault in roots:
+        text.stylize(f"link file://{quote(str(roots[result.vault] / result.file_path))}")
+    return text
+
+
+def print_results(results: list[SearchResult], query: str, roots: dict[str, Path]) -> None:
+    """Print each result with its place, headings and a snippet with the matches marked."""
+    console = make_console()
+    width = (console.width - 4) * _LINES
+    for rank, result in enumerate(results, 1):
+        head = Text(f"{rank:>2}  ", style="dim")
+        head.append(result.title, style="bold")
+        head.append(f"  {result.score:.2f}", style="dim")
+        console.print(head, soft_wrap=True)
+        where = Text("    ").append_text(place(result, roots))
+        heading = [part for part in result.heading if part != result.title]
+        if heading:
+            where.append(" › " + " › ".join(heading), style="dim")
+        console.print(where, soft_wrap=True)
+        # A Japanese character fills two columns.
+        wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
+        body = snippet_text(result, query, width // 2 if wide else width)
+        if body.plain:
+            console.print(Text("    ").append_text(body), soft_wrap=not console.is_terminal)
+
+
+def snippet_text(result: SearchResult, query: str, width: int) -> Text:
+    """Return the stretch of a result that speaks most of the query, matches in bold."""
+    lines = result.content.split("\n")
+    if result.heading and plain(lines[0].lstrip("# ")) == result.heading[-1]:
+        lines = lines[1:]  # the heading is shown beside the path
+    shown, spans = snippet(plain("\n".join(lines)), query, width)
+    text = Text(shown)
+    for start, end in spans:
+        text.stylize("bold yellow", start, end)
+    return text
+
+
+def print_table(results: list[SearchResult], query: str, roots: dict[str, Path]) -> None:
+    """Print the results as a table."""
+    console = make_console()
+    table = Table(box=None, pad_edge=False)
+    for name, style in (("#", "dim"), ("score", "dim"), ("title", "bold"), ("where", "")):
+        table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
+    for rank, result in enumerate(results, 1):
+        table.add_row(str(rank), f"{result.score:.2f}", result.title, place(result, roots))
+    console.print(table)

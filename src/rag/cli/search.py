@@ -1,0 +1,112 @@
+"""`rag search`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag.cli.options import (
+    ConfigFile,
+    DateFrom,
+    DateTo,
+    Json,
+    Mode,
+    OutputFormat,
+    PathGlobs,
+    Paths,
+    Quiet,
+    Tags,
+    TopK,
+    Vaults,
+    read_config,
+    wants_json,
+)
+from rag.cli.output import print_json, print_line, say
+from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts, make_filters, near_tags
+
+if TYPE_CHECKING:
+    from rag.pipelines.models import SearchResponse
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    vaults: Vaults = None,
+    tags: Tags = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    path_globs: PathGlobs = None,
+    top_k: TopK = None,
+    mode: Mode = None,
+    chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
+    json: Json = False,
+    output_format: OutputFormat = "text",
+    paths: Paths = False,
+    quiet: Quiet = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Find notes.
+
+    \b
+    rag search "rolling back a deploy"
+    rag search 証明書の更新 --vault エンジニア
+    rag search backup --tag database --from 2025-06 --to "last week"
+    rag search "error budget" --path "runbooks/**" --paths
+    """
+    from rag.pipelines.search import create_search_pipeline
+    from rag.pipelines.search import search as run_search
+    from rag.stores import get_document_store
+
+    as_json = wants_json(json, output_format)
+    config = read_config(config_file)
+    started = time.monotonic()
+    check_mode(mode or config.search.mode)
+    filters = make_filters(vaults, tags, date_from, date_to, path_globs)
+    facts = index_facts(config)
+    check_vaults(vaults, facts)
+    with get_document_store(config) as store:
+        pipeline = create_search_pipeline(store, config)
+        limit = top_k or config.search.top_k
+        response = run_search(pipeline, query, filters, limit, chunks=chunks)
+    milliseconds = round((time.monotonic() - started) * 1000)
+    if not quiet:
+        facts.warn_if_stale()
+    if as_json:
+        print_json(to_json(response, facts, milliseconds))
+    elif paths:
+        for file in dict.fromkeys(str(facts.file(r)) for r in response.results):
+            print_line(file)
+    elif response.results:
+        _print(response, facts, table)
+    if not response.results:
+        if not as_json:
+            say(f"nothing found for {query!r}")
+            near_tags(tags, facts)
+        raise typer.Exit(1)
+
+
+def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> dict[str, Any]:
+    """Return the JSON of a search."""
+    from rag.pipelines.models import result_to_dict
+
+    return {
+        "query": response.query,
+        "mode": response.mode,
+        "results": [
+            {"rank": rank, **result_to_dict(result)}
+            for rank, result in enumerate(response.results, 1)
+        ],
+        "total": response.total,
+        "elapsed_ms": milliseconds,
+        "index": facts.to_json(),
+    }
+
+
+def _print(response: SearchResponse, facts: IndexFacts, table: bool) -> None:
+    from rag.cli.results import print_results, print_table
+
+    show = print_table if table else print_results
+    show(response.results, response.query, {name: Path(r) for name, r in facts.roots.items()})

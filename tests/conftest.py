@@ -1,0 +1,68 @@
+"""Every test runs in an empty home, without the user's settings, and without the network."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[1]
+SHARED = REPO.parent / "shared" / "data"
+
+# Before any test imports Haystack.
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+
+
+@pytest.fixture(autouse=True)
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home, data folder and working folder of the test's own; no RAG_* from outside."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in [n for n in os.environ if n.startswith(("RAG_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(home)
+    yield home
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse every connection that leaves this machine."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if self.family != socket.AF_UNIX:
+            host = address[0] if isinstance(address, tuple) else address
+            if host not in ("127.0.0.1", "::1", "localhost"):
+                raise AssertionError(f"a test tried to reach {address!r}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def write_notes(tmp_path: Path) -> Callable[..., Path]:
+    """Write notes into a vault: `write_notes("work", {"a.md": "text"})` returns its folder."""
+
+    def write(vault: str, notes: dict[str, str | bytes]) -> Path:
+        root = tmp_path / "vaults" / vault
+        for path, content in notes.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        root.mkdir(parents=True, exist_ok=True)
+        return root
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The shared vaults and question sets; the test is skipped without them."""
+    if not SHARED.exists():
+        pytest.skip("the shared data (../shared/data) is not here")
+    return SHARED
