@@ -13,7 +13,7 @@ ACTION ?=
 FILTERS = $(if $(VAULT),--vault "$(VAULT)") $(if $(TAG),--tag "$(TAG)") \
 	$(if $(TOP_K),--top-k $(TOP_K)) --format $(FORMAT)
 
-.PHONY: install demo test lint types bench crash index search ask status clean docs cron \
+.PHONY: install demo test lint types bench crash index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -27,7 +27,7 @@ demo: install
 	$(RAG) index
 	$(RAG) search "rolling back a bad deploy" --top-k 3
 	$(RAG) search "証明書の更新" --top-k 3
-	$(RAG) ask "How long is a slot held before payment?"
+	$(RAG) ask "When do holds expire?"
 	$(RAG) ask "Podとは何ですか？"
 	@echo
 	@echo 'Now your own notes:  $(RAG) index FOLDER  then  $(RAG) search "words"'
@@ -67,8 +67,25 @@ ask: install
 status: install
 	@$(RAG) status
 
+# A line for `crontab -e`. A % means a new line to cron and must be escaped.
 cron: install
-	@echo '*/15 * * * * cd $(CURDIR) && $(CURDIR)/$(RAG) index -q'
+	@echo "*/15 * * * * cd '$(subst %,\%,$(CURDIR))' && '$(subst %,\%,$(CURDIR))/$(RAG)' index -q"
+
+FILL = sed 's|@CHECKOUT@|$(CURDIR)|g'
+UNITS = $(HOME)/.config/systemd/user
+AGENTS = $(HOME)/Library/LaunchAgents
+
+# The same for systemd (Linux) and launchd (macOS), filled in for this checkout.
+timer: install
+	mkdir -p $(UNITS)
+	$(FILL) config/rag-index.service > $(UNITS)/rag-index.service
+	cp config/rag-index.timer $(UNITS)/
+	@echo 'Now:  systemctl --user daemon-reload && systemctl --user enable --now rag-index.timer'
+
+launchd: install
+	mkdir -p $(AGENTS)
+	$(FILL) config/org.rag.index.plist > $(AGENTS)/org.rag.index.plist
+	@echo 'Now:  launchctl load $(AGENTS)/org.rag.index.plist'
 
 rag-index: index
 rag-search: search

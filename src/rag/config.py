@@ -235,11 +235,14 @@ def _parse(text: str, expected: type) -> Any:
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    """`RAG_SEARCH__TOP_K` is `search.top_k`; a name that cannot be a setting is not ours."""
+    """`RAG_SEARCH__TOP_K` is `search.top_k`; a name that cannot be a setting is not ours.
+
+    An empty value counts as unset.
+    """
     found: dict[str, Any] = {}
     names = settings()
     for key, value in env.items():
-        if not key.startswith("RAG_"):
+        if not key.startswith("RAG_") or not value:
             continue
         name = key[4:].lower().replace("__", ".")
         if name in names or name.partition(".")[0] in ("index", "search", "ask"):

@@ -64,6 +64,12 @@ def test_the_weight_of_a_term_is_bm25s() -> None:
     assert score("apple", text) == pytest.approx(3 * (K1 + 1) / (3 + k))
 
 
+def test_six_grams_make_a_text_as_long_as_one_word() -> None:
+    grams = 2 * 30 - 1
+    k = K1 * (1 - B + B * (grams / 6) / AVERAGE_WORDS)
+    assert encode_document("ん" * 30).values[0] == pytest.approx(30 * (K1 + 1) / (30 + k))
+
+
 def test_more_of_a_term_weighs_more_but_never_more_than_the_limit() -> None:
     scores = [score("りんご", "りんご。" * n) for n in (1, 2, 5)]
     assert scores == sorted(set(scores))

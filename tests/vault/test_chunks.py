@@ -208,6 +208,12 @@ def test_the_overlap_never_reaches_into_another_section_or_a_fence() -> None:
     assert [chunk.text.startswith(("次の文", "# 二")) for chunk in found[-2:]] == [True, True]
 
 
+def test_an_overlap_that_fits_only_by_rounding_is_left_out() -> None:
+    first, last = "a" * 69 + ". " + "b" * 10 + ".", "c" * 84
+    found = chunk_note(note(f"{first}\n\n{last}"), 9, 8, lambda text: round(len(text) / 10))
+    assert [chunk.text for chunk in found] == [first, last]
+
+
 @pytest.mark.parametrize(("size", "overlap"), [(0, 0), (-1, 0), (10, 10), (10, -1)])
 def test_sizes_that_make_no_sense_are_refused(size: int, overlap: int) -> None:
     with pytest.raises(ValueError, match="chunk size"):

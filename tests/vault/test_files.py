@@ -94,6 +94,12 @@ def test_a_nested_ignore_file_counts_below_its_folder_only(vault: Path) -> None:
     assert paths(vault) == ["x.md", "内/y.md"]
 
 
+def test_a_pattern_with_a_leading_slash_begins_at_its_ignore_file(vault: Path) -> None:
+    fill(vault, "x.md", "内/x.md", "内/深い/x.md")
+    (vault / "内" / ".ragignore").write_text("/x.md\n")
+    assert paths(vault) == ["x.md", "内/深い/x.md"]
+
+
 def test_a_nested_ignore_file_may_take_back_what_an_outer_one_ignores(vault: Path) -> None:
     fill(vault, "draft.md", "inner/draft.md", "inner/deep/draft.md", "other/draft.md")
     (vault / ".gitignore").write_text("draft.md\n")

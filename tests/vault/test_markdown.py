@@ -130,7 +130,7 @@ def test_a_fence_that_is_never_closed_does_not_swallow_the_note() -> None:
     assert not found.fences
 
 
-@pytest.mark.parametrize("inner", ["```js", "~~~", "- ```", "``"])
+@pytest.mark.parametrize("inner", ["```js", "~~~", "- ```", "> ```", "``"])
 def test_only_a_mark_like_the_opening_one_closes_a_fence(inner: str) -> None:
     assert read(f"```\n{inner}\n# no\n```").fences == {0: 3}
 
@@ -319,8 +319,9 @@ def test_every_line_of_a_fence_is_code_and_no_other_line_is(text: str) -> None:
         "# ^ a" + " " * 50_000 + "b",
         "[[" * 50_000,
         "a|b\n-" + " " * 50_000 + "|x",
+        "a <!-- b\n" * 50_000,
     ],
-    ids=["escapes", "heading", "backticks", "comments", "block-id", "brackets", "rule"],
+    ids=["escapes", "heading", "backticks", "comments", "block-id", "brackets", "rule", "unclosed"],
 )
 def test_lines_made_to_backtrack_are_read_at_once(line: str) -> None:
     # Each took minutes, or for ever, where a pattern was quadratic; there is no clock here.

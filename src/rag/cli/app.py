@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from typer import _click
 
 from rag import __version__
 from rag.cli import ask, config, get, index, search, status, vault
-from rag.cli.output import print_error
+from rag.cli.output import print_error, say
 from rag.exceptions import RAGError, UsageError
 
 app = typer.Typer(
@@ -68,6 +69,7 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     as_json = "--json" in arguments or "--format=json" in arguments
+    as_json |= ("--format", "json") in pairwise(arguments)
     try:
         code = app(arguments, prog_name="rag", standalone_mode=False)
         sys.stdout.flush()
@@ -75,15 +77,18 @@ def run(arguments: list[str]) -> int:
     except RAGError as error:
         print_error(error, as_json)
         return error.exit_code
+    except _click.exceptions.NoArgsIsHelpError as error:
+        say(error.format_message())
+        return 2
     except _click.exceptions.ClickException as error:
         print_error(_usage_error(error), as_json)
         return 2
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("\nrag: interrupted\n")
         return 130
-    except BrokenPipeError:
-        # The reader of our output went away (`rag search … | head`): nothing is wrong. The
-        # interpreter must not fail once more when it flushes at exit.
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output went away (`rag search … | head`; Typer makes it a
+        # SystemExit): nothing is wrong. The interpreter must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 

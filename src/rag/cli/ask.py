@@ -60,7 +60,7 @@ def ask(
     as_json = wants_json(json, output_format)
     config = read_config(config_file)
     if question == "-":
-        question = sys.stdin.read().strip()
+        question = sys.stdin.read().strip() if sys.stdin else ""
     started = time.monotonic()
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)

@@ -92,7 +92,7 @@ def _run(
             with _progress(vault, quiet) as progress:
                 run.index_vault(vault, root, prune, progress)
         if not names:
-            _drop_gone(run, known)
+            _drop_gone(run, known, prune)
         run.publish()
     return run.report
 
@@ -108,10 +108,14 @@ def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
         )
 
 
-def _drop_gone(run: IndexRun, known: dict[str, Path]) -> None:
-    """Take out vaults that are configured no more."""
-    for vault in run.manifest.vaults():
-        if vault not in known:
+def _drop_gone(run: IndexRun, known: dict[str, Path], prune: bool) -> None:
+    """Take out vaults that are configured no more, unless the folder is away: a disk may be."""
+    for vault, root in run.vaults().items():
+        if vault in known:
+            continue
+        if not prune and not root.is_dir():
+            run.index_vault(vault, root)
+        else:
             gone = run.remove_vault(vault)
             run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
 

@@ -56,8 +56,8 @@ def search(
     rag search backup --tag database --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
     """
-    from rag.pipelines.search import create_search_pipeline
-    from rag.pipelines.search import search as run_search
+    from rag.pipelines.searching import create_search_pipeline
+    from rag.pipelines.searching import search as run_search
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)

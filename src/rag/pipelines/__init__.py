@@ -27,7 +27,7 @@ _HOMES = {
         "parse_frontmatter",
         "scan_vault",
     ),
-    "rag.pipelines.search": ("build_qdrant_filters", "create_search_pipeline", "search"),
+    "rag.pipelines.searching": ("build_qdrant_filters", "create_search_pipeline", "search"),
     "rag.pipelines.qa": ("ask", "create_qa_pipeline"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

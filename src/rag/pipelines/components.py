@@ -14,11 +14,11 @@ from rag.text.lexical import SparseVector, encode_document, encode_query
 from rag.vault.markdown import plain
 
 
-class Shared(list[Document]):
-    """Documents that are handed on, not copied: Haystack deep-copies every component's inputs,
+class SharedDocument(Document):
+    """A document that is handed on, not copied: Haystack deep-copies every component's inputs,
     which for vectors costs more than making them. Nobody may change one in place."""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedDocument:
         return self
 
 
@@ -50,10 +50,10 @@ class LexicalDocumentEmbedder:
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
         """Return `documents` with their `sparse_embedding`."""
-        embedded = Shared(
+        embedded = [
             replace(document, sparse_embedding=_sparse(encode_document(lexical_text(document))))
             for document in documents
-        )
+        ]
         return {"documents": embedded}
 
     @component.output_types(documents=list[Document])

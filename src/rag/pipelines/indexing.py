@@ -13,8 +13,9 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
-from rag.pipelines.components import LexicalDocumentEmbedder, Shared
+from rag.pipelines.components import LexicalDocumentEmbedder, SharedDocument
 from rag.pipelines.models import Document, DocumentMeta, IndexingResult
+from rag.pipelines.preview import compare
 from rag.pipelines.reading import ReadNote, chunk_meta
 from rag.pipelines.refresh import IndexRun, VaultReport
 from rag.pipelines.vaults import configured_vaults
@@ -120,7 +121,7 @@ def create_indexing_pipeline(
 def to_documents(read: ReadNote, wanted: set[str]) -> list[HaystackDocument]:
     """Return the Haystack documents of a note's `wanted` chunks."""
     return [
-        HaystackDocument(id=chunk.id, content=chunk.text, meta=meta)
+        SharedDocument(id=chunk.id, content=chunk.text, meta=meta)
         for chunk, meta in zip(read.chunks, read.metas, strict=True)
         if chunk.id in wanted
     ]
@@ -134,7 +135,7 @@ def write_documents(pipeline: Pipeline, documents: list[HaystackDocument]) -> No
     if not documents:
         return
     try:
-        pipeline.run({"embedder": {"documents": Shared(documents)}})
+        pipeline.run({"embedder": {"documents": documents}})
     except RAGError:
         raise
     except Exception as error:
@@ -195,20 +196,25 @@ def _index(
     pipeline: Pipeline, vaults: dict[str, Path], dry_run: bool, config: RAGConfig | None
 ) -> dict[str, IndexingResult]:
     writer: Any = pipeline.get_component("writer")
+    directory = writer.document_store.directory
+    config = config or load_config()
     results = {}
-    with IndexRun(config or load_config(), writer.document_store.directory, pipeline) as run:
-        for name, root in vaults.items():
-            if dry_run:
-                changes = run.find_changes(name, root)
-                found = len(changes.added) + len(changes.changed)
-                results[name] = IndexingResult(found + changes.unchanged, found, 0)
-                continue
-            try:
+    if dry_run:
+        for changes in compare(directory, vaults, config):
+            found = len(changes.added) + len(changes.changed)
+            results[changes.vault] = IndexingResult(found + changes.unchanged, found, 0)
+        return results
+    with IndexRun(config, directory, pipeline) as run:
+        name = ""
+        try:
+            for name, root in vaults.items():
+                results[name] = IndexingResult(0, 0, 0)
                 results[name] = _to_result(run.index_vault(name, root))
-            except RAGError as error:
-                results[name] = IndexingResult(0, 0, 0, [str(error)])
-        if not dry_run:
             run.publish()
+        except RAGError as error:
+            # Nothing is published then: the next run completes what this one began.
+            for result in results.values():
+                result.errors.append(str(error))
     return results
 
 

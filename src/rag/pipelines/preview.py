@@ -23,8 +23,15 @@ def preview_changes(
         wanted = dict(registry.identify(config, folder, name) for folder in folders)
     else:
         wanted = known
+    return compare(IndexDirectory(config.index_dir), wanted, config, prune)
+
+
+def compare(
+    directory: IndexDirectory, wanted: dict[str, Path], config: RAGConfig, prune: bool = False
+) -> list[Changes]:
+    """Compare the folders of vaults with what the index's readers see; nothing is written."""
     try:
-        generation = IndexDirectory(config.index_dir).open_current()
+        generation = directory.open_current()
     except IndexUnavailableError:
         return _against(Manifest.empty(), wanted, config, prune)
     with generation, Manifest.open_generation(generation.path / MANIFEST) as manifest:

@@ -8,7 +8,7 @@ from rag.config import RAGConfig
 from rag.exceptions import QueryError
 from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResult
 from rag.pipelines.quotation import QuotationAnswerer
-from rag.pipelines.search import create_search_pipeline, run_pipeline, search_inputs, to_results
+from rag.pipelines.searching import create_search_pipeline, run_pipeline, search_inputs, to_results
 from rag.stores.edge import QdrantEdgeDocumentStore
 
 NOT_FOUND = "not found in your notes"

@@ -14,7 +14,7 @@ from haystack.dataclasses import Document
 
 from rag.pipelines.models import Quote
 from rag.text.lexical import content_terms
-from rag.text.tokens import terms
+from rag.text.tokens import terms, tokens
 from rag.vault.frontmatter import FrontMatter
 from rag.vault.markdown import Kind, outline, plain
 from rag.vault.sentences import sentence_spans
@@ -22,12 +22,18 @@ from rag.vault.sentences import sentence_spans
 # A best chunk that holds less than this share of what the question's terms weigh is no
 # evidence: it shares common words with the question, not its subject. Measured by
 # `benchmarks/quotation.py` on questions that the notes answer and on some that they do not.
-MIN_COVERAGE = 0.5
+MIN_COVERAGE = 0.28
 _CONTEXT_WEIGHT = 0.4  # a term in the title or headings above a sentence, against one in it
 _AVERAGE_TERMS = 40.0
+_OTHER_SCRIPT = 0.6  # a sentence in another script than the question's, against one in its own
 # What stands before the words of a line: quote marks, list marks, task boxes, callout types.
 _MARKER = re.compile(
     r"^\s*(?:>\s?)*\s*(?:\[![\w-]+\][+-]?\s*)?(?:(?:[-*+]|\d+[.)])\s+)?(?:\[.\]\s+)?"
+)
+_CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
+# What is asked after, not about: a note that answers "how long" rarely says "long".
+_MEASURE = re.compile(
+    r"\bhow (?:long|often|many|much|far|big|large|old|fast|soon)\b", re.IGNORECASE
 )
 _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]\s|\d+[.)]\s|\[!)")
 
@@ -58,7 +64,7 @@ class QuotationAnswerer:
     def run(self, query: str, documents: list[Document]) -> dict[str, list[Quote] | float]:
         """Return `quotes`, best first, and `coverage`, the share of the question that the best
         document speaks of; no quotes when that is too little."""
-        wanted = content_terms(query)
+        wanted = content_terms(_MEASURE.sub("how", query))
         coverage = best_coverage(wanted, documents)
         if coverage < MIN_COVERAGE:
             return {"quotes": [], "coverage": coverage}
@@ -68,7 +74,11 @@ class QuotationAnswerer:
             for sentence in _sentences(document, number, documents[0].score or 1.0)
         ]
         weights = _weights(wanted, [s.counts for s in sentences])
-        scored = [(_score(s, weights), s) for s in sentences]
+        spaced = _is_spaced(query)
+        scored = [
+            (_score(s, weights) * (1.0 if _is_spaced(s.text) == spaced else _OTHER_SCRIPT), s)
+            for s in sentences
+        ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].source, pair[1].line))
         quotes: dict[str, Quote] = {}
         for score, sentence in scored:
@@ -89,6 +99,11 @@ def best_coverage(wanted: Counter[str], documents: list[Document]) -> float:
     if not total:
         return 0.0
     return max((sum(w for t, w in weights.items() if t in c) / total for c in held), default=0.0)
+
+
+def _is_spaced(text: str) -> bool:
+    """Tell whether a text is written with spaces between words, as English is."""
+    return not any(token.is_run for token in tokens(text))
 
 
 def _weights(wanted: Counter[str], texts: list[Counter[str]]) -> dict[str, float]:
@@ -134,11 +149,11 @@ def _paragraphs(lines: list[str]) -> Iterator[tuple[str, list[int], int]]:
     starts: list[int] = []
     for number, line in enumerate([*lines, ""]):
         kind = kinds[number] if number < len(lines) else Kind.BLANK
-        text = _MARKER.sub("", line).strip()
+        text = _MARKER.sub("", line).strip().strip("|").strip()
         if joined and (kind != Kind.TEXT or _ITEM.match(line)):
             yield joined, starts, begin
             joined, starts = "", []
-        if kind == Kind.TABLE and not text.strip("|-: "):
+        if not text.strip("|-: ") or text.startswith("$$"):
             continue
         if text and kind in (Kind.TEXT, Kind.TABLE):
             if not joined:
@@ -147,7 +162,7 @@ def _paragraphs(lines: list[str]) -> Iterator[tuple[str, list[int], int]]:
             joined += " " if joined and (joined[-1] + text[0]).isascii() else ""
             starts.append(len(joined))
             joined += text
-            if kind == Kind.TABLE:
+            if kind == Kind.TABLE or _CALLOUT.match(line):  # a callout's title is no sentence
                 yield joined, starts, begin
                 joined, starts = "", []
 

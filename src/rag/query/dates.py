@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
 from datetime import date, timedelta
@@ -19,7 +20,7 @@ class DateRange(NamedTuple):
 
 _ISO = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|年)?$")
 _AGO = re.compile(
-    r"(?P<n>\d+)\s*(?:(?P<en>day|week|month|year)s?\s+ago|(?P<ja>日|週間?|[かヶカケ]月|年)前)$"
+    r"(?P<n>\d+)\s*(?:(?P<en>day|week|month|year)s?\s+ago|(?P<ja>日|週間?|[かカヵケヶ箇]月|年)前)$"
 )
 _NAMES = {
     "today": (0, "day"),
@@ -72,10 +73,10 @@ def parse_date_range(text: str, today: date | None = None) -> DateRange:
 
 def _calendar(year: int | None, month: int | None, day: int | None) -> DateRange:
     assert year is not None
-    if day and month:
+    if day is not None and month is not None:
         return DateRange(date(year, month, day), date(year, month, day))
-    if month:
-        return DateRange(date(year, month, 1), _month_start(year, month + 1) - timedelta(1))
+    if month is not None:
+        return DateRange(date(year, month, 1), _month_end(year, month))
     return DateRange(date(year, 1, 1), date(year, 12, 31))
 
 
@@ -88,7 +89,7 @@ def _shift(today: date, steps: int, unit: str) -> DateRange:
         return DateRange(monday, monday + timedelta(6))
     if unit == "month":
         first = _month_start(today.year, today.month + steps)
-        return DateRange(first, _month_start(first.year, first.month + 1) - timedelta(1))
+        return DateRange(first, _month_end(first.year, first.month))
     return _calendar(today.year + steps, None, None)
 
 
@@ -99,9 +100,12 @@ def _days_ago(today: date, count: int, unit: str) -> DateRange:
         return DateRange(day, day)
     months = count * (12 if unit == "year" else 1)
     first = _month_start(today.year, today.month - months)
-    last = _month_start(first.year, first.month + 1) - timedelta(1)
-    day = first.replace(day=min(today.day, last.day))
+    day = first.replace(day=min(today.day, _month_end(first.year, first.month).day))
     return DateRange(day, day)
+
+
+def _month_end(year: int, month: int) -> date:
+    return date(year, month, calendar.monthrange(year, month)[1])
 
 
 def _month_start(year: int, month: int) -> date:

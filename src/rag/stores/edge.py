@@ -24,9 +24,21 @@ from rag.exceptions import IndexUnavailableError
 from rag.stores.engine import StoreError, add_dense_space, create_shard, guard, load_shard
 from rag.stores.filters import convert_filters
 from rag.stores.generations import SHARD, Generation, IndexDirectory
-from rag.stores.points import DENSE, SPARSE, point_id, sparse_vector, to_document, to_point
+from rag.stores.points import (
+    DENSE,
+    SPARSE,
+    dense_vector,
+    point_id,
+    sparse_vector,
+    to_document,
+    to_point,
+)
 
 _BATCH = 1000
+# Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
+# engine gives back what it mapped and allocated only when the shard is closed: merging and
+# reopening as points come keeps the writer's memory low.
+_MERGE_EVERY = 5_000
 
 
 class QdrantEdgeDocumentStore:
@@ -55,6 +67,7 @@ class QdrantEdgeDocumentStore:
         self.directory = IndexDirectory(path)
         self._mutex = threading.RLock()
         self._work: qe.EdgeShard | None = None
+        self._unmerged = 0
         self._writing: ExitStack | None = None
         self._generation: Generation | None = None
         self._reader: qe.EdgeShard | None = None
@@ -238,7 +251,16 @@ class QdrantEdgeDocumentStore:
                 for start in range(0, len(points), _BATCH):
                     batch = points[start : start + _BATCH]
                     shard.update(qe.UpdateOperation.upsert_points(batch))
+                    self._unmerged += len(batch)
+                    if self._unmerged >= _MERGE_EVERY:
+                        shard = self._merge(shard)
         return len(points)
+
+    def _merge(self, shard: qe.EdgeShard) -> qe.EdgeShard:
+        shard.optimize()
+        self._unmerged = 0
+        self.close_work()
+        return self._open_work()
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents from the working copy; unknown ids are passed over."""
@@ -312,6 +334,7 @@ class QdrantEdgeDocumentStore:
 
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
+        query = dense_vector(query)
         size = self.embedding_dim
         if size != len(query):
             raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")

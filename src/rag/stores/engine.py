@@ -8,16 +8,19 @@ from pathlib import Path
 
 import qdrant_edge as qe
 
-from rag.exceptions import RAGError
+from rag.exceptions import IndexUnavailableError, RAGError
 from rag.stores.points import DENSE, SPARSE
 
 # Fields that filters select by; without an index a filter reads every payload.
-_INDEXES: dict[str, qe.KeywordIndexParams | qe.DatetimeIndexParams] = {
-    "meta.vault": qe.KeywordIndexParams(),
-    "meta.tags": qe.KeywordIndexParams(),
-    "meta.file_id": qe.KeywordIndexParams(),
-    "meta.created": qe.DatetimeIndexParams(),
+_INDEXES: dict[str, qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.UuidIndexParams] = {
+    "meta.vault": qe.KeywordIndexParams(memory=qe.Memory.Cold),
+    "meta.tags": qe.KeywordIndexParams(memory=qe.Memory.Cold),
+    "meta.file_id": qe.UuidIndexParams(memory=qe.Memory.Cold),
+    "meta.created": qe.DatetimeIndexParams(memory=qe.Memory.Cold),
 }
+# Segments of this size (some 10,000 chunks) are merged no further: a larger one would be
+# written again and again while an index grows, and take memory to match.
+_SEGMENT_KB = 20_000
 _DISTANCES = {
     "cosine": qe.Distance.Cosine,
     "dot_product": qe.Distance.Dot,
@@ -25,11 +28,8 @@ _DISTANCES = {
 }
 
 
-class StoreError(RAGError):
+class StoreError(IndexUnavailableError):
     """The engine failed; `details` is what it said."""
-
-    exit_code = 3
-    kind = "index"
 
 
 @contextmanager
@@ -54,11 +54,17 @@ def create_shard(path: Path) -> qe.EdgeShard:
     """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
     path.mkdir(parents=True)
     config = qe.EdgeConfig(
-        sparse_vectors={SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf)},
+        sparse_vectors={
+            SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf, memory=qe.Memory.Cold)
+        },
         # No HNSW graph: an exact scan is fast enough below some 300,000 chunks, and building
         # a graph costs fifty times the rest. A low threshold lets `optimize` merge small shards.
         hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
-        optimizers=qe.EdgeOptimizersConfig(indexing_threshold=1_000, default_segment_number=1),
+        optimizers=qe.EdgeOptimizersConfig(
+            indexing_threshold=1_000,
+            default_segment_number=1,
+            max_segment_size=_SEGMENT_KB,
+        ),
     )
     with guard("make a shard"):
         shard = qe.EdgeShard.create(str(path), config)

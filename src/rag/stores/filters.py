@@ -12,6 +12,7 @@ On a field that holds a list, `==` and `in` hold when one member matches, as in 
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ TRUE_FIELDS = "_true"
 FALSE_FIELDS = "_false"
 
 _TOP_LEVEL = ("id", "content", "blob", "score")
+_BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")
 _EXACT_INTEGER = 1 << 53
 _RANGES = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 
@@ -35,7 +37,10 @@ def convert_filters(filters: dict[str, Any] | None) -> qe.Filter | None:
 
     :raises FilterError: when the filter is malformed or compares what cannot be compared.
     """
-    return _convert(filters) if filters else None
+    try:
+        return _convert(filters) if filters else None
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise FilterError(f"a filter that cannot be understood: {error}") from error
 
 
 def _convert(node: Any) -> qe.Filter:
@@ -75,15 +80,24 @@ def _comparison(node: dict[str, Any]) -> qe.Filter:
     raise FilterError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
 
 
-def field_key(field: str) -> str:
+def field_key(field: Any) -> str:
     """Return the payload path of a Haystack field; a bare name means a meta field."""
+    if not isinstance(field, str):
+        raise FilterError(f"a field is a name, not {field!r}")
     if field.startswith("meta.") or field in _TOP_LEVEL:
         return field
     return f"meta.{field}"
 
 
+def _path(key: str) -> str:
+    """Quote what the engine's paths cannot name bare, such as `date created`."""
+    return ".".join(
+        part if _BARE_NAME.match(part) else f'"{part}"' if part else part for part in key.split(".")
+    )
+
+
 def _field(key: str, **condition: Any) -> qe.Filter:
-    return qe.Filter(must=[qe.FieldCondition(key, **condition)])
+    return qe.Filter(must=[qe.FieldCondition(_path(key), **condition)])
 
 
 def _negated(condition: qe.Filter) -> qe.Filter:
@@ -92,7 +106,7 @@ def _negated(condition: qe.Filter) -> qe.Filter:
 
 def _equal(key: str, value: Any) -> qe.Filter:
     if value is None:
-        return qe.Filter(must=[qe.IsEmptyCondition(key)])
+        return qe.Filter(must=[qe.IsEmptyCondition(_path(key))])
     if isinstance(value, bool):
         return _field(TRUE_FIELDS if value else FALSE_FIELDS, match=qe.MatchValue(key))
     if isinstance(value, str):
@@ -102,7 +116,7 @@ def _equal(key: str, value: Any) -> qe.Filter:
     if isinstance(value, (int, float)):
         return _field(key, range=qe.RangeFloat(gte=float(value), lte=float(value)))
     if isinstance(value, list):
-        size = qe.FieldCondition(key, values_count=qe.ValuesCount(gte=len(value), lte=len(value)))
+        size = _field(key, values_count=qe.ValuesCount(gte=len(value), lte=len(value)))
         return qe.Filter(must=[size, *(_equal(key, item) for item in value)])
     raise FilterError(f"cannot compare {key} with a {type(value).__name__}")
 
@@ -121,14 +135,13 @@ def _range(key: str, operator: str, value: Any) -> qe.Filter:
         return NOTHING
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _field(key, range=qe.RangeFloat(**{bound: float(value)}))
-    if isinstance(value, datetime):
-        value = value.isoformat()
     if isinstance(value, str):
         try:
-            datetime.fromisoformat(value)
+            value = datetime.fromisoformat(value)
         except ValueError:
             raise FilterError(
                 f"'{operator}' needs a number or an ISO date, not {value!r}"
             ) from None
-        return _field(key, range=qe.RangeDateTime(**{bound: value}))
+    if isinstance(value, datetime):
+        return _field(key, range=qe.RangeDateTime(**{bound: value.isoformat()}))
     raise FilterError(f"'{operator}' needs a number or an ISO date, not {value!r}")

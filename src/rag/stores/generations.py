@@ -77,7 +77,7 @@ class IndexDirectory:
     def current(self) -> str | None:
         """Return the name of the generation to read, or `None` when there is none."""
         try:
-            return (self.path / "CURRENT").read_text("ascii").strip() or None
+            return (self.path / "CURRENT").read_text("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
 
@@ -90,16 +90,18 @@ class IndexDirectory:
             name = self.current()
             if name is None:
                 break
+            if not (self.path / name).is_dir():
+                if name != self.current():
+                    continue
+                raise IndexUnavailableError(
+                    f"the index at {self.path} names a generation that is gone ({name})",
+                    hint="Make it anew with `rag index --rebuild`.",
+                )
             lock = (self.path / f"{name}.lock").open("ab")
             fcntl.flock(lock, fcntl.LOCK_SH)
             if (self.path / name).is_dir():
                 return Generation(self.path / name, lock)
             lock.close()
-            if name == self.current():
-                raise IndexUnavailableError(
-                    f"the index at {self.path} names a generation that is gone ({name})",
-                    hint="Make it anew with `rag index --rebuild`.",
-                )
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
 
     # -- the writer --------------------------------------------------------------------

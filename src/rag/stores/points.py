@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import qdrant_edge as qe
@@ -22,21 +23,24 @@ DENSE = "embedding"
 SPARSE = "lexical"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _MAX_DEPTH = 64  # the engine fails at 130
+_MAX_FLOAT = 3.4028234e38
 
 
 def point_id(document_id: str) -> str:
     """Return the UUID of a document's point: its id where that is one, else a hash of it."""
     try:
-        return str(uuid.UUID(document_id))
+        identity = str(uuid.UUID(document_id))
     except ValueError:
-        return str(uuid.uuid5(_NAMESPACE, document_id))
+        identity = ""
+    # Other spellings of a UUID are ids of other documents.
+    return identity if identity == document_id else str(uuid.uuid5(_NAMESPACE, document_id))
 
 
 def to_point(document: Document) -> qe.Point:
     """Convert a document.
 
     :raises ValueError: for a payload that is no JSON or too deep, text that is no Unicode,
-        a sparse vector whose lists do not match, or a dense one that is not finite.
+        a sparse vector whose lists do not match, or a dense one that is empty or not finite.
     """
     # Not `document.to_dict()`: it copies the vectors number by number, which took a third of
     # the time of indexing.
@@ -49,18 +53,25 @@ def to_point(document: Document) -> qe.Point:
     }
     _check_payload(document.id, payload)
     flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
-    for key, value in document.meta.items():
-        if isinstance(value, bool):
-            flags[TRUE_FIELDS if value else FALSE_FIELDS].append(f"meta.{key}")
+    for key, value in _booleans("meta", document.meta):
+        flags[TRUE_FIELDS if value else FALSE_FIELDS].append(key)
     payload |= {name: keys for name, keys in flags.items() if keys}
     vectors: dict[str, Any] = {}
     if document.embedding is not None:
-        if not all(map(math.isfinite, document.embedding)):
-            raise ValueError(f"document {document.id}: the embedding is not finite")
-        vectors[DENSE] = document.embedding
+        vectors[DENSE] = dense_vector(document.embedding, f"document {document.id}")
     if document.sparse_embedding is not None:
         vectors[SPARSE] = sparse_vector(document.sparse_embedding, f"document {document.id}")
     return qe.Point(point_id(document.id), vectors, payload)
+
+
+def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
+    """Return an embedding as it is.
+
+    :raises ValueError: when it is empty (a shard cannot be loaded after that), or not finite.
+    """
+    if not embedding or not _are_floats(embedding):
+        raise ValueError(f"{owner}: an embedding must be finite 32-bit numbers, at least one")
+    return embedding
 
 
 def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVector:
@@ -71,9 +82,22 @@ def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVec
     indices, weights = sparse.indices, sparse.values
     if len(indices) != len(weights) or len(set(indices)) != len(indices):
         raise ValueError(f"{owner}: sparse indices must be distinct, one value each")
-    if not all(map(math.isfinite, weights)):
-        raise ValueError(f"{owner}: the sparse values are not finite")
-    return qe.SparseVector(indices, weights)
+    if not _are_floats(weights):
+        raise ValueError(f"{owner}: sparse values must be finite 32-bit numbers")
+    try:
+        return qe.SparseVector(indices, weights)
+    except (OverflowError, TypeError) as error:
+        raise ValueError(f"{owner}: sparse indices must be 32-bit numbers") from error
+
+
+def _are_floats(numbers: list[float]) -> bool:
+    """Whether all are finite, also with the engine's 32 bits."""
+    try:
+        return all(map(math.isfinite, numbers)) and (
+            not numbers or -_MAX_FLOAT <= min(numbers) <= max(numbers) <= _MAX_FLOAT
+        )
+    except (OverflowError, TypeError):
+        return False
 
 
 def to_document(point: Any, score: float | None = None) -> Document:
@@ -88,6 +112,17 @@ def to_document(point: Any, score: float | None = None) -> Document:
     return Document.from_dict({**payload, "score": score})
 
 
+def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
+    if isinstance(value, bool):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _booleans(f"{key}.{name}", item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _booleans(key, item)
+
+
 def _check_payload(document_id: str, payload: dict[str, Any]) -> None:
     try:
         if _depth(payload) > _MAX_DEPTH:
@@ -98,7 +133,9 @@ def _check_payload(document_id: str, payload: dict[str, Any]) -> None:
 
 
 def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:
-    if limit == 0 or not isinstance(value, (dict, list)):
+    if limit == 0 or not isinstance(value, (dict, list, tuple)):
         return 0
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        raise TypeError("a key is not text")
     items = value.values() if isinstance(value, dict) else value
     return 1 + max((_depth(item, limit - 1) for item in items), default=0)

@@ -49,11 +49,12 @@ class _EdgeRetriever:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        parameters = data["init_parameters"]
+        # Made here, so that only the component's own module need be trusted by Haystack.
+        parameters = dict(data["init_parameters"])
         parameters["document_store"] = QdrantEdgeDocumentStore.from_dict(
             parameters["document_store"]
         )
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def _arguments(self, filters: dict[str, Any] | None, top_k: int | None) -> tuple[Any, int]:
         merged = apply_filter_policy(self.filter_policy, self.filters, filters)

@@ -12,6 +12,7 @@ doing each for from get had has have he her here him his how i if in into is it 
 just let me more most my no nor not of on or our out over own shall she should so some such
 than that the their them then there these they this those to too under up us very was we
 were what when where which while who whom whose why will with would you your
+aren couldn d didn doesn don hadn hasn haven isn ll m re s shouldn t ve wasn weren won wouldn
 """
 
 STOP_TERMS = frozenset(stem(word) for word in _ENGLISH.split())

@@ -131,15 +131,24 @@ def _retriever(pipeline: Pipeline) -> QdrantEdgeSparseRetriever:
 
 
 def resolve_paths(store: QdrantEdgeDocumentStore, globs: list[str]) -> list[str]:
-    """Return the ids of the notes whose path, or vault and path, matches one of `globs`."""
+    """Return the ids of the notes whose path, or vault and path, matches one of `globs`.
+
+    :raises QueryError: when one of them is no pattern.
+    """
+    from unicodedata import normalize
+
     from pathspec import PathSpec
 
     from rag.stores.generations import MANIFEST
     from rag.stores.manifest import Manifest
 
-    spec = PathSpec.from_lines(
-        "gitignore", [glob if "/" in glob else f"/**/{glob}" for glob in globs]
-    )
+    patterns = [normalize("NFC", glob if "/" in glob else f"/**/{glob}") for glob in globs]
+    try:
+        spec = PathSpec.from_lines("gitignore", patterns)
+    except ValueError as error:
+        raise QueryError(
+            "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
+        ) from error
     with (
         store.directory.open_current() as generation,
         Manifest.open_generation(generation.path / MANIFEST) as manifest,

@@ -1,0 +1,98 @@
+"""Indexes for the tests of the pipelines: the real engine, in folders of the tests' own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from rag.config import RAGConfig
+from rag.pipelines.refresh import IndexRun, RunReport
+from rag.stores import get_document_store
+
+Vaults = Mapping[str, Mapping[str, str]]
+Points = dict[str, tuple[str | None, str]]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> RAGConfig:
+    """Settings with an index of the test's own."""
+    return RAGConfig(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def refresh(config: RAGConfig) -> Callable[..., RunReport]:
+    """Run the indexer over some folders: `refresh(work=folder)`, `refresh(config=…, work=…)`."""
+
+    def run(
+        config: RAGConfig = config, prune: bool = False, rebuild: bool = False, **folders: Path
+    ) -> RunReport:
+        with IndexRun(config, rebuild=rebuild) as run:
+            for name, folder in folders.items():
+                run.index_vault(name, folder, prune)
+            run.publish()
+        return run.report
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def points() -> Callable[[RAGConfig], Points]:
+    """Return all that readers of an index see: content and meta of every chunk, by its id."""
+
+    def read(config: RAGConfig) -> Points:
+        with get_document_store(config) as store:
+            documents = store.filter_documents()
+        return {d.id: (d.content, repr(sorted(d.meta.items()))) for d in documents}
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def titles() -> Callable[[RAGConfig], set[str]]:
+    """Return the titles of the notes that readers of an index see."""
+
+    def read(config: RAGConfig) -> set[str]:
+        with get_document_store(config) as store:
+            return {document.meta["title"] for document in store.filter_documents()}
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def build_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Vaults], RAGConfig]:
+    """Write vaults and index them, for tests that only read: `build_index({vault: notes})`."""
+
+    def build(vaults: Vaults) -> RAGConfig:
+        base = tmp_path_factory.mktemp("index")
+        config = RAGConfig(data_dir=base / "data")
+        with IndexRun(config) as run:
+            for vault, notes in vaults.items():
+                for path, text in notes.items():
+                    file = base / "vaults" / vault / path
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(text, "utf-8")
+                run.index_vault(vault, base / "vaults" / vault)
+            run.publish()
+        return config
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def age() -> Callable[[Path], None]:
+    """Give every note of a folder an old time of change, another one at every call.
+
+    A file younger than two seconds is read again on every run, whatever it looks like.
+    """
+    clock = count(1_600_000_000)
+
+    def make_old(folder: Path) -> None:
+        second = next(clock)
+        for file in sorted(folder.rglob("*.md")):
+            os.utime(file, (second, second))
+
+    return make_old

@@ -1,0 +1,141 @@
+"""Finding a note by what people call it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError, NotFoundError
+from rag.pipelines.lookup import find_note, open_manifest
+
+NOTES = {
+    "work": {
+        "runbooks/Rollback.md": "---\ntitle: Rolling back a deploy\naliases: [Undo, 巻き戻し]\n---\n",
+        "Glossary.md": "# Glossary\n",
+        "同じ.md": "# Twin\n",
+    },
+    "home": {"Glossary.md": "# Words\n", "カフェ.md": "# Café\n", "twin.md": "# Other\n"},
+}
+ROLLBACK = ("work", "runbooks/Rollback.md")
+
+
+@pytest.fixture(scope="module")
+def manifest(build_index):
+    with open_manifest(build_index(NOTES)) as manifest:
+        yield manifest
+
+
+@pytest.fixture
+def find(manifest):
+    def run(name: str, vaults: list[str] | None = None) -> tuple[str, str]:
+        row = find_note(manifest, name, vaults).row
+        return row.vault, row.path
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "runbooks/Rollback.md",
+        "runbooks/Rollback",
+        "work/runbooks/Rollback.md",
+        "work/runbooks/Rollback",
+        "Rollback",
+        "Rolling back a deploy",
+        "Undo",
+        "巻き戻し",
+    ],
+    ids=[
+        "path",
+        "path-no-md",
+        "vault/path",
+        "vault/path-no-md",
+        "file-name",
+        "title",
+        "alias",
+        "alias-ja",
+    ],
+)
+def test_a_note_answers_to(find, name):
+    assert find(name) == ROLLBACK
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ROLLBACK", "rolling BACK a deploy", "ＵＮＤＯ", " undo ", "ＲＵＮＢＯＯＫＳ/rollback.md"],
+)
+def test_case_and_width_do_not_matter(find, name):
+    assert find(name) == ROLLBACK
+
+
+@pytest.mark.parametrize("name", ["カフェ", "ｶﾌｪ", "カフェ", "CAFÉ", "Cafe\u0301"])
+def test_the_unicode_form_does_not_matter(find, name):
+    assert find(name) == ("home", "カフェ.md")
+
+
+@pytest.mark.parametrize("digits", [6, 8, 36])
+def test_the_beginning_of_its_id_is_enough(find, manifest, digits):
+    identity = manifest.note(*ROLLBACK).id
+    assert find(identity[:digits]) == ROLLBACK
+    assert find(f"#{identity[:digits]}".upper()) == ROLLBACK
+
+
+def test_five_digits_are_no_id(find, manifest):
+    with pytest.raises(NotFoundError):
+        find(manifest.note(*ROLLBACK).id[:5])
+
+
+def test_it_says_where_the_file_is(manifest):
+    found = find_note(manifest, "Undo")
+    assert found.file == found.root / "runbooks/Rollback.md"
+    assert found.file.is_file()
+
+
+def test_a_name_of_two_notes_is_ambiguous_and_lists_both(find):
+    with pytest.raises(NotFoundError, match="2 notes") as raised:
+        find("glossary")
+    assert raised.value.suggestions == ["home/Glossary.md", "work/Glossary.md"]
+
+
+def test_the_vault_decides_between_them(find):
+    assert find("glossary", ["work"]) == ("work", "Glossary.md")
+    assert find("home/glossary") == ("home", "Glossary.md")
+
+
+def test_a_path_goes_before_a_title(find):
+    assert find("twin.md") == ("home", "twin.md")
+
+
+def test_a_note_of_another_vault_is_not_found(find):
+    with pytest.raises(NotFoundError):
+        find("Undo", ["home"])
+
+
+@pytest.mark.parametrize("name", ["Rolback", "rolling back", "undoo"])
+def test_a_near_miss_suggests_the_note(find, name):
+    with pytest.raises(NotFoundError) as raised:
+        find(name)
+    assert "work/runbooks/Rollback.md" in raised.value.suggestions
+
+
+def test_a_name_like_no_other_suggests_nothing(find):
+    with pytest.raises(NotFoundError) as raised:
+        find("qqqqqqqq")
+    assert raised.value.suggestions == []
+
+
+def test_without_an_index_there_is_nothing_to_find_in(tmp_path):
+    with pytest.raises(IndexUnavailableError), open_manifest(RAGConfig(data_dir=tmp_path)):
+        pass
+
+
+def test_an_index_of_another_version_says_what_mends_it(config, refresh, write_notes, monkeypatch):
+    import rag.pipelines.refresh as module
+
+    refresh(v=write_notes("v", {"a.md": "x"}))
+    monkeypatch.setattr(module, "SCHEMA_VERSION", 999)
+    with pytest.raises(IndexUnavailableError, match="another version") as raised:
+        with open_manifest(config):
+            pass
+    assert "rag index" in raised.value.hint

@@ -1,0 +1,142 @@
+"""The names that programs import, and what the dataclasses hold when nothing is said."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import rag.config
+import rag.exceptions
+import rag.pipelines
+import rag.stores
+from rag.pipelines import (
+    Answer,
+    Document,
+    DocumentMeta,
+    IndexingResult,
+    QueryFilters,
+    SearchResponse,
+    SearchResult,
+)
+
+PIPELINES = [
+    "Answer",
+    "Document",
+    "DocumentMeta",
+    "IndexingResult",
+    "QueryFilters",
+    "SearchResponse",
+    "SearchResult",
+    "ask",
+    "build_qdrant_filters",
+    "chunk_document",
+    "chunk_documents",
+    "create_indexing_pipeline",
+    "create_qa_pipeline",
+    "create_search_pipeline",
+    "index_all_vaults",
+    "index_vault",
+    "parse_frontmatter",
+    "scan_vault",
+    "search",
+]
+OTHERS = {
+    "rag.stores": ["get_document_store", "get_collection_stats", "COLLECTION_NAME"],
+    "rag.config": ["RAGConfig", "QDRANT_PATH", "VAULTS_DIR"],
+    "rag.exceptions": ["RAGError", "ConnectionError", "IndexingError", "QueryError"],
+}
+
+
+def required(cls: type) -> list[str]:
+    return [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]
+
+
+def test_pipelines_exports_exactly_the_names_of_the_design():
+    assert sorted(rag.pipelines.__all__) == sorted(PIPELINES)
+
+
+def test_a_function_is_not_hidden_by_a_module_of_its_name():
+    for module in Path(rag.pipelines.__file__).parent.glob("[a-z]*.py"):
+        import_module(f"rag.pipelines.{module.stem}")
+    assert not [name for name in PIPELINES if not callable(getattr(rag.pipelines, name))]
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_every_name_of_pipelines_loads(name: str):
+    assert getattr(rag.pipelines, name).__name__ == name
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module, names in OTHERS.items() for name in names]
+)
+def test_the_other_rooms_have_their_names(module: str, name: str):
+    assert hasattr(import_module(module), name)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        rag.pipelines.no_such_name  # noqa: B018
+
+
+def test_the_collection_is_named_as_before():
+    assert rag.stores.COLLECTION_NAME == "obsidian_knowledge"
+
+
+def test_document_meta_is_empty_by_default():
+    assert DocumentMeta() == DocumentMeta(tags=[], created="", normalized=False, file_id="")
+
+
+def test_two_document_metas_do_not_share_their_tags():
+    DocumentMeta().tags.append("x")
+    assert DocumentMeta().tags == []
+
+
+def test_a_document_needs_path_title_content_metadata_and_vault():
+    assert required(Document) == ["file_path", "title", "content", "metadata", "vault_name"]
+    document = Document(Path("a.md"), "A", "text", DocumentMeta(), "work")
+    assert (document.file_path, document.vault_name) == (Path("a.md"), "work")
+
+
+def test_an_indexing_result_has_no_errors_by_default():
+    assert required(IndexingResult) == ["total_docs", "indexed_docs", "total_chunks"]
+    assert IndexingResult(1, 1, 3).errors == []
+
+
+def test_query_filters_filter_nothing_by_default():
+    filters = QueryFilters()
+    assert (filters.vaults, filters.tags, filters.date_from, filters.date_to) == (None,) * 4
+    assert filters.paths is None
+
+
+def test_a_search_result_needs_what_system_4_names():
+    assert required(SearchResult) == ["content", "score", "file_path", "title", "vault", "position"]
+
+
+def test_a_search_response_needs_query_results_and_total():
+    assert required(SearchResponse) == ["query", "results", "total"]
+
+
+def test_an_answer_is_found_and_written_by_no_model_by_default():
+    assert required(Answer) == ["text", "sources", "confidence"]
+    answer = Answer("text", [], 0.5)
+    assert (answer.found, answer.model, answer.quotes) == (True, "", [])
+
+
+def test_the_error_tree_has_one_root():
+    for name in ("ConnectionError", "IndexingError", "QueryError"):
+        assert issubclass(getattr(rag.exceptions, name), rag.exceptions.RAGError)
+
+
+def test_connection_errors_carry_message_and_server():
+    error = rag.exceptions.ConnectionError("no answer", "http://localhost:1")
+    assert (error.message, error.server) == ("no answer", "http://localhost:1")
+
+
+@pytest.mark.parametrize("name", ["RAGError", "IndexingError", "QueryError"])
+def test_other_errors_carry_message_and_details(name: str):
+    error = getattr(rag.exceptions, name)("it failed", "the disk is full")
+    assert (error.message, error.details) == ("it failed", "the disk is full")
+    assert str(error) == "it failed (the disk is full)"

@@ -1,0 +1,205 @@
+"""Answers by quotation: the sentences that answer, where they stand, and silence otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.config import AskConfig, RAGConfig
+from rag.exceptions import IndexUnavailableError, QueryError
+from rag.pipelines import QueryFilters, ask, create_qa_pipeline
+from rag.pipelines.qa import NOT_FOUND
+from rag.stores import get_document_store
+
+NOTES = {
+    "backup.md": """---
+title: Backups
+tags: [ops]
+---
+
+# Backups
+
+The office opens at nine. We keep backups for **ninety days**. After that they are
+[deleted](delete.md).
+
+## Restoring a backup
+
+Run the restore script as root. It asks for the day.
+
+```sh
+# restore a backup: keep backups safe
+restore --backup today
+```
+
+- A restore takes twenty minutes.
+- Call Ana if it fails.
+""",
+    "oncall.md": """# On call
+
+> [!note] The pager
+> Whoever is on call answers the pager within
+> fifteen minutes, day and night.
+
+| role | phone |
+|---|---|
+| backup engineer | 555-0101 |
+""",
+    "copy.md": "# Another place\n\nWe keep backups for **ninety days**.\n",
+    "当番.md": """# 障害対応の当番
+
+当番は十五分以内に返事をする。休みの日も同じである。連絡先は名簿にある。
+
+## 引き継ぎ
+
+引き継ぎは月曜日の朝に
+会議室で行う。
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def config(build_index) -> RAGConfig:
+    return build_index({"v": NOTES})
+
+
+@pytest.fixture(scope="module")
+def run(config):
+    with get_document_store(config) as store:
+        pipeline = create_qa_pipeline(store, config)
+
+        def run(question: str, **options):
+            return ask(pipeline, question, **options)
+
+        yield run
+
+
+def lines(path: str) -> list[str]:
+    return NOTES[path].split("\n")
+
+
+def bare(text: str) -> str:
+    """The text without Markdown's marks and white space."""
+    return "".join(char for char in text if char not in "*[]>-|_` \n").replace("(delete.md)", "")
+
+
+class TestErrors:
+    @pytest.mark.parametrize("question", ["", " \t", "\u3000"])
+    def test_an_empty_question_is_an_error(self, run, question):
+        with pytest.raises(QueryError, match="empty"):
+            run(question)
+
+    def test_a_top_k_below_1_is_an_error(self, run):
+        with pytest.raises(QueryError, match="top_k"):
+            run("backups?", top_k=0)
+
+    def test_without_an_index_it_cannot_answer(self, tmp_path):
+        store = get_document_store(RAGConfig(data_dir=tmp_path / "none"))
+        with pytest.raises(IndexUnavailableError):
+            ask(create_qa_pipeline(store), "backups?")
+
+
+class TestQuotes:
+    def test_the_sentence_that_answers_comes_first(self, run):
+        answer = run("How long do we keep backups?")
+        assert answer.found
+        assert answer.quotes[0].text == "We keep backups for ninety days."
+
+    def test_a_japanese_question_is_answered_by_a_japanese_sentence(self, run):
+        answer = run("当番は何分以内に返事をする？")
+        first = answer.quotes[0]
+        assert (first.text, first.line) == ("当番は十五分以内に返事をする。", 3)
+        assert answer.sources[first.source - 1].file_path == "当番.md"
+
+    def test_the_line_is_that_of_the_file_front_matter_counted(self, run):
+        answer = run("How long do we keep backups?", filters=QueryFilters(tags=["ops"]))
+        assert (answer.quotes[0].line, answer.sources[0].file_path) == (8, "backup.md")
+
+    def test_wrapped_lines_are_joined_and_the_line_is_the_first(self, run):
+        quote = run("Who answers the pager within fifteen minutes?").quotes[0]
+        assert quote.text == (
+            "Whoever is on call answers the pager within fifteen minutes, day and night."
+        )
+        assert quote.line == 4
+
+    def test_wrapped_japanese_lines_are_joined_without_a_space(self, run):
+        quote = run("引き継ぎはいつ会議室で行う？").quotes[0]
+        assert (quote.text, quote.line) == ("引き継ぎは月曜日の朝に会議室で行う。", 7)
+
+    def test_a_list_item_is_quoted_without_its_mark(self, run):
+        quote = run("How many minutes does a restore take?").quotes[0]
+        assert (quote.text, quote.line) == ("A restore takes twenty minutes.", 20)
+
+    def test_a_table_row_can_answer(self, run):
+        quote = run("What is the phone of the backup engineer?").quotes[0]
+        assert "555-0101" in quote.text
+        assert quote.line == 9
+
+    @pytest.mark.parametrize(
+        "question",
+        ["How long do we keep backups?", "How do I restore a backup?", "当番の引き継ぎは？"],
+    )
+    def test_every_quote_stands_in_its_source_at_its_line(self, run, question):
+        answer = run(question)
+        assert answer.quotes
+        for quote in answer.quotes:
+            below = lines(answer.sources[quote.source - 1].file_path)[quote.line - 1 :]
+            assert bare(quote.text) in bare("".join(below))
+            # and it begins in that very line
+            assert bare(quote.text)[:5] in bare(below[0])
+
+    def test_code_is_not_quoted(self, run):
+        answer = run("How do I restore a backup?")
+        assert answer.quotes
+        assert not [q.text for q in answer.quotes if "--backup" in q.text or "safe" in q.text]
+
+    def test_headings_are_not_quoted(self, run):
+        answer = run("Restoring a backup")
+        assert answer.quotes
+        assert not [q.text for q in answer.quotes if q.text in ("Backups", "Restoring a backup")]
+
+    def test_a_sentence_that_stands_in_two_notes_is_quoted_once(self, run):
+        texts = [quote.text for quote in run("How long do we keep backups?").quotes]
+        assert texts.count("We keep backups for ninety days.") == 1
+        assert len(texts) == len(set(texts))
+
+    def test_max_quotes_limits_them(self, config):
+        one = RAGConfig(data_dir=config.data_dir, ask=AskConfig(max_quotes=1))
+        with get_document_store(config) as store:
+            answer = ask(create_qa_pipeline(store, one), "How long do we keep backups?")
+        assert len(answer.quotes) == 1
+
+
+class TestAnswer:
+    def test_the_text_is_the_quotes_with_the_numbers_of_their_sources(self, run):
+        answer = run("How long do we keep backups?")
+        assert answer.text.split("\n") == [f"{q.text} [{q.source}]" for q in answer.quotes]
+
+    def test_sources_are_numbered_in_the_order_they_are_named(self, run):
+        answer = run("Who restores a backup and who answers the pager on call?")
+        named = list(dict.fromkeys(quote.source for quote in answer.quotes))
+        assert named == list(range(1, len(answer.sources) + 1))
+
+    def test_confidence_is_the_mean_score_of_the_sources(self, run):
+        answer = run("How long do we keep backups?")
+        mean = sum(source.score for source in answer.sources) / len(answer.sources)
+        assert answer.confidence == pytest.approx(mean)
+        assert 0 < answer.confidence < 1
+
+    def test_no_model_wrote_it(self, run):
+        assert run("How long do we keep backups?").model == ""
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What is the capital of Mongolia?",
+            "恐竜はなぜ絶滅した？",
+            "How long does Saturn take to orbit the sun?",
+        ],
+    )
+    def test_an_unrelated_question_is_not_answered(self, run, question):
+        answer = run(question)
+        assert (answer.found, answer.text, answer.sources) == (False, NOT_FOUND, [])
+        assert (answer.confidence, answer.quotes) == (0.0, [])
+
+    def test_filters_that_leave_nothing_give_no_answer(self, run):
+        answer = run("How long do we keep backups?", filters=QueryFilters(tags=["none"]))
+        assert not answer.found

@@ -1,0 +1,491 @@
+"""Runs of the indexer: what they keep, what they mend, and what a killed one leaves behind."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag.config import IndexConfig, RAGConfig
+from rag.exceptions import LockedError
+from rag.pipelines.indexing import create_indexing_pipeline
+from rag.pipelines.refresh import IndexRun
+from rag.stores import get_document_store
+from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing between here and the end of the process runs."""
+
+
+@pytest.fixture
+def work(write_notes) -> Path:
+    return write_notes("work", {"a.md": "alpha", "b.md": "# B\n\nbeta\n\n## More\n\ngamma"})
+
+
+@pytest.fixture
+def clean(points, refresh, tmp_path) -> Callable[..., object]:
+    """Return what a first index of some folders holds."""
+
+    def build(config: RAGConfig | None = None, **folders: Path) -> object:
+        fresh = replace(config or RAGConfig(), data_dir=tmp_path / "fresh")
+        refresh(config=fresh, rebuild=True, **folders)
+        return points(fresh)
+
+    return build
+
+
+def generation(config: RAGConfig) -> str | None:
+    return IndexDirectory(config.index_dir).current()
+
+
+def overwrite(file: Path, start: int = 0) -> None:
+    raw = bytearray(file.read_bytes())
+    raw[start:] = b"\xa5" * (len(raw) - start)
+    file.write_bytes(raw)
+
+
+class TestNothingToDo:
+    def test_a_run_without_changes_publishes_nothing(self, work, refresh, config):
+        assert refresh(work=work).published
+        before = generation(config)
+        assert not refresh(work=work).published
+        assert generation(config) == before
+
+    def test_it_counts_what_the_index_holds_all_the_same(self, work, refresh):
+        refresh(work=work)
+        report = refresh(work=work)
+        assert (report.notes, report.chunks, report.touched) == (2, 3, False)
+
+    def test_it_does_not_import_haystack(self, work, refresh, config, age):
+        age(work)
+        refresh(work=work)
+        script = (
+            "import sys; from pathlib import Path\n"
+            "from rag.config import RAGConfig; from rag.pipelines.refresh import IndexRun\n"
+            f"with IndexRun(RAGConfig(data_dir=Path({str(config.data_dir)!r}))) as run:\n"
+            f"    report = run.index_vault('work', Path({str(work)!r})); run.publish()\n"
+            "print(report.unchanged, run.report.published,"
+            " *sorted({'haystack', 'qdrant_edge'} & set(sys.modules)))"
+        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        ran = subprocess.run(
+            [sys.executable, "-c", script], env=env, capture_output=True, text=True
+        )
+        assert ran.stdout == "2 False\n", ran.stderr
+
+
+class TestFoldersThatAreAway:
+    def test_an_empty_folder_wipes_nothing(self, work, refresh, config, points):
+        refresh(work=work)
+        before = points(config)
+        for note in work.iterdir():
+            note.unlink()
+        report = refresh(work=work)
+        assert report.vaults["work"].kept == 2
+        assert "holds no notes" in report.vaults["work"].problem
+        assert report.incomplete
+        assert points(config) == before
+
+    def test_a_missing_folder_wipes_nothing(self, work, refresh, config, points):
+        refresh(work=work)
+        before = points(config)
+        work.rename(work.with_name("elsewhere"))
+        report = refresh(work=work)
+        assert (report.vaults["work"].kept, report.incomplete) == (2, True)
+        assert points(config) == before
+
+    @pytest.mark.parametrize("empty", [True, False], ids=["empty", "missing"])
+    def test_prune_believes_it(self, work, refresh, config, points, empty):
+        refresh(work=work)
+        for note in work.iterdir():
+            note.unlink()
+        if not empty:
+            work.rmdir()
+        report = refresh(work=work, prune=True)
+        assert report.vaults["work"].deleted == 2
+        assert points(config) == {}
+
+    def test_the_other_vaults_go_on(self, work, refresh, write_notes, config, titles):
+        home = write_notes("home", {"h.md": "home"})
+        refresh(work=work, home=home)
+        work.rename(work.with_name("elsewhere"))
+        write_notes("home", {"new.md": "new"})
+        refresh(work=work, home=home)
+        assert titles(config) == {"a", "B", "h", "new"}
+
+
+class TestNotesThatCannotBeRead:
+    @pytest.fixture
+    def unreadable(self, monkeypatch) -> Callable[[Path], None]:
+        """Make opening a file fail. As root no permission would: this fakes the error alone."""
+        import builtins
+
+        real = builtins.open
+
+        def deny(path: Path) -> None:
+            def guarded(file, *args, **kwargs):
+                if str(file) == str(path):
+                    raise PermissionError(13, "Permission denied")
+                return real(file, *args, **kwargs)
+
+            monkeypatch.setattr(builtins, "open", guarded)
+
+        return deny
+
+    def test_it_is_named_and_the_others_are_indexed(
+        self, work, refresh, unreadable, titles, config
+    ):
+        unreadable(work / "a.md")
+        report = refresh(work=work)
+        assert report.vaults["work"].failed == {"a.md": "Permission denied"}
+        assert titles(config) == {"B"}
+
+    def test_its_earlier_chunks_are_kept(self, work, refresh, unreadable, points, config):
+        refresh(work=work)
+        before = points(config)
+        (work / "a.md").write_text("something else")
+        unreadable(work / "a.md")
+        assert refresh(work=work).incomplete
+        assert points(config) == before
+
+    def test_it_is_read_when_it_can_be_again(
+        self, work, refresh, unreadable, clean, points, config, age, monkeypatch
+    ):
+        refresh(work=work)
+        (work / "a.md").write_text("something else")
+        age(work)
+        unreadable(work / "a.md")
+        refresh(work=work)
+        monkeypatch.undo()
+        assert not refresh(work=work).incomplete
+        assert points(config) == clean(work=work)
+
+    def test_a_note_that_stays_unreadable_changes_nothing(self, work, refresh, unreadable, config):
+        unreadable(work / "a.md")
+        refresh(work=work)
+        before = generation(config)
+        assert refresh(work=work).vaults["work"].failed
+        assert generation(config) == before
+
+    def test_a_link_that_leads_nowhere_is_no_note(self, work, refresh):
+        (work / "dangling.md").symlink_to(work / "nowhere.md")
+        report = refresh(work=work)
+        assert (report.notes, report.incomplete) == (2, False)
+
+    def test_a_pipe_is_no_note(self, work, refresh):
+        os.mkfifo(work / "pipe.md")
+        report = refresh(work=work)
+        assert (report.notes, report.incomplete) == (2, False)
+
+    def test_a_note_that_vanished_after_it_was_listed_is_passed_over(
+        self, work, refresh, monkeypatch, titles, config
+    ):
+        import rag.pipelines.refresh as module
+
+        read = module.read_file
+
+        def vanish(root, vault, file, index):
+            if file.path == "a.md":
+                (work / "a.md").unlink(missing_ok=True)
+            return read(root, vault, file, index)
+
+        monkeypatch.setattr(module, "read_file", vanish)
+        assert not refresh(work=work).incomplete
+        assert titles(config) == {"B"}
+
+    def test_a_problem_is_recorded_with_the_note(self, refresh, write_notes, titles, config):
+        folder = write_notes("v", {"bad.md": "---\ntags: [\n---\ntext"})
+        report = refresh(v=folder)
+        assert "front matter" in report.vaults["v"].problems["bad.md"][0]
+        assert not report.incomplete
+        assert titles(config) == {"bad"}
+
+
+class TestKilledRuns:
+    """A kill is played by an exception that nothing of ours catches, then a fresh run."""
+
+    @pytest.fixture
+    def many(self, write_notes) -> Path:
+        return write_notes("work", {f"{n:02}.md": f"# N{n}\n\nold\n\n## S\n\nx" for n in range(12)})
+
+    @pytest.fixture
+    def kill(self, config, monkeypatch) -> Callable[..., None]:
+        """Run the indexer and stop it at its n-th call of a method."""
+        import rag.pipelines.refresh as module
+
+        monkeypatch.setattr(module, "_BATCH_CHUNKS", 4)  # several batches of few notes
+
+        def run(folder: Path, where: str, call: int, vault: str = "work") -> None:
+            with get_document_store(config) as store:
+                pipeline = create_indexing_pipeline(store)
+                owner = pipeline.get_component("writer") if where == "run" else store
+                real, calls = getattr(owner, where), 0
+
+                def die(*args, **kwargs):
+                    nonlocal calls
+                    calls += 1
+                    if calls == call:
+                        raise Killed
+                    return real(*args, **kwargs)
+
+                monkeypatch.setattr(owner, where, die)
+                with (
+                    pytest.raises(Killed),
+                    IndexRun(config, store.directory, pipeline) as index,
+                ):
+                    index.index_vault(vault, folder)
+                    index.publish()
+
+        return run
+
+    @pytest.mark.parametrize(
+        ("where", "call"),
+        [("run", 1), ("run", 3), ("delete_documents", 1), ("delete_documents", 2), ("publish", 1)],
+    )
+    def test_a_first_run_is_completed(
+        self, many, kill, refresh, points, clean, config, where, call
+    ):
+        kill(many, where, call)
+        assert generation(config) is None
+        report = refresh(work=many)
+        assert (report.published, report.notices) == (True, [])
+        assert points(config) == clean(work=many)
+
+    @pytest.mark.parametrize(
+        ("where", "call"),
+        [("run", 2), ("delete_documents", 1), ("delete_documents", 3), ("publish", 1)],
+    )
+    def test_a_later_run_is_completed_and_readers_see_the_old_index_till_then(
+        self, many, kill, refresh, points, clean, config, where, call
+    ):
+        refresh(work=many)
+        before = points(config)
+        for n in range(0, 12, 2):  # other text, and a section less
+            (many / f"{n:02}.md").write_text(f"# N{n}\n\nnew and longer")
+        (many / "01.md").unlink()
+        kill(many, where, call)
+        assert points(config) == before
+        assert refresh(work=many).notices == []
+        assert points(config) == clean(work=many)
+
+    def test_a_run_killed_before_it_published_is_published_by_the_next(
+        self, many, kill, refresh, config, titles
+    ):
+        kill(many, "publish", 1)
+        report = refresh(work=many)
+        assert (report.published, report.touched) == (True, False)
+        assert len(titles(config)) == 12
+
+    def test_notes_that_changed_between_the_two_runs_are_right(
+        self, many, kill, refresh, points, clean, config
+    ):
+        kill(many, "run", 2)
+        (many / "00.md").write_text("other")
+        (many / "05.md").unlink()
+        (many / "11.md").rename(many / "99.md")
+        refresh(work=many)
+        assert points(config) == clean(work=many)
+
+    def test_a_killed_rebuild_does_not_lose_the_vaults_that_the_next_run_is_not_asked_for(
+        self, many, kill, refresh, config, titles, write_notes
+    ):
+        home = write_notes("home", {"h.md": "home"})
+        refresh(work=many, home=home)
+        IndexDirectory(config.index_dir).clear_work()  # what `--rebuild` begins with
+        kill(home, "publish", 1, vault="home")
+        refresh(home=home)
+        assert len(titles(config)) == 13
+
+
+class TestRebuilds:
+    """What does not fit is made anew from the notes, says so, and loses no vault."""
+
+    @pytest.fixture
+    def home(self, write_notes) -> Path:
+        return write_notes("home", {"h.md": "home"})
+
+    @pytest.fixture
+    def both(self, work, home, refresh) -> dict[str, Path]:
+        folders = {"work": work, "home": home}
+        refresh(**folders)
+        return folders
+
+    def test_another_chunk_size_rebuilds_and_says_so(self, both, refresh, config, points, clean):
+        other = replace(config, index=IndexConfig(chunk_size=5, chunk_overlap=0))
+        report = refresh(config=other, **both)
+        assert len(report.notices) == 1
+        assert "settings" in report.notices[0]
+        assert points(config) == clean(config=other, **both)
+
+    def test_other_ignore_patterns_need_no_rebuild(self, both, refresh, config, titles):
+        other = replace(config, index=IndexConfig(ignore=["a.md"]))
+        report = refresh(config=other, **both)
+        assert (report.notices, report.vaults["work"].deleted) == ([], 1)
+        assert titles(config) == {"B", "h"}
+
+    @pytest.mark.parametrize("damage", ["all of it", "from the middle", "its tables"])
+    def test_a_corrupted_manifest_rebuilds_and_says_so(self, both, refresh, config, points, damage):
+        before = points(config)
+        file = config.index_dir / "work" / MANIFEST
+        if damage == "its tables":
+            with sqlite3.connect(file) as db:
+                db.execute("DROP TABLE meta")
+            db.close()
+        else:
+            overwrite(file, 0 if damage == "all of it" else 4096)
+        report = refresh(**both)
+        assert ["damaged" in notice for notice in report.notices] == [True]
+        assert points(config) == before
+
+    def test_damage_deep_inside_the_manifest_is_noticed_too(
+        self, write_notes, refresh, config, points
+    ):
+        folder = write_notes("v", {f"{n}.md": f"note {n}" for n in range(60)})
+        refresh(v=folder)
+        before = points(config)
+        file = config.index_dir / "work" / MANIFEST
+        overwrite(file, file.stat().st_size - 4096)
+        report = refresh(v=folder)
+        assert ["damaged" in notice for notice in report.notices] == [True]
+        assert points(config) == before
+
+    def test_a_corrupted_shard_rebuilds_and_says_so(self, both, refresh, config, points, clean):
+        for file in (config.index_dir / "work" / SHARD).rglob("*"):
+            if file.is_file():
+                overwrite(file)
+        (both["work"] / "new.md").write_text("new")
+        report = refresh(**both)
+        assert ["working copy" in notice for notice in report.notices] == [True]
+        assert points(config) == clean(**both)
+
+    def test_a_shard_that_lost_points_rebuilds_and_says_so(
+        self, both, refresh, config, points, clean
+    ):
+        with get_document_store(config) as store:
+            store.begin_writing()
+            store.delete_documents([next(iter(points(config)))])
+        (both["work"] / "new.md").write_text("new")
+        report = refresh(**both)
+        assert ["held 3 of 4 chunks" in notice for notice in report.notices] == [True]
+        assert points(config) == clean(**both)
+
+    def test_damage_found_in_the_second_vault_does_not_lose_the_first(
+        self, both, refresh, config, points, clean
+    ):
+        with get_document_store(config) as store:
+            store.begin_writing()
+            store.delete_documents([next(iter(points(config)))])
+        (both["home"] / "new.md").write_text("new")  # `work`, indexed first, did not change
+        refresh(**both)
+        assert points(config) == clean(**both)
+
+    def test_damage_found_when_publishing_loses_nothing(self, both, refresh, config, points):
+        before = points(config)
+        with get_document_store(config) as store:
+            store.begin_writing()
+            store.delete_documents([next(iter(before))])
+        (config.index_dir / "CURRENT").write_text("gen-0")  # nothing changed, but publish it must
+        refresh(**both)
+        assert points(config) == before
+
+    def test_a_rebuild_of_one_vault_keeps_the_others(self, both, refresh, config, points, clean):
+        other = replace(config, index=IndexConfig(chunk_size=5, chunk_overlap=0))
+        refresh(config=other, home=both["home"])
+        assert points(config) == clean(config=other, **both)
+
+    def test_a_vault_that_was_removed_does_not_come_back_with_a_rebuild(self, both, config, titles):
+        with IndexRun(config, rebuild=True) as run:
+            run.index_vault("home", both["home"])
+            run.remove_vault("work")
+            run.publish()
+        assert titles(config) == {"h"}
+
+
+class TestTheLock:
+    def test_a_second_writer_is_refused(self, config):
+        with IndexRun(config), pytest.raises(LockedError, match=str(os.getpid())), IndexRun(config):
+            pass
+
+    def test_it_is_free_after_a_run(self, config):
+        with IndexRun(config):
+            pass
+        with IndexRun(config):
+            pass
+
+    def test_it_is_free_after_a_run_that_failed(self, config):
+        with pytest.raises(Killed), IndexRun(config):
+            raise Killed
+        with IndexRun(config):
+            pass
+
+
+def test_removing_a_vault_takes_its_notes_alone(work, write_notes, refresh, config, titles):
+    refresh(work=work, home=write_notes("home", {"h.md": "home"}))
+    with IndexRun(config) as run:
+        assert run.remove_vault("work") == 2
+        run.publish()
+    assert titles(config) == {"h"}
+
+
+_NAMES = st.sampled_from(["a.md", "b.md", "sub/c.md", "メモ.md"])
+_TEXTS = st.sampled_from(
+    [
+        "",
+        "plain words",
+        "# T\n\none\n\n## S\n\ntwo",
+        "# T\n\none\n\n## S\n\nthree\n\n## S\n\nfour",
+        "---\ntags: [x]\naliases: [Y]\n---\n# T\n\none",
+        "日本語の文。もう一つの文。",
+    ]
+)
+_EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), _NAMES, _TEXTS),
+        st.tuples(st.just("delete"), _NAMES, st.just("")),
+        st.tuples(st.just("rename"), _NAMES, _NAMES),
+        st.tuples(st.just("index"), st.just(""), st.just("")),
+    ),
+    min_size=4,
+    max_size=12,
+)
+
+
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(edits=_EDITS, young=st.booleans())
+def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(
+    edits, young, points, refresh, age
+):
+    with TemporaryDirectory() as base:
+        folder = Path(base) / "notes"
+        folder.mkdir()
+        (folder / "always.md").write_text("an empty folder would be taken for an unmounted one")
+        grown = RAGConfig(data_dir=Path(base) / "grown")
+        for edit, name, value in [*edits, ("index", "", "")]:
+            file = folder / name
+            if edit == "write":
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(value, "utf-8")
+            elif edit == "delete":
+                file.unlink(missing_ok=True)
+            elif edit == "rename" and file.exists():
+                (folder / value).parent.mkdir(exist_ok=True)
+                file.rename(folder / value)
+            else:
+                if not young:
+                    age(folder)
+                refresh(config=grown, v=folder)
+        fresh = RAGConfig(data_dir=Path(base) / "fresh")
+        refresh(config=fresh, v=folder)
+        assert points(grown) == points(fresh)

@@ -1,0 +1,171 @@
+"""Which vaults there are: registered folders, and the folders of `vaults_dir`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+
+from rag.config import RAGConfig
+from rag.exceptions import ConfigError, UsageError
+from rag.pipelines.vaults import Registry, configured_vaults, unknown_vault
+
+NFC, NFD = normalize("NFC", "ガイド"), normalize("NFD", "ガイド")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def make(name: str) -> Path:
+        path = tmp_path / name
+        path.mkdir(parents=True)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def register(config):
+    def run(path: Path, name: str = "", config: RAGConfig = config) -> str:
+        return Registry.load(config).register(config, path, name)
+
+    return run
+
+
+class TestRegistered:
+    def test_at_first_there_are_none(self, config):
+        assert configured_vaults(config) == {}
+
+    def test_looking_makes_no_file(self, config):
+        configured_vaults(config)
+        assert not config.data_dir.exists()
+
+    def test_a_vault_is_named_after_its_folder(self, register, folder, config):
+        path = folder("x/notes")
+        assert register(path) == "notes"
+        assert configured_vaults(config) == {"notes": path}
+
+    def test_it_may_have_another_name(self, register, folder, config):
+        path = folder("notes")
+        assert register(path, "work") == "work"
+        assert configured_vaults(config) == {"work": path}
+
+    def test_a_folder_registered_twice_is_one_vault(self, register, folder, config):
+        path = folder("notes")
+        register(path)
+        assert register(path / ".." / "notes") == "notes"
+        assert len(configured_vaults(config)) == 1
+
+    def test_a_folder_keeps_its_name_when_none_is_given(self, register, folder):
+        path = folder("notes")
+        register(path, "work")
+        assert register(path) == "work"
+
+    def test_two_folders_cannot_have_one_name(self, register, folder):
+        register(folder("a/notes"))
+        with pytest.raises(UsageError, match="exists already") as raised:
+            register(folder("b/notes"))
+        assert "--name" in raised.value.hint
+
+    def test_a_link_is_the_folder_it_leads_to(self, register, folder, tmp_path, config):
+        path = folder("real")
+        (tmp_path / "link").symlink_to(path)
+        register(tmp_path / "link")
+        assert list(configured_vaults(config).values()) == [path]
+
+    def test_a_missing_folder_is_refused(self, register, tmp_path):
+        with pytest.raises(UsageError, match="does not exist"):
+            register(tmp_path / "nowhere")
+
+    def test_a_file_is_refused(self, register, tmp_path):
+        (tmp_path / "note.md").write_text("x")
+        with pytest.raises(UsageError, match="is a file"):
+            register(tmp_path / "note.md")
+
+    @pytest.mark.parametrize("name", ["a/b", "  "])
+    def test_a_name_that_no_path_could_begin_with_is_refused(self, register, folder, name):
+        with pytest.raises(UsageError, match="cannot name a vault"):
+            register(folder("notes"), name)
+
+    def test_names_are_kept_in_nfc(self, register, folder, config):
+        assert register(folder(f"x/{NFD}")) == NFC
+        assert list(configured_vaults(config)) == [NFC]
+
+    def test_a_removed_vault_is_gone_and_its_folder_is_not(self, register, folder, config):
+        path = folder("notes")
+        register(path)
+        Registry.load(config).remove(config, "notes")
+        assert configured_vaults(config) == {}
+        assert path.is_dir()
+
+    def test_names_come_sorted(self, register, folder, config):
+        for name in ("c", "a", "b"):
+            register(folder(name))
+        assert list(configured_vaults(config)) == ["a", "b", "c"]
+
+
+class TestVaultsDir:
+    @pytest.fixture
+    def parent(self, folder) -> Path:
+        for name in ("one", "two", ".hidden"):
+            folder(f"vaults/{name}")
+        path = folder("vaults/three").parent
+        (path / "note.md").write_text("x")
+        return path
+
+    @pytest.fixture
+    def config(self, config, parent) -> RAGConfig:
+        return replace(config, vaults_dir=parent)
+
+    def test_every_folder_in_it_is_a_vault(self, config, parent):
+        assert configured_vaults(config) == {n: parent / n for n in ("one", "three", "two")}
+
+    def test_target_vaults_picks_some(self, config):
+        picked = replace(config, target_vaults=["two", "one"])
+        assert list(configured_vaults(picked)) == ["one", "two"]
+
+    def test_names_are_nfc_whatever_the_disk_says(self, config, parent):
+        (parent / NFD).mkdir()
+        assert NFC in configured_vaults(config)
+        picked = replace(config, target_vaults=[NFD])
+        assert configured_vaults(picked) == {NFC: parent / NFD}
+
+    def test_a_missing_one_has_no_vaults(self, config, tmp_path):
+        assert configured_vaults(replace(config, vaults_dir=tmp_path / "away")) == {}
+
+    def test_a_removed_one_stays_away(self, config):
+        Registry.load(config).remove(config, "two")
+        assert list(configured_vaults(config)) == ["one", "three"]
+
+    def test_a_removed_one_comes_back_when_it_is_named(self, config, parent, register):
+        Registry.load(config).remove(config, "two")
+        assert register(parent / "two", config=config) == "two"
+        assert configured_vaults(config)["two"] == parent / "two"
+
+    def test_naming_one_does_not_register_it_twice(self, config, parent, register):
+        register(parent / "one", config=config)
+        assert Registry.load(config).vaults == {}
+
+    def test_a_registered_folder_cannot_take_its_name(self, config, folder, register):
+        with pytest.raises(UsageError, match="exists already"):
+            register(folder("elsewhere/one"), config=config)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"vaults": []}', '{"vaults": {"a": 1}, "removed": []}']
+)
+def test_a_damaged_list_is_an_error_that_says_what_to_do(config, content):
+    config.data_dir.mkdir()
+    (config.data_dir / "vaults.json").write_text(content)
+    with pytest.raises(ConfigError, match="damaged") as raised:
+        Registry.load(config)
+    assert "Delete it" in raised.value.hint
+
+
+def test_an_unknown_vault_names_the_nearest():
+    assert "engineering?" in unknown_vault("enginering", ["engineering", "home"]).hint
+
+
+def test_an_unknown_vault_among_none_says_how_to_make_one():
+    assert "rag index FOLDER" in unknown_vault("x", []).hint

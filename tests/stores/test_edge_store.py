@@ -1,0 +1,667 @@
+"""`QdrantEdgeDocumentStore` beyond what Haystack's conformance suite asks."""
+
+import asyncio
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack.dataclasses import ByteStream, Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
+
+from rag.config import load_config
+from rag.exceptions import IndexUnavailableError, LockedError
+from rag.stores import (
+    COLLECTION_NAME,
+    QdrantEdgeDocumentStore,
+    get_collection_stats,
+    get_document_store,
+)
+from rag.stores.generations import SHARD
+
+Store = QdrantEdgeDocumentStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "index")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[Store]:
+    with Store(path) as store:
+        yield store
+
+
+def doc(name: str, content: str = "text", **more: Any) -> Document:
+    return Document(id=name, content=content, **more)
+
+
+def sparse(**weights: float) -> SparseEmbedding:
+    """`sparse(d1=0.5)`: a weight of .5 in dimension 1."""
+    return SparseEmbedding([int(name[1:]) for name in weights], list(weights.values()))
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.id for document in documents]
+
+
+def contents(store: Store) -> dict[str, str | None]:
+    return {document.id: document.content for document in store.filter_documents()}
+
+
+# -- writing ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [DuplicatePolicy.NONE, DuplicatePolicy.FAIL])
+def test_an_id_that_is_there_fails_and_nothing_of_the_call_is_written(
+    store: Store, policy: DuplicatePolicy
+) -> None:
+    store.write_documents([doc("a", "old")])
+    with pytest.raises(DuplicateDocumentError, match="'a'"):
+        store.write_documents([doc("b"), doc("a", "new")], policy)
+    assert contents(store) == {"a": "old"}
+
+
+def test_skip_writes_only_what_is_not_there(store: Store) -> None:
+    store.write_documents([doc("a", "old")])
+    documents = [doc("b", "first"), doc("a", "new"), doc("b", "second")]
+    assert store.write_documents(documents, DuplicatePolicy.SKIP) == 1
+    assert contents(store) == {"a": "old", "b": "first"}
+
+
+def test_overwrite_replaces_a_document_whole(store: Store) -> None:
+    store.write_documents(
+        [doc("a", "old", meta={"n": 1}, embedding=[1.0, 0.0], sparse_embedding=sparse(d1=1.0))]
+    )
+    assert store.write_documents([doc("a", "new")], DuplicatePolicy.OVERWRITE) == 1
+    [found] = store.filter_documents()
+    assert (found.content, found.meta) == ("new", {})
+    assert found.embedding is found.sparse_embedding is None
+
+
+def test_two_of_one_id_in_a_call_fail_too(store: Store) -> None:
+    with pytest.raises(DuplicateDocumentError):
+        store.write_documents([doc("a"), doc("a")])
+    assert store.count_documents() == 0
+
+
+@pytest.mark.parametrize("documents", ["text", [1], (doc("a"),), [doc("a"), None]])
+def test_what_is_no_list_of_documents_is_refused(store: Store, documents: Any) -> None:
+    with pytest.raises(ValueError, match="list of haystack Documents"):
+        store.write_documents(documents)
+    assert store.count_documents() == 0
+
+
+def test_writing_nothing_makes_nothing(store: Store, path: str) -> None:
+    assert store.write_documents([]) == 0
+    store.delete_documents([])
+    assert not Path(path).exists()
+
+
+def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Store) -> None:
+    names = {f"note {n}" for n in range(2500)}
+    assert store.write_documents([doc(name) for name in names]) == 2500
+    assert store.count_documents() == 2500
+    assert set(contents(store)) == names
+
+
+def test_deleted_documents_are_gone_and_unknown_ids_do_no_harm(store: Store) -> None:
+    store.write_documents([doc("a"), doc("b")])
+    store.delete_documents(["a", "never there"])
+    assert set(contents(store)) == {"b"}
+
+
+# -- ids, booleans, blobs --------------------------------------------------------------
+
+
+def test_an_id_that_is_no_uuid_is_kept(store: Store) -> None:
+    names = {"a note", "日本語", " ", "a" * 5000, str(uuid.uuid4()), "0" * 64}
+    store.write_documents([doc(name) for name in names])
+    assert set(contents(store)) == names
+    store.delete_documents(list(names))
+    assert store.count_documents() == 0
+
+
+def test_two_spellings_of_a_uuid_are_two_documents(store: Store) -> None:
+    name = "0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11"
+    names = {name, name.upper(), name.replace("-", ""), f"{{{name}}}", f"urn:uuid:{name}"}
+    store.write_documents([doc(n) for n in names])
+    assert set(contents(store)) == names
+
+
+def test_booleans_come_back_as_booleans_and_can_be_selected(store: Store) -> None:
+    meta = {"done": True, "open": False, "n": 1, "flags": [True, False], "in": {"deep": True}}
+    store.write_documents([doc("a", meta=meta), doc("b", meta={"done": False})])
+    selected = store.filter_documents({"field": "meta.done", "operator": "==", "value": True})
+    assert [document.meta for document in selected] == [meta]
+    assert all(isinstance(selected[0].meta[key], bool) for key in ("done", "open"))
+
+
+def test_a_document_with_a_blob_comes_back(store: Store) -> None:
+    blob = ByteStream(b"\x00\xff\x89PNG", meta={"page": 1}, mime_type="image/png")
+    store.write_documents([Document(id="a", content=None, blob=blob)])
+    assert store.filter_documents()[0].blob == blob
+
+
+def test_any_json_in_meta_comes_back(store: Store) -> None:
+    meta = {
+        "text": "日本語 \x00 🎌",
+        "float": 0.1,
+        "integer": 2**53 + 1,
+        "none": None,
+        "nested": {"a": [1, [2, {"b": []}]], "": {}},
+        "date created": "2025",
+        "a.b": 1,
+    }
+    store.write_documents([doc("a", meta=meta)])
+    assert store.filter_documents()[0].meta == meta
+
+
+# -- embeddings ------------------------------------------------------------------------
+
+
+def test_the_dimension_is_that_of_the_first_embedding(store: Store) -> None:
+    assert store.embedding_dim is None
+    store.write_documents([doc("plain")])
+    assert store.embedding_dim is None
+    store.write_documents([doc("a", embedding=[1.0, 2.0, 2.0])])
+    assert store.embedding_dim == 3
+
+
+def test_the_dimension_is_known_after_publishing_and_in_another_store(
+    store: Store, path: str
+) -> None:
+    store.write_documents([doc("a", embedding=[1.0, 2.0, 2.0])])
+    store.publish()
+    store.close()
+    with Store(path) as reader:
+        assert reader.embedding_dim == 3
+
+
+@pytest.mark.parametrize("first", [[doc("first", embedding=[1.0, 2.0])], []])
+def test_an_embedding_of_another_dimension_is_refused_with_all_of_its_call(
+    store: Store, first: list[Document]
+) -> None:
+    store.write_documents(first)
+    with pytest.raises(ValueError, match="dimensions"):
+        store.write_documents(
+            [doc("a"), doc("b", embedding=[1.0, 2.0]), doc("c", embedding=[1.0, 2.0, 3.0])]
+        )
+    assert ids(store.filter_documents()) == ids(first)
+
+
+def test_documents_with_and_without_embeddings_live_together(store: Store) -> None:
+    store.write_documents([doc("a"), doc("b", embedding=[1.0, 2.0])])
+    store.write_documents([doc("c", sparse_embedding=sparse(d1=1.0))])
+    assert store.count_documents() == 3
+    assert ids(store.query_dense([1.0, 2.0])) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("similarity", "expected"),
+    [("cosine", [0.6, 0.8]), ("dot_product", [3.0, 4.0]), ("l2", [3.0, 4.0])],
+)
+def test_only_cosine_keeps_embeddings_as_unit_vectors(
+    path: str, similarity: str, expected: list[float]
+) -> None:
+    with Store(path, similarity) as store:
+        store.write_documents([doc("a", embedding=[3.0, 4.0])])
+        assert store.filter_documents()[0].embedding == pytest.approx(expected)
+
+
+def test_an_unknown_similarity_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="manhattan"):
+        Store(path, "manhattan")
+
+
+# -- searching -------------------------------------------------------------------------
+
+
+def test_a_sparse_query_ranks_by_weighted_overlap_and_leaves_out_strangers(store: Store) -> None:
+    store.write_documents(
+        [
+            doc("weak", sparse_embedding=sparse(d1=1.0, d3=5.0)),
+            doc("both", sparse_embedding=sparse(d1=2.0, d2=2.0)),
+            doc("strong", sparse_embedding=sparse(d1=3.0)),
+            doc("stranger", sparse_embedding=sparse(d9=9.0)),
+            doc("bare"),
+        ]
+    )
+    found = store.query_sparse(sparse(d1=1.0, d2=1.0))
+    assert ids(found) == ["both", "strong", "weak"]
+    scores = [document.score or 0 for document in found]
+    assert scores[0] > scores[1] > scores[2] > 0
+
+
+def test_a_rare_dimension_weighs_more_than_a_common_one(store: Store) -> None:
+    common = [doc(f"common {n}", sparse_embedding=sparse(d1=1.0)) for n in range(9)]
+    store.write_documents([*common, doc("rare", sparse_embedding=sparse(d2=1.0))])
+    assert store.query_sparse(sparse(d1=1.0, d2=1.0))[0].id == "rare"
+
+
+def test_a_sparse_query_ranks_the_same_after_publishing(store: Store, path: str) -> None:
+    store.write_documents(
+        [doc(str(n), sparse_embedding=sparse(d1=1.0 + n % 7, d2=2.0)) for n in range(50)]
+    )
+    query = sparse(d1=1.0, d2=0.5)
+    before = [(d.id, pytest.approx(d.score)) for d in store.query_sparse(query, top_k=50)]
+    store.publish()
+    store.close()
+    with Store(path) as reader:
+        assert [(d.id, d.score) for d in reader.query_sparse(query, top_k=50)] == before
+
+
+def test_a_dense_query_ranks_by_similarity(store: Store) -> None:
+    store.write_documents(
+        [
+            doc("opposite", embedding=[-1.0, 0.0]),
+            doc("same", embedding=[10.0, 0.0]),
+            doc("near", embedding=[2.0, 1.0]),
+        ]
+    )
+    found = store.query_dense([1.0, 0.0])
+    assert ids(found) == ["same", "near", "opposite"]
+    assert [d.score for d in found] == pytest.approx([1.0, 2 / 5**0.5, -1.0], abs=1e-6)
+
+
+def test_equal_scores_come_in_order_of_id(store: Store) -> None:
+    names = sorted(str(uuid.UUID(int=n)) for n in range(50))
+    store.write_documents(
+        [doc(n, embedding=[1.0, 1.0], sparse_embedding=sparse(d1=1.0)) for n in reversed(names)]
+    )
+    assert ids(store.query_sparse(sparse(d1=1.0), top_k=50)) == names
+    assert ids(store.query_dense([1.0, 1.0], top_k=50)) == names
+
+
+def test_a_query_is_filtered_before_it_is_cut(store: Store) -> None:
+    store.write_documents(
+        [
+            doc(str(n), meta={"n": n}, embedding=[1.0, n], sparse_embedding=sparse(d1=9.0 - n))
+            for n in range(6)
+        ]
+    )
+    late = {"field": "meta.n", "operator": ">=", "value": 3}
+    assert ids(store.query_sparse(sparse(d1=1.0), late, top_k=2)) == ["3", "4"]
+    assert ids(store.query_dense([1.0, 0.0], late, top_k=2)) == ["3", "4"]
+
+
+def test_an_empty_sparse_query_finds_nothing(store: Store) -> None:
+    store.write_documents([doc("a", sparse_embedding=sparse(d1=1.0))])
+    assert store.query_sparse(sparse()) == []
+
+
+@pytest.mark.parametrize(
+    "query", [[1.0], [1.0, 2.0, 3.0], [], [float("nan"), 1.0], [float("inf"), 1.0], [1e300, 1.0]]
+)
+def test_a_dense_query_that_cannot_be_compared_is_refused(store: Store, query: list[float]) -> None:
+    store.write_documents([doc("a", embedding=[1.0, 2.0])])
+    with pytest.raises(ValueError, match=r"dimensions|finite"):
+        store.query_dense(query)
+
+
+def test_a_dense_query_of_an_index_without_embeddings_is_refused(store: Store) -> None:
+    store.write_documents([doc("a")])
+    with pytest.raises(ValueError, match="the index holds None"):
+        store.query_dense([1.0])
+
+
+# -- poison ----------------------------------------------------------------------------
+
+
+def nested(kind: Callable[[Any], Any], levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = kind(value)
+    return value
+
+
+def lopsided(indices: list[int], values: list[float]) -> SparseEmbedding:
+    """A sparse embedding whose lists were changed after Haystack had compared their lengths."""
+    made = SparseEmbedding([], [])
+    made.indices.extend(indices)
+    made.values.extend(values)
+    return made
+
+
+POISON: dict[str, dict[str, Any]] = {
+    "fewer values than indices": {"sparse_embedding": lopsided([1, 2], [1.0])},
+    "fewer indices than values": {"sparse_embedding": lopsided([1], [1.0, 2.0])},
+    "an index twice": {"sparse_embedding": SparseEmbedding([1, 1], [1.0, 2.0])},
+    "a negative index": {"sparse_embedding": SparseEmbedding([-1], [1.0])},
+    "an index of 40 bits": {"sparse_embedding": SparseEmbedding([2**40], [1.0])},
+    "NaN in a sparse vector": {"sparse_embedding": SparseEmbedding([1], [float("nan")])},
+    "infinity in 32 bits": {"sparse_embedding": SparseEmbedding([1], [1e300])},
+    "text in a sparse vector": {"sparse_embedding": SparseEmbedding([1], ["a"])},  # type: ignore[list-item]
+    "NaN in an embedding": {"embedding": [float("nan"), 1.0]},
+    "infinity in an embedding": {"embedding": [float("inf"), 1.0]},
+    "an embedding beyond 32 bits": {"embedding": [1e300, 1.0]},
+    "an empty embedding": {"embedding": []},
+    "text in an embedding": {"embedding": ["a", "b"]},
+    "half a character": {"content": "\ud800"},
+    "half a character in meta": {"meta": {"a": ["\ud800"]}},
+    "half a character in a key": {"meta": {"\ud800": 1}},
+    "a datetime": {"meta": {"created": datetime(2025, 3, 14)}},
+    "a set": {"meta": {"tags": {"a"}}},
+    "bytes": {"meta": {"data": b"a"}},
+    "NaN in meta": {"meta": {"n": float("nan")}},
+    "infinity in meta": {"meta": {"n": [float("-inf")]}},
+    "a key that is no text": {"meta": {"a": {1: 2}}},
+    "lists nested 200 deep": {"meta": {"a": nested(lambda value: [value], 200)}},
+    "tuples nested 200 deep": {"meta": {"a": nested(lambda value: (value,), 200)}},
+    "objects nested 200 deep": {"meta": {"a": nested(lambda value: {"b": value}, 200)}},
+}
+
+
+@pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
+def test_poison_is_refused_with_all_of_its_call_and_the_index_still_loads(
+    path: str, poison: dict[str, Any]
+) -> None:
+    with Store(path) as store:
+        store.write_documents([doc("good", embedding=[3.0, 4.0])])
+        with pytest.raises(ValueError, match="bad"):
+            store.write_documents([doc("also good"), Document(**{"id": "bad", **poison})])
+        store.write_documents([doc("later")])
+    with Store(path) as again:
+        again.begin_writing()
+        assert set(contents(again)) == {"good", "later"}
+        again.publish()
+    with Store(path) as reader:
+        assert reader.count_documents() == 2
+
+
+def test_poison_as_the_very_first_write_leaves_an_index_that_loads(path: str) -> None:
+    with Store(path) as store, pytest.raises(ValueError, match="bad"):
+        store.write_documents([doc("bad", embedding=[])])
+    with Store(path) as again:
+        assert again.write_documents([doc("good", embedding=[3.0, 4.0])]) == 1
+
+
+def test_an_id_that_is_no_unicode_is_refused(store: Store) -> None:
+    for policy in DuplicatePolicy:
+        with pytest.raises(ValueError, match=r"surrogates|stored"):
+            store.write_documents([doc("\ud800")], policy)
+
+
+def test_meta_nested_as_deep_as_anyone_writes_is_stored(store: Store) -> None:
+    meta = {"a": nested(lambda value: [value], 50)}
+    store.write_documents([doc("a", meta=meta)])
+    assert store.filter_documents()[0].meta == meta
+
+
+# -- reading and publishing ------------------------------------------------------------
+
+
+def test_a_store_that_was_never_written_is_empty_and_makes_no_files(
+    store: Store, path: str
+) -> None:
+    assert store.count_documents() == 0
+    assert store.filter_documents() == []
+    assert store.query_sparse(sparse(d1=1.0)) == []
+    assert store.embedding_dim is None
+    assert not Path(path).exists()
+
+
+def test_a_reader_sees_nothing_before_publish_and_everything_after(store: Store, path: str) -> None:
+    with Store(path) as reader:
+        store.write_documents([doc("a"), doc("b")])
+        assert (store.count_documents(), reader.count_documents()) == (2, 0)
+        store.publish()
+        assert (store.count_documents(), reader.count_documents()) == (2, 2)
+
+
+def test_an_open_reader_stays_whole_and_follows_to_the_next_generation(
+    store: Store, path: str
+) -> None:
+    with Store(path) as reader:
+        store.write_documents([doc("a", "old")])
+        store.publish()
+        assert contents(reader) == {"a": "old"}
+        store.write_documents([doc("a", "new"), doc("b")], DuplicatePolicy.OVERWRITE)
+        assert contents(reader) == {"a": "old"}
+        store.publish()
+        assert contents(reader) == {"a": "new", "b": "text"}
+
+
+def test_a_reader_lets_go_of_the_generation_that_it_left(store: Store, path: str) -> None:
+    with Store(path) as reader:
+        for n in range(3):
+            store.write_documents([doc(str(n))])
+            store.publish()
+            assert reader.count_documents() == n + 1
+        store.directory.sweep()
+        assert [p.name for p in Path(path).glob("gen-*") if p.is_dir()] == ["gen-3"]
+
+
+def test_what_was_not_published_is_there_for_the_next_writer_only(path: str) -> None:
+    with Store(path) as writer:
+        writer.write_documents([doc("a")])
+    with Store(path) as reader:
+        assert reader.count_documents() == 0
+    with Store(path) as writer:
+        writer.begin_writing()
+        assert writer.count_documents() == 1
+
+
+def test_publishing_an_index_of_nothing_is_an_index_of_nothing(store: Store, path: str) -> None:
+    store.publish()
+    with Store(path) as reader:
+        assert reader.count_documents() == 0
+
+
+def test_a_generation_bears_the_number_it_is_given(store: Store) -> None:
+    store.write_documents([doc("a")])
+    store.publish(42)
+    assert store.directory.current() == "gen-42"
+    store.publish()
+    assert store.directory.current() == "gen-43"
+
+
+def test_a_second_writer_is_refused_until_the_first_is_closed(store: Store, path: str) -> None:
+    store.write_documents([doc("a")])
+    with Store(path) as second:
+        with pytest.raises(LockedError):
+            second.write_documents([doc("b")])
+        store.close()
+        assert second.write_documents([doc("b")]) == 1
+
+
+def test_close_may_be_called_twice_and_the_store_used_again(store: Store) -> None:
+    store.close()
+    store.write_documents([doc("a")])
+    store.publish()
+    store.close()
+    store.close()
+    assert store.count_documents() == 1
+    store.close()
+    assert store.write_documents([doc("b")]) == 1
+
+
+# -- damage ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def published(path: str) -> Path:
+    """The folder of a generation of twenty documents."""
+    with Store(path) as store:
+        store.write_documents(
+            [
+                doc(str(n), embedding=[1.0, n], sparse_embedding=sparse(d1=1.0 + n))
+                for n in range(20)
+            ]
+        )
+        store.publish()
+    return Path(path) / "gen-1"
+
+
+def no_segments(generation: Path) -> None:
+    shutil.rmtree(generation / SHARD / "segments")
+
+
+def no_shard(generation: Path) -> None:
+    shutil.rmtree(generation / SHARD)
+
+
+def no_generation(generation: Path) -> None:
+    shutil.rmtree(generation)
+
+
+def no_point_count(generation: Path) -> None:
+    (generation / "points").unlink()
+
+
+def point_count_is_text(generation: Path) -> None:
+    (generation / "points").write_text("many")
+
+
+def pointer_is_rubbish(generation: Path) -> None:
+    (generation.parent / "CURRENT").write_bytes(b"\xff\x00/..")
+
+
+def configuration_cut(generation: Path) -> None:
+    os.truncate(generation / SHARD / "edge_config.json", 40)
+
+
+def without(pattern: str) -> Callable[[Path], None]:
+    def damage(generation: Path) -> None:
+        files = list(generation.glob(f"{SHARD}/segments/*/{pattern}"))
+        assert files
+        for file in files:
+            file.unlink()
+
+    return damage
+
+
+def cut(pattern: str) -> Callable[[Path], None]:
+    def damage(generation: Path) -> None:
+        files = list(generation.glob(f"{SHARD}/segments/*/{pattern}"))
+        assert files
+        for file in files:
+            os.truncate(file, file.stat().st_size // 2)
+
+    return damage
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "no segments": no_segments,
+    "no shard": no_shard,
+    "no generation": no_generation,
+    "no point count": no_point_count,
+    "a point count that is text": point_count_is_text,
+    "a pointer that is rubbish": pointer_is_rubbish,
+    "a configuration cut short": configuration_cut,
+    "no segment.json": without("segment.json"),
+    "no version.info": without("version.info"),
+    "no payloads": without("payload_storage/page_0.dat"),
+    "no embeddings": without("vector_storage-embedding/vectors/*.mmap"),
+    "segment.json cut short": cut("segment.json"),
+    "ids cut short": cut("*id_tracker.mappings"),
+    "versions cut short": cut("*id_tracker.versions"),
+    "a bitmask cut short": cut("payload_storage/bitmask.dat"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_generation_is_an_index_error_that_names_the_mend(
+    published: Path, path: str, damage: Callable[[Path], None]
+) -> None:
+    damage(published)
+    with Store(path) as reader, pytest.raises(IndexUnavailableError) as caught:
+        reader.filter_documents()
+    assert "rag index --rebuild" in caught.value.hint
+
+
+def test_a_wrong_number_of_points_is_found_and_said(published: Path, path: str) -> None:
+    (published / "points").write_text("21")
+    with Store(path) as reader:
+        for read in (reader.count_documents, reader.filter_documents):
+            with pytest.raises(IndexUnavailableError, match="20 of 21 points"):
+                read()
+
+
+def test_a_damaged_reader_holds_nothing_and_recovers_with_the_next_generation(
+    published: Path, path: str
+) -> None:
+    no_segments(published)
+    with Store(path) as reader, Store(path) as writer:
+        with pytest.raises(IndexUnavailableError):
+            reader.count_documents()
+        writer.begin_writing()
+        writer.publish()
+        assert not published.exists()
+        assert reader.count_documents() == 20
+
+
+# -- threads and the event loop --------------------------------------------------------
+
+
+def test_a_store_may_be_used_from_any_thread(store: Store) -> None:
+    store.write_documents([doc("0")])
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for n in range(10):
+                store.write_documents([doc(f"{number}-{n}", sparse_embedding=sparse(d1=1.0))])
+                store.query_sparse(sparse(d1=1.0))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert store.count_documents() == 41
+
+
+def test_the_async_twins_do_what_the_others_do(store: Store) -> None:
+    async def use() -> None:
+        assert await store.write_documents_async([doc("a"), doc("b")]) == 2
+        with pytest.raises(DuplicateDocumentError):
+            await store.write_documents_async([doc("a")])
+        await store.write_documents_async([doc("a", "new")], DuplicatePolicy.OVERWRITE)
+        only_a = {"field": "id", "operator": "==", "value": "a"}
+        assert [d.content for d in await store.filter_documents_async(only_a)] == ["new"]
+        await store.delete_documents_async(["a"])
+        assert await store.count_documents_async() == 1
+
+    asyncio.run(use())
+
+
+# -- its address -----------------------------------------------------------------------
+
+
+def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
+    store = Store(path, similarity="dot_product")
+    data = store.to_dict()
+    assert data == {
+        "type": "rag.stores.edge.QdrantEdgeDocumentStore",
+        "init_parameters": {"path": path, "similarity": "dot_product"},
+    }
+    assert Store.from_dict(data).to_dict() == data
+
+
+def test_the_configured_store_is_in_the_index_folder_and_opens_nothing() -> None:
+    config = load_config()
+    store = get_document_store(config)
+    assert store.path == str(config.index_dir) == get_document_store().path
+    assert not config.index_dir.exists()
+
+
+def test_collection_stats_tell_of_documents_and_embeddings(store: Store) -> None:
+    store.write_documents([doc("a", embedding=[1.0, 2.0]), doc("b")])
+    assert get_collection_stats(store) == {
+        "collection_name": COLLECTION_NAME,
+        "document_count": 2,
+        "embedding_dim": 2,
+        "similarity": "cosine",
+    }

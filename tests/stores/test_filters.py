@@ -1,0 +1,371 @@
+"""Haystack's filters on the engine, against plain Python."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.errors import FilterError
+from haystack.utils.filters import document_matches_filter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.stores import QdrantEdgeDocumentStore
+
+# Field by field, every kind of value. A field that is left out is missing.
+DOCUMENTS = [
+    Document(
+        id="full",
+        content="first",
+        meta={
+            "vault": "work",
+            "n": 1,
+            "b": True,
+            "created": "2025-03-14",
+            "tags": ["a", "b"],
+            "counts": [1, 5],
+            "person": {"name": "Ann", "active": False},
+            "date created": "2025-01-01",
+        },
+    ),
+    Document(
+        id="other",
+        content="second",
+        meta={
+            "vault": "home",
+            "n": 2,
+            "b": False,
+            "created": "2025-03-15T09:30:00",
+            "tags": ["b"],
+            "counts": [3],
+            "person": {"name": "Bo", "active": True},
+        },
+    ),
+    Document(
+        id="decimal",
+        content="第三",
+        meta={"vault": "日記", "n": 2.5, "created": "2024-12-31", "tags": ["c", "a"], "b": True},
+    ),
+    Document(
+        id="negative", content="", meta={"vault": "", "n": -3, "created": "2026-01-01T00:00:01"}
+    ),
+    Document(id="nulls", meta=dict.fromkeys(("vault", "n", "b", "created", "tags", "counts"))),
+    Document(id="empty-lists", content="first", meta={"vault": "work", "tags": [], "counts": []}),
+    Document(id="missing", content="last"),
+]
+IDS = {document.id for document in DOCUMENTS}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantEdgeDocumentStore]:
+    with QdrantEdgeDocumentStore(str(tmp_path_factory.mktemp("filters") / "index")) as store:
+        store.write_documents(DOCUMENTS)
+        yield store
+
+
+def comparison(field: str, operator: str, value: Any) -> dict[str, Any]:
+    return {"field": field, "operator": operator, "value": value}
+
+
+def ids(store: QdrantEdgeDocumentStore, filters: dict[str, Any] | None) -> set[str]:
+    return {document.id for document in store.filter_documents(filters)}
+
+
+# -- the oracle ------------------------------------------------------------------------
+
+
+def holds(node: dict[str, Any], document: Document) -> bool:
+    """Evaluate a filter as the documentation of `rag.stores.filters` says."""
+    if "conditions" in node:
+        results = [holds(condition, document) for condition in node["conditions"]]
+        return {"AND": all(results), "OR": any(results), "NOT": not all(results)}[node["operator"]]
+    field = node["field"] if node["field"] != "vault" else "meta.vault"
+    found: Any = document.to_dict(flatten=False)
+    for part in field.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    members = found if isinstance(found, list) else [] if found is None else [found]
+    operator, value = node["operator"], node["value"]
+    match operator:
+        case "==":
+            return equals(members, value)
+        case "!=":
+            return not equals(members, value)
+        case "in":
+            return any(equals(members, item) for item in value)
+        case "not in":
+            return not any(equals(members, item) for item in value)
+    return any(ordered(operator, member, value) for member in members)
+
+
+def equals(members: list[Any], value: Any) -> bool:
+    if value is None:
+        return not members
+    if isinstance(value, list):
+        return len(members) == len(value) and all(equals(members, item) for item in value)
+    return any(isinstance(m, bool) == isinstance(value, bool) and m == value for m in members)
+
+
+def ordered(operator: str, member: Any, value: Any) -> bool:
+    left, right = instant(member), instant(value)
+    if left is None or right is None or isinstance(left, datetime) != isinstance(right, datetime):
+        return False
+    return {
+        ">": left > right,
+        ">=": left >= right,
+        "<": left < right,
+        "<=": left <= right,
+    }[operator]
+
+
+def instant(value: Any) -> Any:
+    """The number or the moment, in UTC, that a value is; `None` for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return value
+
+
+# -- properties ------------------------------------------------------------------------
+
+WORDS = st.sampled_from(["work", "home", "日記", "", "nowhere", "Ann", "first"])
+NUMBERS = st.sampled_from([-3, 0, 1, 2, 2.0, 2.5, 3, 5, 1e9, 2**60])
+# Two spellings of one moment are equal to Haystack and not here, so none of these is one.
+MOMENTS = st.sampled_from(
+    ["2025-03-14", "2025-03-15T09:30:00", "2024-12-31", "2026-01-01T00:00:01", "1999-01-01"]
+)
+SCALARS = {
+    "meta.vault": WORDS,
+    "vault": WORDS,
+    "content": WORDS,
+    "id": st.sampled_from(sorted(IDS)),
+    "meta.person.name": WORDS,
+    "meta.nowhere": WORDS,
+    "meta.n": NUMBERS,
+    "meta.b": st.booleans(),
+    "meta.person.active": st.booleans(),
+    "meta.created": MOMENTS,
+}
+LISTS = {"meta.tags": st.sampled_from(["a", "b", "c", "z"]), "meta.counts": NUMBERS}
+ORDERED = ("meta.n", "meta.created", "meta.counts")
+
+
+@st.composite
+def comparisons(draw: st.DrawFn, fields: dict[str, st.SearchStrategy[Any]]) -> dict[str, Any]:
+    field = draw(st.sampled_from(sorted(fields)))
+    values = fields[field] | st.none()
+    operators = ["==", "!=", "in", "not in"]
+    operator = draw(st.sampled_from(operators + [">", ">=", "<", "<="] * (field in ORDERED)))
+    if operator in ("in", "not in"):
+        return comparison(field, operator, draw(st.lists(values, max_size=3)))
+    if operator in ("==", "!=") and field in LISTS:
+        values |= st.lists(fields[field], max_size=3, unique=True)
+    return comparison(field, operator, draw(values))
+
+
+def nested(leaves: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """Filters of at most three levels of AND, OR and NOT."""
+    filters = leaves
+    for _ in range(3):
+        groups = st.fixed_dictionaries(
+            {
+                "operator": st.sampled_from(["AND", "OR", "NOT"]),
+                "conditions": st.lists(filters, max_size=3),
+            }
+        )
+        filters = leaves | groups
+    return filters
+
+
+@settings(max_examples=400, deadline=None)
+@given(filters=nested(comparisons(SCALARS)))
+def test_a_filter_over_single_values_selects_what_haystack_says(
+    store: QdrantEdgeDocumentStore, filters: dict[str, Any]
+) -> None:
+    documents = [d for d in DOCUMENTS if document_matches_filter(filters, d)]
+    assert ids(store, filters) == {d.id for d in documents}
+
+
+@settings(max_examples=400, deadline=None)
+@given(filters=nested(comparisons(SCALARS | LISTS)))
+def test_a_filter_over_any_values_selects_what_the_documentation_says(
+    store: QdrantEdgeDocumentStore, filters: dict[str, Any]
+) -> None:
+    assert ids(store, filters) == {d.id for d in DOCUMENTS if holds(filters, d)}
+    assert store.count_documents_by_filter(filters) == len(ids(store, filters))
+
+
+# -- each operator, by example ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "operator", "value", "expected"),
+    [
+        ("meta.vault", "==", "work", "full empty-lists"),
+        ("meta.vault", "==", "日記", "decimal"),
+        ("meta.vault", "==", "", "negative"),
+        ("meta.vault", "==", "wor", ""),
+        ("meta.n", "==", 2, "other"),
+        ("meta.n", "==", 2.0, "other"),
+        ("meta.n", "==", 2.5, "decimal"),
+        ("meta.b", "==", True, "full decimal"),
+        ("meta.b", "==", False, "other"),
+        ("meta.person.active", "==", True, "other"),
+        ("meta.created", "==", "2025-03-14", "full"),
+        ("meta.tags", "==", "a", "full decimal"),
+        ("meta.tags", "==", ["b", "a"], "full"),
+        ("meta.tags", "==", None, "nulls empty-lists missing negative"),
+        ("meta.b", "!=", True, "other negative nulls empty-lists missing"),
+        ("meta.n", "!=", 2, "full decimal negative nulls empty-lists missing"),
+        ("meta.vault", "!=", None, "full other decimal negative empty-lists"),
+        ("meta.n", ">", 2, "decimal"),
+        ("meta.n", ">=", 2, "other decimal"),
+        ("meta.n", "<", 1, "negative"),
+        ("meta.n", "<=", 1.0, "full negative"),
+        ("meta.n", ">", None, ""),
+        ("meta.created", ">", "2025-03-14", "other negative"),
+        ("meta.created", ">=", "2025-03-14", "full other negative"),
+        ("meta.created", "<", "2025-03-15T09:30:00", "full decimal"),
+        ("meta.created", "<=", datetime(2025, 3, 15, 9, 30), "full other decimal"),
+        ("meta.created", ">=", "20250314", "full other negative"),
+        ("meta.created", "<=", None, ""),
+        ("meta.counts", ">", 4, "full"),
+        ("meta.vault", "in", ["work", "home"], "full other empty-lists"),
+        ("meta.vault", "in", ["home", None], "other nulls missing"),
+        ("meta.n", "in", [1, 2.5, "work"], "full decimal"),
+        ("meta.b", "in", [False], "other"),
+        ("meta.tags", "in", ["c", "b"], "full other decimal"),
+        ("meta.vault", "in", [], ""),
+        ("meta.vault", "not in", ["work", "home", ""], "decimal nulls missing"),
+        ("meta.vault", "not in", [], "full other decimal negative nulls empty-lists missing"),
+        ("vault", "==", "home", "other"),
+        ("content", "==", "first", "full empty-lists"),
+        ("id", "in", ["full", "missing"], "full missing"),
+        ("meta.date created", "==", "2025-01-01", "full"),
+        ("meta.date created", ">", "2024-01-01", "full"),
+        ("meta.tags[0]", "==", "a", "full"),
+    ],
+)
+def test_an_operator_selects(
+    store: QdrantEdgeDocumentStore, field: str, operator: str, value: Any, expected: str
+) -> None:
+    assert ids(store, comparison(field, operator, value)) == set(expected.split())
+
+
+@pytest.mark.parametrize("nothing", [None, {}])
+def test_no_filter_selects_everything(store: QdrantEdgeDocumentStore, nothing: Any) -> None:
+    assert ids(store, nothing) == IDS
+
+
+@pytest.mark.parametrize(("operator", "expected"), [("AND", IDS), ("OR", set()), ("NOT", set())])
+def test_no_conditions_are_all_true_and_none_true(
+    store: QdrantEdgeDocumentStore, operator: str, expected: set[str]
+) -> None:
+    assert ids(store, {"operator": operator, "conditions": []}) == expected
+
+
+@pytest.mark.parametrize(
+    ("filters", "here", "haystack"),
+    [
+        # A list field matches by its members, as in Qdrant.
+        (comparison("meta.tags", "==", "b"), "full other", ""),
+        (comparison("meta.tags", "in", ["c"]), "decimal", ""),
+        # Lists are equal in any order.
+        (comparison("meta.tags", "==", ["b", "a"]), "full", ""),
+        # An empty list is nothing, and nothing is an empty list.
+        (
+            comparison("meta.tags", "==", None),
+            "negative nulls empty-lists missing",
+            "negative nulls missing",
+        ),
+        (
+            comparison("meta.tags", "==", []),
+            "negative nulls empty-lists missing",
+            "empty-lists",
+        ),
+        # True is not 1.
+        (comparison("meta.n", "==", True), "", "full"),
+        (comparison("meta.b", "==", 1), "", "full decimal"),
+        # Equality of dates is of their text; ranges compare moments.
+        (comparison("meta.created", "==", "2025-03-14T00:00:00"), "", "full"),
+        # A date without a zone is in UTC; Haystack takes the other one's zone.
+        (comparison("meta.created", "<=", "2025-03-14T00:00:00+09:00"), "decimal", "decimal full"),
+    ],
+)
+def test_where_it_differs_from_haystack_on_purpose(
+    store: QdrantEdgeDocumentStore, filters: dict[str, Any], here: str, haystack: str
+) -> None:
+    assert ids(store, filters) == set(here.split())
+    documents = [d for d in DOCUMENTS if document_matches_filter(filters, d)]
+    assert {d.id for d in documents} == set(haystack.split())
+
+
+def deep(levels: int) -> dict[str, Any]:
+    filters = comparison("meta.n", "==", 1)
+    for _ in range(levels):
+        filters = {"operator": "NOT", "conditions": [filters]}
+    return filters
+
+
+TOO_DEEP = deep(5000)
+
+
+def test_a_hundred_levels_of_not_are_no_trouble(store: QdrantEdgeDocumentStore) -> None:
+    assert ids(store, deep(100)) == {"full"}
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        "a filter",
+        ["a"],
+        {"a": 1},
+        {"operator": "AND"},
+        {"operator": "AND", "conditions": {}},
+        {"operator": "AND", "conditions": ["meta.n"]},
+        {"operator": "XOR", "conditions": []},
+        {"operator": ["AND"], "conditions": []},
+        {"conditions": []},
+        {"field": "meta.n", "operator": "=="},
+        {"field": "meta.n", "value": 1},
+        {"operator": "AND", "conditions": [{"field": "meta.n", "value": 1}]},
+        comparison("meta.n", "=", 1),
+        comparison("meta.n", "AND", 1),
+        comparison("meta.n", None, 1),
+        comparison("meta.n", ["=="], 1),
+        comparison(5, "==", 1),  # type: ignore[arg-type]
+        comparison("", "==", 1),
+        comparison("meta.", "==", 1),
+        comparison("meta.a..b", "==", 1),
+        comparison('meta."', "==", 1),
+        comparison("meta.\ud800", "==", 1),
+        comparison("meta.n", "==", {"a": 1}),
+        comparison("meta.n", "==", {1}),
+        comparison("meta.n", "==", "\ud800"),
+        comparison("meta.n", "==", 2**64),
+        comparison("meta.n", ">", "tomorrow"),
+        comparison("meta.n", ">", ""),
+        comparison("meta.n", ">", [1]),
+        comparison("meta.n", ">", True),
+        comparison("meta.n", ">", {}),
+        comparison("meta.n", ">", 10**400),
+        comparison("meta.n", "in", "a"),
+        comparison("meta.n", "in", 1),
+        comparison("meta.n", "in", None),
+        comparison("meta.n", "not in", ("a",)),
+        comparison("meta.n", "in", [{}]),
+        TOO_DEEP,
+    ],
+    ids=lambda malformed: ascii(malformed)[:60] if malformed is not TOO_DEEP else "too deep",
+)
+def test_a_malformed_filter_is_a_filter_error(
+    store: QdrantEdgeDocumentStore, malformed: Any
+) -> None:
+    with pytest.raises(FilterError):
+        store.filter_documents(malformed)

@@ -1,0 +1,398 @@
+"""The folder of an index: one writer, whole generations, and readers that hold what they read."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
+from rag.stores.generations import SHARD, IndexDirectory
+from rag.stores.sparse_copy import copy_file, copy_tree, disk_usage
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> IndexDirectory:
+    return IndexDirectory(tmp_path / "index")
+
+
+def fill_work(index: IndexDirectory, content: str = "points") -> None:
+    """Lay down what a flushed and closed shard leaves: enough for publishing, which only copies."""
+    shard = index.work / SHARD
+    (shard / "segments/one").mkdir(parents=True, exist_ok=True)
+    (shard / "wal").mkdir(exist_ok=True)
+    (shard / "wal/first-index").write_text("journal")
+    (shard / "segments/one/vectors.dat").write_text(content)
+    (shard / "edge_config.json").write_text('{"vectors": {}, "wal_enabled": true}')
+
+
+def publish(index: IndexDirectory, number: int, content: str = "points") -> None:
+    with index.writing():
+        fill_work(index, content)
+        index.publish(number, points=number)
+
+
+def generations(index: IndexDirectory) -> list[str]:
+    return sorted(path.name for path in index.path.glob("gen-*"))
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start a second process: `start(code, *arguments)`; it has printed a line when this returns.
+
+    In the code, `index` is the `IndexDirectory` of the first argument.
+    """
+    started = []
+
+    def run(code: str, *arguments: object) -> subprocess.Popen[str]:
+        head = "import sys\nfrom rag.stores.generations import IndexDirectory\n"
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"{head}index = IndexDirectory(sys.argv[1])\n{code}"]
+            + [str(argument) for argument in arguments],
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def finish(process: "subprocess.Popen[str]") -> None:
+    """Let a process that waits for its input go on to its end."""
+    process.communicate("go on\n", timeout=20)
+    assert process.returncode == 0
+
+
+WRITER = "with index.writing():\n    print('ready', flush=True)\n    input()\n"
+READER = "with index.open_current():\n    print('ready', flush=True)\n    input()\n"
+
+
+# -- one writer ------------------------------------------------------------------------
+
+
+def test_a_second_writer_is_told_at_once_who_the_first_is(
+    index: IndexDirectory, start: Start
+) -> None:
+    process = start(WRITER, index.path)
+    with pytest.raises(LockedError, match=str(process.pid)) as caught, index.writing():
+        pass
+    assert "--wait" in caught.value.hint
+
+
+def test_a_second_writer_may_wait_for_the_first(index: IndexDirectory, start: Start) -> None:
+    code = (
+        "print('ready', flush=True)\n"
+        "with index.writing(wait=True):\n"
+        "    print((index.path / 'first was here').exists())\n"
+    )
+    with index.writing():
+        waiting = start(code, index.path)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(0.3)
+        (index.path / "first was here").touch()
+    output, _ = waiting.communicate(timeout=20)
+    assert output == "True\n"
+
+
+def test_the_lock_of_a_killed_writer_is_free(index: IndexDirectory, start: Start) -> None:
+    process = start(WRITER, index.path)
+    process.send_signal(signal.SIGKILL)
+    process.wait(20)
+    with index.writing():
+        pass
+
+
+def test_a_writer_that_leaves_lets_the_next_one_in(index: IndexDirectory) -> None:
+    with index.writing():
+        pass
+    with IndexDirectory(index.path).writing():
+        pass
+
+
+def test_the_lock_goes_when_the_writer_fails(index: IndexDirectory) -> None:
+    with pytest.raises(ZeroDivisionError), index.writing():
+        raise ZeroDivisionError
+    with IndexDirectory(index.path).writing():
+        pass
+
+
+def test_one_index_directory_may_take_its_lock_twice_and_the_last_to_leave_lets_go(
+    index: IndexDirectory,
+) -> None:
+    other = IndexDirectory(index.path)
+    with index.writing():
+        with index.writing():
+            pass
+        with pytest.raises(LockedError), other.writing():
+            pass
+    with other.writing():
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    index = IndexDirectory(tmp_path / "file/index")
+    with pytest.raises(IndexingError, match="cannot make") as caught, index.writing():
+        pass
+    assert "RAG_DATA_DIR" in caught.value.hint
+
+
+# -- publishing ------------------------------------------------------------------------
+
+
+def test_publishing_makes_a_generation_that_current_names(index: IndexDirectory) -> None:
+    publish(index, 1, "first")
+    assert index.current() == "gen-1"
+    with index.open_current() as generation:
+        assert generation.points == 1
+        assert (generation.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
+
+
+def test_a_generation_does_not_change_with_the_working_copy(index: IndexDirectory) -> None:
+    publish(index, 1, "first")
+    fill_work(index, "second")
+    with index.open_current() as generation:
+        assert (generation.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
+
+
+def test_a_generation_has_no_journal_and_its_shard_wants_none(index: IndexDirectory) -> None:
+    publish(index, 1)
+    shard = index.path / "gen-1" / SHARD
+    assert not (shard / "wal").exists()
+    assert json.loads((shard / "edge_config.json").read_text()) == {
+        "vectors": {},
+        "wal_enabled": False,
+    }
+    assert (index.work / SHARD / "wal/first-index").exists()
+
+
+def test_the_newest_number_is_the_highest_of_all_generations(index: IndexDirectory) -> None:
+    assert index.newest() == 0
+    publish(index, 9)
+    publish(index, 10)
+    assert index.newest() == 10
+
+
+def test_an_old_generation_goes_when_the_next_one_comes(index: IndexDirectory) -> None:
+    publish(index, 1)
+    publish(index, 2)
+    assert generations(index) == ["gen-2"]
+
+
+def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
+    index: IndexDirectory, start: Start
+) -> None:
+    publish(index, 1)
+    reader = start(READER, index.path)
+    publish(index, 2)
+    assert generations(index) == ["gen-1", "gen-1.lock", "gen-2"]
+    finish(reader)
+    publish(index, 3)
+    assert generations(index) == ["gen-3"]
+
+
+def test_the_generation_of_a_killed_reader_goes(index: IndexDirectory, start: Start) -> None:
+    publish(index, 1)
+    reader = start(READER, index.path)
+    reader.send_signal(signal.SIGKILL)
+    reader.wait(20)
+    publish(index, 2)
+    assert generations(index) == ["gen-2"]
+
+
+def test_any_number_of_readers_hold_a_generation(index: IndexDirectory) -> None:
+    publish(index, 1)
+    first, second = index.open_current(), index.open_current()
+    first.close()
+    publish(index, 2)
+    assert second.path.is_dir()
+    second.close()
+    index.sweep()
+    assert not second.path.exists()
+
+
+def test_what_a_killed_writer_left_half_copied_is_swept(index: IndexDirectory) -> None:
+    publish(index, 1)
+    half = index.path / ".gen-7.tmp"
+    (half / SHARD).mkdir(parents=True)
+    publish(index, 2)
+    assert not half.exists()
+
+
+def test_a_generation_half_copied_before_is_copied_anew(index: IndexDirectory) -> None:
+    index.path.mkdir()
+    half = index.path / ".gen-1.tmp"
+    half.mkdir()
+    (half / "left over").touch()
+    publish(index, 1)
+    assert not (index.path / "gen-1/left over").exists()
+
+
+def test_a_generation_that_was_never_announced_is_swept(index: IndexDirectory) -> None:
+    publish(index, 1)
+    shutil.copytree(index.path / "gen-1", index.path / "gen-2")
+    assert index.current() == "gen-1"
+    publish(index, 3)
+    assert generations(index) == ["gen-3"]
+
+
+def test_the_working_copy_can_be_forgotten(index: IndexDirectory) -> None:
+    publish(index, 1)
+    index.clear_work()
+    index.clear_work()
+    assert not index.work.exists()
+    with index.open_current() as generation:
+        assert generation.name == "gen-1"
+
+
+# -- what readers meet -----------------------------------------------------------------
+
+
+def test_without_an_index_there_is_nothing_to_open_and_the_hint_says_how_to_make_one(
+    index: IndexDirectory,
+) -> None:
+    assert index.current() is None
+    with pytest.raises(IndexUnavailableError) as caught:
+        index.open_current()
+    assert "rag index FOLDER" in caught.value.hint
+    assert not index.path.exists()
+
+
+@pytest.mark.parametrize("pointer", [b"gen-7", b"no/such/folder", b"\xff\xfe", b"gen-\x00"])
+def test_a_pointer_to_nothing_is_an_index_error_that_names_the_mend(
+    index: IndexDirectory, pointer: bytes
+) -> None:
+    publish(index, 1)
+    (index.path / "CURRENT").write_bytes(pointer)
+    with pytest.raises(IndexUnavailableError) as caught:
+        index.open_current()
+    assert "rag index --rebuild" in caught.value.hint
+
+
+def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(
+    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, 1)
+    current = index.current
+
+    def publish_meanwhile() -> str | None:
+        name = current()
+        monkeypatch.undo()
+        publish(IndexDirectory(index.path), 2)
+        return name
+
+    monkeypatch.setattr(index, "current", publish_meanwhile)
+    with index.open_current() as generation:
+        assert generation.name == "gen-2"
+
+
+# -- room on the disk ------------------------------------------------------------------
+
+
+def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named(
+    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(index, 1)
+    fill_work(index, "x" * (3 << 20))
+    usage = shutil.disk_usage(index.path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=50 << 20))
+    with pytest.raises(IndexingError, match="67 MB needed, 50 MB free") as caught:
+        index.publish(2, points=1)
+    assert "RAG_DATA_DIR" in caught.value.hint
+    assert generations(index) == ["gen-1"]
+    assert index.current() == "gen-1"
+
+
+# -- sparse copies ---------------------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """A stretch of a file."""
+
+    size: int
+    kind: str  # data, zeros or a hole
+
+
+RUNS = st.lists(
+    st.builds(Run, st.integers(0, 200_000), st.sampled_from(["data", "zeros", "hole"])), max_size=6
+)
+
+
+def lay_out(file: Path, runs: list[Run]) -> bytes:
+    """Write a file of these runs; return its content."""
+    content = b""
+    with file.open("wb") as out:
+        for size, kind in runs:
+            if kind == "hole":
+                out.seek(size, os.SEEK_CUR)
+            else:
+                out.write((b"data" if kind == "data" else b"\0") * size)
+            length = size * 4 if kind == "data" else size
+            content += b"data" * size if kind == "data" else bytes(length)
+        out.truncate(len(content))
+    return content
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs=RUNS)
+def test_a_copy_has_the_same_bytes_and_takes_no_more_room(
+    runs: list[Run], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("copy")
+    content = lay_out(folder / "source", runs)
+    copy_file(folder / "source", folder / "target")
+    assert (folder / "target").read_bytes() == content
+    room = (folder / "target").stat().st_blocks * 512
+    data = sum(size * 4 for size, kind in runs if kind == "data")
+    assert room <= data + (len(runs) + 1) * (128 << 10)
+    shutil.rmtree(folder)
+
+
+def test_a_file_that_is_nearly_all_hole_stays_so(tmp_path: Path) -> None:
+    with (tmp_path / "source").open("wb") as out:
+        out.seek(200 << 20)
+        out.write(b"end")
+    copy_file(tmp_path / "source", tmp_path / "target")
+    stat = (tmp_path / "target").stat()
+    assert stat.st_size == (200 << 20) + 3
+    assert stat.st_blocks * 512 < 1 << 20
+
+
+def test_a_folder_is_copied_whole_but_for_what_is_skipped(tmp_path: Path) -> None:
+    for name in ("a.txt", "日本/b.txt", "日本/wal/c.txt", "wal/d.txt", "empty/"):
+        path = tmp_path / "source" / name
+        if name.endswith("/"):
+            path.mkdir()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(name)
+    copy_tree(tmp_path / "source", tmp_path / "target", skip=frozenset({"wal"}))
+    copied = {str(p.relative_to(tmp_path / "target")) for p in (tmp_path / "target").rglob("*")}
+    assert copied == {"a.txt", "日本", "日本/b.txt", "empty"}
+    assert (tmp_path / "target/日本/b.txt").read_text() == "日本/b.txt"
+
+
+def test_disk_usage_does_not_count_holes(tmp_path: Path) -> None:
+    lay_out(tmp_path / "file", [Run(50_000, "data"), Run(50_000_000, "hole")])
+    assert 200_000 <= disk_usage(tmp_path) < 1_000_000

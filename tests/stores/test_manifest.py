@@ -1,0 +1,283 @@
+"""The manifest: what is written of a note is read again, and a run that died leaves a trace."""
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.exceptions import IndexUnavailableError
+from rag.stores.manifest import ChunkKey, Manifest, NoteRow
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "work/manifest.sqlite3"
+
+
+@pytest.fixture
+def manifest(file: Path) -> Iterator[Manifest]:
+    with Manifest.open_work(file) as manifest:
+        yield manifest
+
+
+def chunk(number: int) -> ChunkKey:
+    return ChunkKey(str(uuid.UUID(int=number)), number.to_bytes(16, "big"))
+
+
+def note(path: str, chunks: int = 1, vault: str = "work", **more: object) -> NoteRow:
+    row = NoteRow(vault, path, path, 10, 20, False, b"hash", [chunk(n) for n in range(chunks)])
+    return replace(row, **more)  # type: ignore[arg-type]
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+INTEGERS = st.integers(0, 2**63 - 1)
+ROWS = st.builds(
+    NoteRow,
+    vault=TEXT,
+    path=TEXT,
+    file=st.binary(max_size=20).map(lambda name: name.decode("utf-8", "surrogateescape")),
+    size=INTEGERS,
+    mtime_ns=st.integers(-(2**63), 2**63 - 1),
+    racy=st.booleans(),
+    hash=st.binary(max_size=16),
+    chunks=st.lists(
+        st.builds(ChunkKey, st.uuids().map(str), st.binary(min_size=16, max_size=16)), max_size=4
+    ),
+    failed=st.booleans(),
+    id=TEXT,
+    title=TEXT,
+    aliases=st.lists(TEXT),
+    tags=st.lists(TEXT),
+    created=TEXT,
+    modified=TEXT,
+    links=st.lists(TEXT),
+    lines=INTEGERS,
+    problems=st.lists(TEXT),
+    indexed_at=TEXT,
+)
+
+
+@given(row=ROWS)
+def test_a_note_is_read_as_it_was_written(row: NoteRow) -> None:
+    with Manifest.empty() as manifest:
+        manifest.finish([row])
+        assert manifest.note(row.vault, row.path) == row
+        assert list(manifest.notes()) == [row]
+
+
+def test_what_was_written_is_there_when_the_file_is_opened_again(
+    manifest: Manifest, file: Path
+) -> None:
+    manifest.set_vault("work", "/notes")
+    manifest.finish([note("a.md")])
+    manifest.close()
+    with Manifest.open_work(file) as again:
+        assert again.vaults() == {"work": "/notes"}
+        assert [row.path for row in again.notes()] == ["a.md"]
+
+
+def test_a_note_that_is_not_there_is_none(manifest: Manifest) -> None:
+    manifest.finish([note("a.md")])
+    assert manifest.note("work", "b.md") is None
+    assert manifest.note("home", "a.md") is None
+
+
+def test_notes_come_by_vault_and_path(manifest: Manifest) -> None:
+    manifest.finish([note("b.md"), note("a.md"), note("z.md", vault="home")])
+    assert [row.path for row in manifest.notes()] == ["z.md", "a.md", "b.md"]
+    assert [row.path for row in manifest.notes("vault = ?", "work")] == ["a.md", "b.md"]
+
+
+def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
+    manifest: Manifest, tmp_path: Path
+) -> None:
+    name = b"caf\xe9.md".decode("utf-8", "surrogateescape")
+    (tmp_path / name).write_bytes(b"text")
+    manifest.finish([note("caf\ufffd.md", file=name, size=4)])
+    [(found, size, _)] = manifest.files("work")
+    assert os.path.getsize(tmp_path / found) == size  # noqa: PTH202
+
+
+# -- two steps -------------------------------------------------------------------------
+
+
+def test_an_intended_note_is_pending_until_it_is_finished(manifest: Manifest) -> None:
+    row = note("a.md")
+    manifest.intend([row])
+    assert manifest.note("work", "a.md").pending  # type: ignore[union-attr]
+    manifest.finish([row])
+    assert not manifest.note("work", "a.md").pending  # type: ignore[union-attr]
+
+
+def test_the_points_expected_are_all_chunks_and_unknown_while_one_is_pending(
+    manifest: Manifest,
+) -> None:
+    assert manifest.expected_points() == 0
+    manifest.finish([note("a.md", chunks=2), note("b.md", chunks=3), note("c.md", chunks=0)])
+    assert manifest.expected_points() == 5
+    manifest.intend([note("d.md")])
+    assert manifest.expected_points() is None
+    manifest.forget("work", ["d.md", "a.md"])
+    assert manifest.expected_points() == 3
+
+
+def test_a_forgotten_note_is_gone_and_its_namesake_in_another_vault_stays(
+    manifest: Manifest,
+) -> None:
+    manifest.finish([note("a.md"), note("a.md", vault="home")])
+    manifest.forget("work", ["a.md", "never-there.md"])
+    assert [row.vault for row in manifest.notes()] == ["home"]
+
+
+@pytest.mark.parametrize("flag", ["racy", "failed"])
+def test_a_young_or_failed_file_must_be_read_again(manifest: Manifest, flag: str) -> None:
+    manifest.finish([note("a.md"), note("b.md", **{flag: True})])
+    assert manifest.stats("work") == {"a.md": (10, 20, False), "b.md": (10, 20, True)}
+
+
+def test_a_file_whose_writing_was_interrupted_must_be_read_again(manifest: Manifest) -> None:
+    manifest.intend([note("a.md")])
+    assert manifest.stats("work") == {"a.md": (10, 20, True)}
+
+
+# -- revisions -------------------------------------------------------------------------
+
+
+def test_every_change_raises_the_revision(manifest: Manifest) -> None:
+    seen = [manifest.revision]
+    for change in (
+        lambda: manifest.intend([note("a.md")]),
+        lambda: manifest.finish([note("a.md")]),
+        lambda: manifest.set_vault("work", "/notes"),
+        lambda: manifest.forget("work", ["a.md"]),
+        lambda: manifest.drop_vault("work"),
+    ):
+        change()
+        seen.append(manifest.revision)
+    assert seen == sorted(set(seen))
+
+
+def test_what_changes_nothing_leaves_the_revision(manifest: Manifest) -> None:
+    manifest.set_vault("work", "/notes")
+    before = manifest.revision
+    manifest.set_vault("work", "/notes")
+    manifest.set(indexed_at="today")
+    manifest.refresh([note("a.md")])
+    assert manifest.revision == before
+
+
+def test_a_raised_revision_is_above_the_given_one_too(manifest: Manifest) -> None:
+    assert manifest.raise_revision(at_least=7) == 8
+    assert manifest.raise_revision(at_least=3) == 9
+    assert manifest.revision == 9
+
+
+def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> None:
+    manifest.finish([note("a.md", chunks=1)])
+    before = manifest.revision
+    with pytest.raises(ValueError, match="badly formed"):
+        manifest.finish(
+            [note("a.md", chunks=2), replace(note("b.md"), chunks=[ChunkKey("no id", b"")])]
+        )
+    assert manifest.revision == before
+    assert manifest.expected_points() == 1
+
+
+# -- facts -----------------------------------------------------------------------------
+
+
+def test_facts_are_kept_by_name(manifest: Manifest) -> None:
+    assert manifest.get("fingerprint") == ""
+    assert manifest.get("fingerprint", "none") == "none"
+    manifest.set(fingerprint="1", indexed_at="today")
+    manifest.set(fingerprint="2")
+    assert (manifest.get("fingerprint"), manifest.get("indexed_at")) == ("2", "today")
+
+
+def test_counts_names_and_tags_leave_out_notes_without_chunks(manifest: Manifest) -> None:
+    manifest.finish(
+        [
+            note("a.md", chunks=2, title="A", aliases=["甲"], tags=["x", "日記"], id="1"),
+            note("b.md", chunks=1, title="B", tags=["x"], id="2"),
+            note("unreadable.md", chunks=0, tags=["x"], failed=True),
+            note("c.md", chunks=1, vault="home"),
+        ]
+    )
+    assert manifest.counts() == {"home": (1, 1), "work": (2, 3)}
+    assert manifest.tags() == {"x": 2, "日記": 1}
+    assert manifest.names()[1:] == [
+        ("work", "a.md", "A", ["甲"], "1"),
+        ("work", "b.md", "B", [], "2"),
+    ]
+
+
+def test_a_vault_follows_its_folder_and_can_be_dropped(manifest: Manifest) -> None:
+    manifest.set_vault("work", "/old")
+    manifest.set_vault("work", "/new")
+    manifest.set_vault("日記", "/diary")
+    assert manifest.vaults() == {"work": "/new", "日記": "/diary"}
+    manifest.drop_vault("work")
+    assert manifest.vaults() == {"日記": "/diary"}
+
+
+# -- a generation's manifest -----------------------------------------------------------
+
+
+@pytest.fixture
+def published(manifest: Manifest, file: Path) -> Path:
+    """The closed manifest of a generation; its name has what a URI would take for its own."""
+    manifest.finish(note(f"{n}.md", title="x" * 200) for n in range(100))
+    manifest.close()
+    return file.parent.rename(file.parent.parent / "gen 1?#%20").joinpath(file.name)
+
+
+def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published: Path) -> None:
+    with Manifest.open_generation(published) as manifest:
+        assert manifest.expected_points() == 100
+        assert os.listdir(published.parent) == [published.name]  # noqa: PTH208
+    assert os.listdir(published.parent) == [published.name]  # noqa: PTH208
+
+
+def test_a_generation_s_manifest_cannot_be_changed(published: Path) -> None:
+    published.chmod(0o444)
+    before = published.read_bytes()
+    with Manifest.open_generation(published) as manifest, pytest.raises(sqlite3.OperationalError):
+        manifest.finish([note("new.md")])
+    assert published.read_bytes() == before
+
+
+def damage_missing(file: Path) -> None:
+    file.unlink()
+
+
+def damage_empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def damage_text(file: Path) -> None:
+    file.write_text("these are no tables " * 500)
+
+
+def damage_half(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def damage_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage", [damage_missing, damage_empty, damage_text, damage_half, damage_folder]
+)
+def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object) -> None:
+    damage(published)  # type: ignore[operator]
+    with pytest.raises(IndexUnavailableError) as caught:
+        Manifest.open_generation(published)
+    assert "rag index --rebuild" in caught.value.hint

@@ -1,0 +1,49 @@
+"""The errors against the table of exit codes in the design."""
+
+import pytest
+
+from rag import exceptions
+from rag.exceptions import ConnectionError, NotFoundError, RAGError
+
+EXIT_CODES = {
+    "RAGError": 1,
+    "NotFoundError": 1,
+    "UsageError": 2,
+    "ConfigError": 2,
+    "QueryError": 2,
+    "IndexUnavailableError": 3,
+    "ConnectionError": 4,
+    "IndexingError": 5,
+    "LockedError": 75,
+}
+ERRORS = [e for e in vars(exceptions).values() if isinstance(e, type) and issubclass(e, RAGError)]
+
+
+def test_every_error_has_the_exit_code_of_the_design() -> None:
+    assert {error.__name__: error.exit_code for error in ERRORS} == EXIT_CODES
+
+
+def test_no_two_errors_share_a_kind() -> None:
+    assert len({error.kind for error in ERRORS}) == len(ERRORS)
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_every_error_is_caught_as_a_rag_error_and_carries_its_hint(error: type[RAGError]) -> None:
+    with pytest.raises(RAGError) as caught:
+        raise error("it broke", hint="type this")
+    assert (caught.value.message, caught.value.hint) == ("it broke", "type this")
+
+
+def test_details_are_shown_behind_the_message() -> None:
+    assert str(RAGError("it broke")) == "it broke"
+    assert str(RAGError("it broke", "disk on fire")) == "it broke (disk on fire)"
+
+
+def test_a_missing_name_brings_its_suggestions() -> None:
+    assert NotFoundError("no such note", suggestions=("a", "b")).suggestions == ["a", "b"]
+
+
+def test_a_connection_error_names_the_server_and_is_not_the_builtin_one() -> None:
+    error = ConnectionError("no answer", "http://localhost:11434")
+    assert error.server == "http://localhost:11434"
+    assert not isinstance(error, OSError)
