@@ -21,11 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vaults import make_vault
-
 from rag.config import load_config
 from rag.pipelines.refresh import IndexRun
 from rag.stores import get_document_store
+from vaults import make_vault
 
 _READER = """
 import sys
@@ -74,9 +73,8 @@ def main() -> None:
         same = _contents(vault, Path(os.environ["RAG_DATA_DIR"])) == _fresh(vault, base / "fresh")
         searches, empty = (int(n) for n in lines[-1].split())
         print(f"{killed} kills, {searches} searches by the reader, {empty} without a result")
-        print(
-            f"the last run: exit code {last.returncode}; the index is {'whole' if same else 'WRONG'}"
-        )
+        state = "whole" if same else "WRONG"
+        print(f"the last run: exit code {last.returncode}; the index is {state}")
         if last.returncode or not same or empty or reader.returncode:
             sys.exit("\n".join([*lines[-20:], last.stderr]))
 

@@ -19,9 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from vaults import make_vault
-
 from rag.stores.sparse_copy import disk_usage
+from vaults import make_vault
 
 _FTS5 = """
 import pathlib, sqlite3, sys

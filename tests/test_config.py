@@ -290,8 +290,8 @@ def test_the_module_gives_the_index_and_vaults_folders_by_name(
     monkeypatch.chdir(project)
     monkeypatch.setenv("RAG_DATA_DIR", "/somewhere")
     monkeypatch.setenv("RAG_VAULTS_DIR", "/notes")
-    assert config_module.QDRANT_PATH == Path("/somewhere/index")
-    assert config_module.VAULTS_DIR == Path("/notes")
+    assert Path("/somewhere/index") == config_module.QDRANT_PATH
+    assert Path("/notes") == config_module.VAULTS_DIR
     with pytest.raises(AttributeError, match="NO_SUCH_NAME"):
         config_module.NO_SUCH_NAME  # noqa: B018
 

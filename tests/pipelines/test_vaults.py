@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from unicodedata import normalize
@@ -88,6 +89,12 @@ class TestRegistered:
         with pytest.raises(UsageError, match="cannot name a vault"):
             register(folder("notes"), name)
 
+    def test_a_folder_whose_name_is_no_text_is_refused(self, register, tmp_path):
+        path = tmp_path / os.fsdecode(b"b\xff")
+        path.mkdir()
+        with pytest.raises(UsageError, match="UTF-8"):
+            register(path)
+
     def test_names_are_kept_in_nfc(self, register, folder, config):
         assert register(folder(f"x/{NFD}")) == NFC
         assert list(configured_vaults(config)) == [NFC]
@@ -130,6 +137,10 @@ class TestVaultsDir:
         assert NFC in configured_vaults(config)
         picked = replace(config, target_vaults=[NFD])
         assert configured_vaults(picked) == {NFC: parent / NFD}
+
+    def test_a_folder_whose_name_is_no_text_is_passed_over(self, config, parent):
+        (parent / os.fsdecode(b"b\xff")).mkdir()
+        assert list(configured_vaults(config)) == ["one", "three", "two"]
 
     def test_a_missing_one_has_no_vaults(self, config, tmp_path):
         assert configured_vaults(replace(config, vaults_dir=tmp_path / "away")) == {}

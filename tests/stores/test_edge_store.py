@@ -25,6 +25,7 @@ from rag.stores import (
     get_document_store,
 )
 from rag.stores.generations import SHARD
+from rag.stores.sparse_copy import copy_tree
 
 Store = QdrantEdgeDocumentStore
 
@@ -111,6 +112,22 @@ def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Sto
     assert store.write_documents([doc(name) for name in names]) == 2500
     assert store.count_documents() == 2500
     assert set(contents(store)) == names
+
+
+def test_merging_in_the_middle_of_writing_loses_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.stores.edge._MERGE_EVERY", 10)
+    for start in range(0, 36, 6):
+        store.write_documents(
+            [
+                doc(str(n), embedding=[1.0, n], sparse_embedding=sparse(d1=1.0 + n))
+                for n in range(start, start + 6)
+            ]
+        )
+    best = [str(n) for n in reversed(range(36))]
+    assert ids(store.query_sparse(sparse(d1=1.0), top_k=99)) == best
+    assert ids(store.query_dense([0.0, 1.0], top_k=99)) == best
 
 
 def test_deleted_documents_are_gone_and_unknown_ids_do_no_harm(store: Store) -> None:
@@ -360,14 +377,27 @@ POISON: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store of one document, for tests that leave it as it is."""
+    with Store(str(tmp_path_factory.mktemp("healthy") / "index")) as store:
+        store.write_documents([doc("good", embedding=[3.0, 4.0])])
+        yield store
+
+
 @pytest.mark.parametrize("poison", POISON.values(), ids=POISON)
-def test_poison_is_refused_with_all_of_its_call_and_the_index_still_loads(
-    path: str, poison: dict[str, Any]
-) -> None:
+def test_poison_is_refused_with_all_of_its_call(healthy: Store, poison: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="bad"):
+        healthy.write_documents([doc("also good"), Document(**{"id": "bad", **poison})])
+    assert set(contents(healthy)) == {"good"}
+
+
+def test_after_all_poison_the_index_still_takes_documents_and_loads(path: str) -> None:
     with Store(path) as store:
         store.write_documents([doc("good", embedding=[3.0, 4.0])])
-        with pytest.raises(ValueError, match="bad"):
-            store.write_documents([doc("also good"), Document(**{"id": "bad", **poison})])
+        for poison in POISON.values():
+            with pytest.raises(ValueError, match="bad"):
+                store.write_documents([Document(**{"id": "bad", **poison})])
         store.write_documents([doc("later")])
     with Store(path) as again:
         again.begin_writing()
@@ -450,6 +480,23 @@ def test_what_was_not_published_is_there_for_the_next_writer_only(path: str) -> 
         assert writer.count_documents() == 1
 
 
+def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            store.write_documents([doc("a")])
+    store.close()
+    with Store(path) as next_writer:
+        next_writer.write_documents([doc("b")])
+        assert contents(next_writer) == {"b": "text"}
+        assert [p.name for p in next_writer.directory.work.iterdir()] == [SHARD]
+
+
 def test_publishing_an_index_of_nothing_is_an_index_of_nothing(store: Store, path: str) -> None:
     store.publish()
     with Store(path) as reader:
@@ -487,10 +534,11 @@ def test_close_may_be_called_twice_and_the_store_used_again(store: Store) -> Non
 # -- damage ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def published(path: str) -> Path:
-    """The folder of a generation of twenty documents."""
-    with Store(path) as store:
+@pytest.fixture(scope="module")
+def twenty_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A published index; `published` gives each test a copy of it."""
+    folder = tmp_path_factory.mktemp("published") / "index"
+    with Store(str(folder)) as store:
         store.write_documents(
             [
                 doc(str(n), embedding=[1.0, n], sparse_embedding=sparse(d1=1.0 + n))
@@ -498,6 +546,13 @@ def published(path: str) -> Path:
             ]
         )
         store.publish()
+    return folder
+
+
+@pytest.fixture
+def published(path: str, twenty_documents: Path) -> Path:
+    """The folder of a generation of twenty documents."""
+    copy_tree(twenty_documents, Path(path))
     return Path(path) / "gen-1"
 
 

@@ -45,7 +45,14 @@ DOCUMENTS = [
     Document(
         id="decimal",
         content="第三",
-        meta={"vault": "日記", "n": 2.5, "created": "2024-12-31", "tags": ["c", "a"], "b": True},
+        meta={
+            "vault": "日記",
+            "n": 2.5,
+            "created": "2024-12-31",
+            "tags": ["c", "a"],
+            "b": True,
+            "big": 2**53 + 1,
+        },
     ),
     Document(
         id="negative", content="", meta={"vault": "", "n": -3, "created": "2026-01-01T00:00:01"}
@@ -214,6 +221,8 @@ def test_a_filter_over_any_values_selects_what_the_documentation_says(
         ("meta.n", "==", 2, "other"),
         ("meta.n", "==", 2.0, "other"),
         ("meta.n", "==", 2.5, "decimal"),
+        ("meta.big", "==", 2**53 + 1, "decimal"),
+        ("meta.big", "==", 2**53, ""),
         ("meta.b", "==", True, "full decimal"),
         ("meta.b", "==", False, "other"),
         ("meta.person.active", "==", True, "other"),

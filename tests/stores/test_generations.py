@@ -379,6 +379,13 @@ def test_a_file_that_is_nearly_all_hole_stays_so(tmp_path: Path) -> None:
     assert stat.st_blocks * 512 < 1 << 20
 
 
+def test_blocks_of_zeros_become_holes(tmp_path: Path) -> None:
+    (tmp_path / "source").write_bytes(b"start" + bytes(8 << 20) + b"end")
+    copy_file(tmp_path / "source", tmp_path / "target")
+    assert (tmp_path / "target").read_bytes() == (tmp_path / "source").read_bytes()
+    assert (tmp_path / "target").stat().st_blocks * 512 < 1 << 20
+
+
 def test_a_folder_is_copied_whole_but_for_what_is_skipped(tmp_path: Path) -> None:
     for name in ("a.txt", "日本/b.txt", "日本/wal/c.txt", "wal/d.txt", "empty/"):
         path = tmp_path / "source" / name

@@ -268,13 +268,19 @@ def damage_half(file: Path) -> None:
     os.truncate(file, file.stat().st_size // 2)
 
 
+def damage_middle(file: Path) -> None:
+    with file.open("r+b") as out:
+        out.seek(file.stat().st_size // 2 // 4096 * 4096)
+        out.write(b"\xaa" * 4096)
+
+
 def damage_folder(file: Path) -> None:
     file.unlink()
     file.mkdir()
 
 
 @pytest.mark.parametrize(
-    "damage", [damage_missing, damage_empty, damage_text, damage_half, damage_folder]
+    "damage", [damage_missing, damage_empty, damage_text, damage_half, damage_middle, damage_folder]
 )
 def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object) -> None:
     damage(published)  # type: ignore[operator]

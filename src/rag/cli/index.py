@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.pipelines.changes import Changes
     from rag.pipelines.refresh import IndexRun, Progress, RunReport
+    from rag.pipelines.vaults import Registry
 
 
 def index(
@@ -83,16 +84,17 @@ def _run(
         registry = Registry.load(config)
         names = [registry.register(config, folder, name) for folder in folders]
         known = configured_vaults(config, registry)
+        if not names:
+            _drop_left_out(run, config, known)
+        # A vault stays known wherever the command is typed: the index remembers its folder.
+        known = run.vaults() | known
         wanted = {n: known[n] for n in names} if names else known
         _check_any(wanted, config)
-        if rebuild and names:
-            # The others are read again too: a rebuilt index must not lose them.
-            wanted = known
         for vault, root in wanted.items():
             with _progress(vault, quiet) as progress:
                 run.index_vault(vault, root, prune, progress)
-        if not names:
-            _drop_gone(run, known, prune)
+        if prune:
+            _drop_gone(run, registry, config, wanted)
         run.publish()
     return run.report
 
@@ -108,16 +110,24 @@ def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
         )
 
 
-def _drop_gone(run: IndexRun, known: dict[str, Path], prune: bool) -> None:
-    """Take out vaults that are configured no more, unless the folder is away: a disk may be."""
+def _drop_left_out(run: IndexRun, config: RAGConfig, configured: dict[str, Path]) -> None:
+    """Take out the folders of `vaults_dir` that the configuration leaves out now."""
     for vault, root in run.vaults().items():
-        if vault in known:
-            continue
-        if not prune and not root.is_dir():
-            run.index_vault(vault, root)
-        else:
+        of_ours = config.vaults_dir is not None and root.parent == config.vaults_dir.resolve()
+        if of_ours and vault not in configured and root.is_dir():
             gone = run.remove_vault(vault)
             run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
+
+
+def _drop_gone(
+    run: IndexRun, registry: Registry, config: RAGConfig, vaults: dict[str, Path]
+) -> None:
+    """Forget the vaults whose folders are gone."""
+    for vault, root in vaults.items():
+        if not root.is_dir():
+            registry.remove(config, vault)
+            run.remove_vault(vault)
+            run.report.notices.append(f"vault {vault!r} is gone, and forgotten")
 
 
 @contextmanager

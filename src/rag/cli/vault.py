@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -23,11 +24,10 @@ def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
 
     config = read_config(config_file)
     vaults = configured_vaults(config)
-    try:
-        with open_manifest(config) as manifest:
-            counts = manifest.counts()
-    except IndexUnavailableError:
-        counts = {}
+    counts: dict[str, tuple[int, int]] = {}
+    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
+        counts = manifest.counts()
+        vaults = {name: Path(root) for name, root in manifest.vaults().items()} | vaults
     found = {n: {"path": str(p), "notes": counts.get(n, (0, 0))[0]} for n, p in vaults.items()}
     if json:
         print_json({"vaults": found})
@@ -69,10 +69,10 @@ def remove(
 
     config = read_config(config_file)
     name = unicodedata.normalize("NFC", name)
-    known = configured_vaults(config)
-    if name not in known:
-        raise unknown_vault(name, list(known))
     with IndexRun(config) as run:
+        known = run.vaults() | configured_vaults(config)
+        if name not in known:
+            raise unknown_vault(name, list(known))
         Registry.load(config).remove(config, name)
         gone = run.remove_vault(name)
         run.publish()

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.stores.batch import DocumentBatch
 from rag.text.lexical import SparseVector, encode_document, encode_query
 from rag.vault.markdown import plain
-
-
-class SharedDocument(Document):
-    """A document that is handed on, not copied: Haystack deep-copies every component's inputs,
-    which for vectors costs more than making them. Nobody may change one in place."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SharedDocument:
-        return self
 
 
 def _sparse(vector: SparseVector) -> SparseEmbedding:
@@ -48,18 +40,19 @@ class LexicalDocumentEmbedder:
     """Give documents the sparse vectors of BM25, made from title, headings and text."""
 
     @component.output_types(documents=list[Document])
-    def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """Return `documents` with their `sparse_embedding`."""
+    def run(self, documents: list[Document]) -> dict[str, Sequence[Document]]:
+        """Return `documents` with their `sparse_embedding`; a `DocumentBatch` gives another."""
         embedded = [
             replace(document, sparse_embedding=_sparse(encode_document(lexical_text(document))))
             for document in documents
         ]
-        return {"documents": embedded}
+        is_batch = isinstance(documents, DocumentBatch)
+        return {"documents": DocumentBatch(embedded) if is_batch else embedded}
 
     @component.output_types(documents=list[Document])
-    async def run_async(self, documents: list[Document]) -> dict[str, list[Document]]:
+    async def run_async(self, documents: list[Document]) -> dict[str, Sequence[Document]]:
         """`run`; it computes and waits for nothing."""
-        result: dict[str, list[Document]] = self.run(documents)
+        result: dict[str, Sequence[Document]] = self.run(documents)
         return result
 
 

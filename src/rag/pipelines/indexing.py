@@ -13,12 +13,13 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
-from rag.pipelines.components import LexicalDocumentEmbedder, SharedDocument
+from rag.pipelines.components import LexicalDocumentEmbedder
 from rag.pipelines.models import Document, DocumentMeta, IndexingResult
 from rag.pipelines.preview import compare
 from rag.pipelines.reading import ReadNote, chunk_meta
 from rag.pipelines.refresh import IndexRun, VaultReport
 from rag.pipelines.vaults import configured_vaults
+from rag.stores.batch import DocumentBatch
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.text.budget import count_tokens
 from rag.vault import Note, chunk_note, note_id, read_note, scan_folder
@@ -121,7 +122,7 @@ def create_indexing_pipeline(
 def to_documents(read: ReadNote, wanted: set[str]) -> list[HaystackDocument]:
     """Return the Haystack documents of a note's `wanted` chunks."""
     return [
-        SharedDocument(id=chunk.id, content=chunk.text, meta=meta)
+        HaystackDocument(id=chunk.id, content=chunk.text, meta=meta)
         for chunk, meta in zip(read.chunks, read.metas, strict=True)
         if chunk.id in wanted
     ]
@@ -135,7 +136,7 @@ def write_documents(pipeline: Pipeline, documents: list[HaystackDocument]) -> No
     if not documents:
         return
     try:
-        pipeline.run({"embedder": {"documents": documents}})
+        pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
     except RAGError:
         raise
     except Exception as error:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines.changes import Changes, find_changes
+from rag.pipelines.lookup import open_manifest
+from rag.pipelines.reading import read_file
 from rag.pipelines.refresh import fingerprint
 from rag.pipelines.vaults import Registry, configured_vaults
 from rag.stores.generations import MANIFEST, IndexDirectory
@@ -18,11 +21,11 @@ def preview_changes(
 ) -> list[Changes]:
     """Return what indexing these folders, or all known vaults, would find; nothing is written."""
     registry = Registry.load(config)
-    known = configured_vaults(config, registry)
-    if folders:
-        wanted = dict(registry.identify(config, folder, name) for folder in folders)
-    else:
-        wanted = known
+    wanted = dict(registry.identify(config, folder, name) for folder in folders)
+    if not folders:
+        wanted = configured_vaults(config, registry)
+        with suppress(IndexUnavailableError), open_manifest(config) as manifest:
+            wanted = {n: Path(root) for n, root in manifest.vaults().items()} | wanted
     return compare(IndexDirectory(config.index_dir), wanted, config, prune)
 
 
@@ -44,4 +47,21 @@ def _against(
     manifest: Manifest, vaults: dict[str, Path], config: RAGConfig, prune: bool
 ) -> list[Changes]:
     ignore = config.index.ignore
-    return [find_changes(manifest, name, root, ignore, prune) for name, root in vaults.items()]
+    found = [find_changes(manifest, name, root, ignore, prune) for name, root in vaults.items()]
+    for changes in found:
+        _drop_unchanged(manifest, changes, config)
+    return found
+
+
+def _drop_unchanged(manifest: Manifest, changes: Changes, config: RAGConfig) -> None:
+    """Files that were touched, or that are only suspected, count as changed by their content."""
+    changed = []
+    for file in changes.changed:
+        before = manifest.note(changes.vault, file.path)
+        with suppress(OSError):
+            read = read_file(changes.root, changes.vault, file, config.index)
+            if before and not before.failed and before.hash == read.row.hash:
+                changes.unchanged += 1
+                continue
+        changed.append(file)
+    changes.changed = changed

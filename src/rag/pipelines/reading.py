@@ -97,6 +97,8 @@ def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -
     row = root_row or NoteRow(vault, file.path, file.file, file.size, 0, False, b"")
     row.id = row.id or note_id(vault, file.path)
     row.title = row.title or file.path
+    if file.mtime_ns:  # it was seen: until it changes, searching need not call the index old
+        row.size, row.mtime_ns = file.size, file.mtime_ns
     row.problems = [why]
     row.failed = True
     return row

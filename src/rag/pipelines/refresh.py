@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.reading import ReadNote, failed_row, read_file
 from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
@@ -371,6 +371,19 @@ class IndexRun:
             for vault, (root, prune) in (known | self._asked).items():
                 if vault not in self._settled:
                     self.index_vault(vault, root, prune)
+        if self.manifest.get("anew"):
+            self._refuse_to_lose(self.vaults())
+
+    def _refuse_to_lose(self, before: dict[str, Path]) -> None:
+        """An index made anew cannot keep the notes of a folder that is away; do not publish it."""
+        for name, report in self.report.vaults.items():
+            if report.problem and name in before:
+                raise IndexingError(
+                    f"the index must be made anew, but vault {name!r} cannot be read",
+                    report.problem,
+                    hint=f"Mount it and run `rag index`, or `rag vault remove '{name}'`."
+                    " Until then searches use the old index.",
+                )
 
 
 def _check(manifest_file: Path) -> None:

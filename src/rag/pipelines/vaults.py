@@ -66,6 +66,8 @@ class Registry:
                 f"{folder} {what}", hint="Name the folder that holds your notes: `rag index FOLDER`"
             )
         root = root.resolve()
+        if not _is_unicode(str(root)):
+            raise UsageError(f"the name of {folder} is not valid UTF-8", hint="Rename the folder.")
         known = configured_vaults(config, self)
         wanted = _nfc(name or root.name or "root")
         for other, path in known.items():
@@ -121,10 +123,14 @@ def _folders(config: RAGConfig) -> dict[str, Path]:
     folders = {
         _nfc(path.name): path.resolve()
         for path in config.vaults_dir.iterdir()
-        if path.is_dir() and not path.name.startswith(".")
+        if path.is_dir() and not path.name.startswith(".") and _is_unicode(path.name)
     }
     wanted = {_nfc(name) for name in config.target_vaults}
     return {n: p for n, p in folders.items() if not wanted or n in wanted}
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _nfc(name: str) -> str:

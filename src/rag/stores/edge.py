@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.exceptions import IndexUnavailableError
+from rag.stores.batch import DocumentBatch
 from rag.stores.engine import StoreError, add_dense_space, create_shard, guard, load_shard
 from rag.stores.filters import convert_filters
 from rag.stores.generations import SHARD, Generation, IndexDirectory
@@ -38,7 +40,7 @@ _BATCH = 1000
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
 # reopening as points come keeps the writer's memory low.
-_MERGE_EVERY = 5_000
+_MERGE_EVERY = 8_000
 
 
 class QdrantEdgeDocumentStore:
@@ -222,7 +224,9 @@ class QdrantEdgeDocumentStore:
         return found
 
     def write_documents(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+        self,
+        documents: list[Document] | DocumentBatch,
+        policy: DuplicatePolicy = DuplicatePolicy.NONE,
     ) -> int:
         """Write documents into the working copy.
 
@@ -232,20 +236,21 @@ class QdrantEdgeDocumentStore:
         :raises DuplicateDocumentError: under `FAIL`, before anything is written.
         :raises LockedError: when another process is writing.
         """
-        if not isinstance(documents, list) or not all(isinstance(d, Document) for d in documents):
+        if not isinstance(documents, (list, DocumentBatch)) or not all(
+            isinstance(document, Document) for document in documents
+        ):
             raise ValueError("write_documents needs a list of haystack Documents")
         with self._mutex:
+            wanted: Sequence[Document] = documents
             if policy is not DuplicatePolicy.OVERWRITE:
-                documents = self._without_duplicates(documents, policy)
-            points = [to_point(document) for document in documents]
+                wanted = self._without_duplicates(documents, policy)
+            points = [to_point(document) for document in wanted]
             if not points:
                 return 0
             shard = self._open_work()
-            self._fit_dense_space(shard, documents)
+            self._fit_dense_space(shard, wanted)
             # The sparse vectors weigh most: eight bytes a dimension, in memory and journal.
-            size = sum(
-                len(d.sparse_embedding.indices) if d.sparse_embedding else 0 for d in documents
-            )
+            size = sum(len(d.sparse_embedding.indices) for d in wanted if d.sparse_embedding)
             self.directory.require_space(64 * size)
             with guard("write documents"):
                 for start in range(0, len(points), _BATCH):
@@ -271,7 +276,7 @@ class QdrantEdgeDocumentStore:
             self._open_work().update(qe.UpdateOperation.delete_points(ids))
 
     def _without_duplicates(
-        self, documents: list[Document], policy: DuplicatePolicy
+        self, documents: Sequence[Document], policy: DuplicatePolicy
     ) -> list[Document]:
         shard = self._shard()
         ids: list[Any] = [point_id(document.id) for document in documents]
@@ -287,7 +292,7 @@ class QdrantEdgeDocumentStore:
                 raise DuplicateDocumentError(f"document {document.id!r} already exists")
         return list(fresh.values())
 
-    def _fit_dense_space(self, shard: qe.EdgeShard, documents: list[Document]) -> None:
+    def _fit_dense_space(self, shard: qe.EdgeShard, documents: Sequence[Document]) -> None:
         """Check the embeddings' size; a wrong one would leave half of a batch written."""
         sizes = {len(d.embedding) for d in documents if d.embedding is not None}
         if not sizes:

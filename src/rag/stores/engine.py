@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,9 +19,9 @@ _INDEXES: dict[str, qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.UuidInde
     "meta.file_id": qe.UuidIndexParams(memory=qe.Memory.Cold),
     "meta.created": qe.DatetimeIndexParams(memory=qe.Memory.Cold),
 }
-# Segments of this size (some 10,000 chunks) are merged no further: a larger one would be
+# Segments of this size (some 8,000 chunks) are merged no further: a larger one would be
 # written again and again while an index grows, and take memory to match.
-_SEGMENT_KB = 20_000
+_SEGMENT_KB = 14_000
 _DISTANCES = {
     "cosine": qe.Distance.Cosine,
     "dot_product": qe.Distance.Dot,
@@ -52,7 +53,10 @@ def guard(what: str) -> Iterator[None]:
 
 def create_shard(path: Path) -> qe.EdgeShard:
     """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
-    path.mkdir(parents=True)
+    # Elsewhere first: a run killed in the middle must not leave a shard without its indexes.
+    staged = path.with_name(f".{path.name}.tmp")
+    shutil.rmtree(staged, ignore_errors=True)
+    staged.mkdir(parents=True)
     config = qe.EdgeConfig(
         sparse_vectors={
             SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf, memory=qe.Memory.Cold)
@@ -67,10 +71,13 @@ def create_shard(path: Path) -> qe.EdgeShard:
         ),
     )
     with guard("make a shard"):
-        shard = qe.EdgeShard.create(str(path), config)
+        shard = qe.EdgeShard.create(str(staged), config)
         for field, params in _INDEXES.items():
             shard.update(qe.UpdateOperation.create_field_index(field, params))
-    return shard
+        shard.flush()
+        shard.close()
+    staged.rename(path)
+    return load_shard(path)
 
 
 def load_shard(path: Path) -> qe.EdgeShard:

@@ -111,7 +111,7 @@ def _equal(key: str, value: Any) -> qe.Filter:
         return _field(TRUE_FIELDS if value else FALSE_FIELDS, match=qe.MatchValue(key))
     if isinstance(value, str):
         return _field(key, match=qe.MatchValue(value))
-    if isinstance(value, int) and abs(value) > _EXACT_INTEGER:
+    if isinstance(value, int) and abs(value) >= _EXACT_INTEGER:
         return _field(key, match=qe.MatchValue(value))
     if isinstance(value, (int, float)):
         return _field(key, range=qe.RangeFloat(gte=float(value), lte=float(value)))

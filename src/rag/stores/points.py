@@ -51,11 +51,12 @@ def to_point(document: Document) -> qe.Point:
         "blob": blob,
         "meta": document.meta,
     }
-    _check_payload(document.id, payload)
-    flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
-    for key, value in _booleans("meta", document.meta):
-        flags[TRUE_FIELDS if value else FALSE_FIELDS].append(key)
-    payload |= {name: keys for name, keys in flags.items() if keys}
+    text = _checked_json(document.id, payload)
+    if "true" in text or "false" in text:  # seldom, and cheaper to see than to look for
+        flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
+        for key, value in _booleans("meta", document.meta):
+            flags[TRUE_FIELDS if value else FALSE_FIELDS].append(key)
+        payload |= {name: keys for name, keys in flags.items() if keys}
     vectors: dict[str, Any] = {}
     if document.embedding is not None:
         vectors[DENSE] = dense_vector(document.embedding, f"document {document.id}")
@@ -93,7 +94,7 @@ def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVec
 def _are_floats(numbers: list[float]) -> bool:
     """Whether all are finite, also with the engine's 32 bits."""
     try:
-        return all(map(math.isfinite, numbers)) and (
+        return math.isfinite(sum(numbers)) and (
             not numbers or -_MAX_FLOAT <= min(numbers) <= max(numbers) <= _MAX_FLOAT
         )
     except (OverflowError, TypeError):
@@ -123,11 +124,13 @@ def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
             yield from _booleans(key, item)
 
 
-def _check_payload(document_id: str, payload: dict[str, Any]) -> None:
+def _checked_json(document_id: str, payload: dict[str, Any]) -> str:
     try:
         if _depth(payload) > _MAX_DEPTH:
             raise ValueError(f"nested more than {_MAX_DEPTH} deep")
-        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8")
+        text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
+        text.encode("utf-8")
+        return text
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"document {document_id} cannot be stored: {error}") from error
 

@@ -1,0 +1,117 @@
+"""What all commands share: errors, hints, JSON errors, settings."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from rag import __version__
+
+COMMANDS = ["index", "search", "ask", "get", "status", "config", "vault"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "x", "--bogus"],
+        ["bogus"],
+        ["search"],
+        ["get"],
+        ["ask"],
+        ["search", "x", "-k", "many"],
+        ["vault", "bogus"],
+        ["index", "--name"],
+    ],
+    ids=" ".join,
+)
+class TestUsageErrors:
+    def test_they_give_2_and_a_hint_on_stderr(self, rag, arguments):
+        ran = rag(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("rag: ")
+        assert "--help`" in ran.err
+
+    @pytest.mark.parametrize("flag", [["--json"], ["--format", "json"], ["--format=json"]])
+    def test_with_json_they_are_one_object_on_stdout(self, rag, arguments, flag):
+        ran = rag(*flag, *arguments) if arguments[-1] == "--name" else rag(*arguments, *flag)
+        assert (ran.code, ran.err) == (2, "")
+        assert ran.json["schema"] == 1
+        assert set(ran.json["error"]) == {"kind", "message", "hint"}
+        assert ran.json["error"]["kind"] == "usage"
+        assert "--help" in ran.json["error"]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "code"),
+    [
+        (["search", "x"], "index", 3),
+        (["ask", "x", "--format", "json"], "index", 3),
+        (["get", "x"], "index", 3),
+        (["status"], "index", 3),
+        (["index"], "usage", 2),
+        (["config", "--config", "nowhere.toml"], "config", 2),
+    ],
+)
+def test_errors_of_commands_are_json_when_asked(rag, arguments, kind, code):
+    ran = rag(*arguments, "--json")
+    assert (ran.code, ran.err, ran.json["error"]["kind"]) == (code, "", kind)
+    assert ran.json["error"]["hint"]
+
+
+def test_an_unknown_flag_names_the_near_one(rag):
+    assert "--json" in rag("search", "x", "--jsn").err
+
+
+@pytest.mark.parametrize("arguments", [[], ["vault"]], ids=["rag", "rag vault"])
+def test_a_command_that_is_no_whole_one_shows_its_help_and_gives_2(rag, arguments):
+    ran = rag(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("Usage: ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(rag, command):
+    ran = rag(command, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.lstrip().startswith(f"Usage: rag {command}")
+
+
+def test_the_help_lists_every_command(rag):
+    out = rag("--help").out
+    assert [name for name in COMMANDS if f"\n  {name} " in out] == COMMANDS
+
+
+def test_the_version_is_printed(rag):
+    assert rag("--version") == (0, f"rag {__version__}\n", "")
+
+
+class TestConfig:
+    def test_it_shows_each_value_and_where_it_came_from(self, rag, monkeypatch):
+        monkeypatch.setenv("RAG_SEARCH__TOP_K", "7")
+        ran = rag("config")
+        assert ran.code == 0
+        line = next(line for line in ran.out.splitlines() if line.startswith("search.top_k"))
+        assert line.split() == ["search.top_k", "7", "(environment)"]
+
+    def test_json_has_value_and_origin(self, rag):
+        found = rag("config", "--json").json
+        assert set(found) == {"schema", "settings"}
+        assert found["settings"]["search.top_k"] == {"value": 10, "origin": "default"}
+
+    def test_defaults_are_a_toml_file_that_sets_nothing(self, rag, tmp_path):
+        text = rag("config", "--defaults").out
+        assert {k: v for k, v in tomllib.loads(text).items() if v} == {}
+        (tmp_path / "rag.toml").write_text(text)
+        assert rag("config", "--config", tmp_path / "rag.toml").code == 0
+
+    def test_a_file_is_read(self, rag, tmp_path):
+        (tmp_path / "my.toml").write_text("[search]\ntop_k = 3\n")
+        found = rag("config", "--json", "--config", tmp_path / "my.toml").json["settings"]
+        assert found["search.top_k"] == {"value": 3, "origin": str(tmp_path / "my.toml")}
+
+    def test_an_unknown_setting_gives_2_with_the_nearest(self, rag, tmp_path):
+        (tmp_path / "my.toml").write_text("[search]\ntopk = 3\n")
+        ran = rag("search", "x", "--config", tmp_path / "my.toml")
+        assert ran.code == 2
+        assert "search.top_k" in ran.err

@@ -1,0 +1,296 @@
+"""`rag index`, `rag vault` and `rag status`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.config import load_config
+from rag.stores.generations import IndexDirectory
+
+
+def data_files() -> dict[Path, bytes]:
+    """All that the data folder holds; a lock file that a reader made is no change."""
+    found = load_config().data_dir.rglob("*")
+    return {p: p.read_bytes() for p in found if p.is_file() and p.suffix != ".lock"}
+
+
+class TestIndex:
+    def test_the_first_run_says_what_it_did_on_one_line(self, rag, notes):
+        ran = rag("index", notes)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.startswith("3 new; 3 notes and 4 chunks in the index (")
+        assert ran.out.count("\n") == 1
+
+    def test_a_run_without_changes_says_so(self, rag, indexed):
+        ran = rag("index")
+        assert ran.code == 0
+        assert ran.out.startswith("nothing changed: 3 notes, 4 chunks")
+
+    def test_quiet_prints_nothing_when_nothing_changed(self, rag, indexed):
+        assert rag("index", "-q") == (0, "", "")
+
+    def test_quiet_prints_one_line_when_something_did(self, rag, indexed):
+        (indexed / "new.md").write_text("new")
+        (indexed / "Backups.md").unlink()
+        ran = rag("index", "-q")
+        assert ran.out.startswith("1 new, 1 deleted; 3 notes")
+        assert (ran.out.count("\n"), ran.err) == (1, "")
+
+    def test_json_has_the_facts_by_vault(self, rag, notes):
+        ran = rag("index", notes, "--json")
+        found = ran.json
+        assert found.pop("elapsed_ms") >= 0
+        assert found == {
+            "schema": 1,
+            "vaults": {
+                "work": {
+                    "added": 3,
+                    "changed": 0,
+                    "deleted": 0,
+                    "unchanged": 0,
+                    "chunks_written": 4,
+                    "kept": 0,
+                    "problem": "",
+                    "failed": {},
+                    "problems": {},
+                }
+            },
+            "notes": 3,
+            "chunks": 4,
+            "published": True,
+            "notices": [],
+        }
+
+    def test_a_vault_may_be_given_a_name(self, rag, notes):
+        rag("index", notes, "--name", "office")
+        assert list(rag("vault", "list", "--json").json["vaults"]) == ["office"]
+
+    def test_a_name_goes_with_one_folder_only(self, rag, notes):
+        assert rag("index", notes, notes, "--name", "x").code == 2
+
+    def test_nothing_to_index_is_a_usage_error(self, rag):
+        ran = rag("index")
+        assert (ran.code, ran.out) == (2, "")
+        assert "nothing to index" in ran.err
+        assert "rag index FOLDER" in ran.err
+
+    def test_a_folder_that_does_not_exist_is_a_usage_error_and_makes_nothing(self, rag, tmp_path):
+        assert rag("index", tmp_path / "nowhere").code == 2
+        assert not load_config().data_dir.exists()
+
+    def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
+        import rag.pipelines.refresh as module
+
+        read = module.read_file
+
+        def fail(root, vault, file, index):
+            if file.path == "bad.md":
+                raise PermissionError(13, "Permission denied")
+            return read(root, vault, file, index)
+
+        monkeypatch.setattr(module, "read_file", fail)
+        (indexed / "bad.md").write_text("x")
+        (indexed / "good.md").write_text("x")
+        ran = rag("index", "-q")
+        assert ran.code == 5
+        assert ran.err == "rag: work/bad.md: Permission denied\n"
+        assert ran.out.startswith("1 new; 4 notes")
+
+    def test_an_unreadable_note_does_not_make_the_index_look_stale(self, rag, indexed, monkeypatch):
+        import rag.pipelines.refresh as module
+
+        def fail(*_: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        (indexed / "bad.md").write_text("x")
+        monkeypatch.setattr(module, "read_file", fail)
+        rag("index", "-q")
+        assert rag("search", "backups").err == ""
+
+    def test_an_empty_folder_gives_5_and_keeps_its_notes(self, rag, indexed):
+        for note in indexed.rglob("*.md"):
+            note.unlink()
+        ran = rag("index")
+        assert ran.code == 5
+        assert "holds no notes (is it mounted?); 3 notes kept (--prune forgets)" in ran.err
+        assert rag("search", "backups").code == 0
+
+    def test_prune_forgets_them(self, rag, indexed):
+        for note in indexed.rglob("*.md"):
+            note.unlink()
+        assert rag("index", "--prune").code == 0
+        assert rag("search", "backups").code == 1
+
+    def test_another_writer_gives_75_at_once(self, rag, indexed):
+        with IndexDirectory(load_config().index_dir).writing():
+            ran = rag("index")
+        assert (ran.code, ran.out) == (75, "")
+        assert "--wait" in ran.err
+
+    def test_other_settings_rebuild_all_vaults_though_one_is_named(
+        self, rag, indexed, write_notes, monkeypatch
+    ):
+        home = write_notes("home", {"h.md": "home"})
+        rag("index", home)
+        monkeypatch.setenv("RAG_INDEX__CHUNK_SIZE", "300")
+        ran = rag("index", home)
+        assert "made anew" in ran.err
+        assert "; 4 notes" in ran.out
+        assert rag("search", "backups").code == 0
+
+    def test_rebuild_keeps_the_other_vaults(self, rag, indexed, write_notes):
+        home = write_notes("home", {"h.md": "home"})
+        assert "; 4 notes" in rag("index", home, "--rebuild").out
+
+
+class TestVaultsDir:
+    @pytest.fixture
+    def parent(self, write_notes, monkeypatch) -> Path:
+        write_notes("a", {"1.md": "alpha"})
+        parent = write_notes("b", {"2.md": "beta"}).parent
+        monkeypatch.setenv("RAG_VAULTS_DIR", str(parent))
+        return parent
+
+    def test_each_of_its_folders_is_indexed(self, rag, parent):
+        assert list(rag("index", "--json").json["vaults"]) == ["a", "b"]
+
+    def test_a_vault_left_out_of_the_configuration_leaves_the_index(self, rag, parent, monkeypatch):
+        rag("index")
+        monkeypatch.setenv("RAG_TARGET_VAULTS", "a")
+        ran = rag("index")
+        assert ran.code == 0
+        assert "vault 'b' is gone: 1 note removed" in ran.err
+        assert rag("search", "beta").code == 1
+
+    @pytest.mark.parametrize("what", ["one vault", "all of it"])
+    def test_a_folder_that_is_away_loses_nothing(self, rag, parent, what, tmp_path, write_notes):
+        rag("index")
+        (tmp_path / "own").mkdir()
+        (tmp_path / "own/x.md").write_text("x")
+        rag("index", tmp_path / "own")  # so that there still is something to index
+        gone = parent / "b" if what == "one vault" else parent
+        gone.rename(tmp_path / "unmounted")
+        ran = rag("index")
+        assert ran.code == 5
+        assert "1 note kept (--prune forgets)" in ran.err
+        assert rag("search", "beta").code == 0
+
+    def test_prune_forgets_a_folder_that_is_away(self, rag, parent, tmp_path):
+        rag("index")
+        (parent / "b").rename(tmp_path / "unmounted")
+        assert rag("index", "--prune").code == 0
+        assert rag("search", "beta").code == 1
+
+
+class TestDryRun:
+    def test_it_lists_what_would_be_done(self, rag, indexed):
+        (indexed / "new.md").write_text("new")
+        (indexed / "Backups.md").write_text("changed")
+        (indexed / "証明書.md").unlink()
+        ran = rag("index", "--dry-run")
+        assert ran.code == 0
+        assert ran.out.splitlines() == [
+            "+ work/new.md",
+            "~ work/Backups.md",
+            "- work/証明書.md",
+            "would index 1 new and 1 changed, forget 1",
+        ]
+
+    def test_its_json_has_the_paths(self, rag, indexed):
+        (indexed / "new.md").write_text("new")
+        found = rag("index", "--dry-run", "--json").json
+        assert (found["schema"], found["dry_run"]) == (1, True)
+        assert found["vaults"]["work"]["added"] == ["new.md"]
+        assert set(found["vaults"]["work"]) == {
+            "added",
+            "changed",
+            "deleted",
+            "unchanged",
+            "problem",
+        }
+
+    def test_it_writes_nothing_where_nothing_was(self, rag, notes):
+        assert rag("index", notes, "--dry-run").code == 0
+        assert not load_config().data_dir.exists()
+
+    def test_it_writes_nothing_where_an_index_is(self, rag, indexed, write_notes):
+        before = data_files()
+        (indexed / "new.md").write_text("new")
+        rag("index", "--dry-run")
+        rag("index", write_notes("other", {"a.md": "x"}), "--dry-run")
+        assert data_files() == before
+
+
+class TestVault:
+    def test_list_shows_names_folders_and_notes(self, rag, indexed):
+        assert rag("vault", "list").out == f"work  3 notes  {indexed}\n"
+
+    def test_list_as_json(self, rag, indexed):
+        expected = {"schema": 1, "vaults": {"work": {"path": str(indexed), "notes": 3}}}
+        assert rag("vault", "list", "--json").json == expected
+
+    def test_list_without_vaults_says_how_to_make_one(self, rag):
+        assert "rag index FOLDER" in rag("vault", "list").out
+
+    def test_an_added_vault_is_read_by_the_next_index(self, rag, notes):
+        assert rag("vault", "add", notes).code == 0
+        assert rag("search", "backups").code == 3
+        assert "3 new" in rag("index").out
+
+    def test_a_removed_vault_leaves_the_index_and_keeps_its_files(self, rag, indexed):
+        ran = rag("vault", "remove", "work")
+        assert ran.code == 0
+        assert "3 notes" in ran.out
+        assert rag("search", "backups").code == 1
+        assert len(list(indexed.rglob("*.md"))) == 3
+
+    def test_removing_an_unknown_vault_names_the_nearest(self, rag, indexed):
+        ran = rag("vault", "remove", "wrok")
+        assert ran.code == 2
+        assert "Did you mean: work?" in ran.err
+
+
+class TestStatus:
+    def test_it_shows_the_size_and_that_all_is_fresh(self, rag, indexed):
+        ran = rag("status")
+        assert ran.code == 0
+        assert "3 in 4 chunks" in ran.out
+        assert "up to date" in ran.out
+        assert f"work  3 notes  {indexed}" in ran.out
+
+    def test_it_counts_what_changed_since(self, rag, indexed):
+        (indexed / "new.md").write_text("new")
+        assert "1 note changed since" in rag("status").out
+
+    def test_json_has_the_state_of_index_vaults_and_problems(self, rag, indexed):
+        found = rag("status", "--json").json
+        assert set(found) == {"schema", "index", "vaults", "not_indexed", "problems"}
+        index = found["index"]
+        assert (index["notes"], index["chunks"], index["stale"], index["changed"]) == (
+            3,
+            4,
+            False,
+            0,
+        )
+        assert set(index) >= {"path", "bytes", "indexed_at", "fingerprint"}
+        assert found["vaults"] == {"work": {"path": str(indexed), "notes": 3, "chunks": 4}}
+        assert (found["not_indexed"], found["problems"]) == ([], [])
+
+    def test_problems_lists_the_notes_that_could_not_be_read_as_meant(self, rag, indexed):
+        (indexed / "bad.md").write_text("---\ntags: [\n---\ntext")
+        rag("index", "-q")
+        ran = rag("status", "--problems")
+        assert ran.out.startswith("work/bad.md: front matter:")
+        assert rag("status", "--json").json["problems"][0]["path"] == "bad.md"
+
+    def test_no_problems_are_told_too(self, rag, indexed):
+        assert rag("status", "--problems").out == "no problems\n"
+
+    def test_a_vault_that_was_never_indexed_is_named(self, rag, indexed, write_notes):
+        rag("vault", "add", write_notes("other", {"a.md": "x"}))
+        assert rag("status", "--json").json["not_indexed"] == ["other"]
+
+    def test_without_an_index_it_gives_3(self, rag):
+        assert rag("status").code == 3

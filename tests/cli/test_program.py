@@ -1,0 +1,176 @@
+"""`rag` as a program: exit codes, streams, signals, terminals, and poor surroundings."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rag.config import load_config
+from rag.stores.generations import IndexDirectory
+
+ESCAPE = "\x1b"
+
+
+@pytest.fixture
+def on_terminal(environment):
+    """Run a command with all streams on a terminal; return its exit code and what it showed."""
+
+    def run(*arguments: str | Path, **variables: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "rag", *map(str, arguments)]
+        env = {**environment, "TERM": "xterm-256color", "COLUMNS": "100", **variables}
+        env = {name: value for name, value in env.items() if name != "NO_COLOR" or value}
+        main, side = pty.openpty()
+        process = subprocess.Popen(command, env=env, stdin=side, stdout=side, stderr=side)
+        os.close(side)
+        shown = b""
+        while select.select([main], [], [], 30)[0]:
+            try:
+                data = os.read(main, 65536)
+            except OSError as error:  # Linux says so when the last writer has gone
+                assert error.errno == errno.EIO
+                break
+            if not data:
+                break
+            shown += data
+        os.close(main)
+        return process.wait(30), shown.decode()
+
+    return run
+
+
+class TestExitCodes:
+    """Each code of the contract that one command alone can give, from the real program."""
+
+    def test_0_and_1_found_and_not_found(self, program, indexed):
+        assert program("search", "backups").code == 0
+        assert program("search", "xylophone").code == 1
+
+    def test_2_and_3_usage_error_and_no_index(self, program):
+        assert program("search").code == 2
+        assert program("search", "x").code == 3
+
+    def test_5_some_notes_failed(self, program, indexed):
+        for note in indexed.rglob("*.md"):
+            note.unlink()
+        assert program("index", "-q").code == 5
+
+    def test_75_another_process_is_writing(self, program, indexed):
+        with IndexDirectory(load_config().index_dir).writing():
+            ran = program("index", "-q")
+        assert (ran.code, ran.out) == (75, "")
+        assert f"process {os.getpid()}" in ran.err
+
+
+class TestPoorSurroundings:
+    def test_cron_with_a_c_locale_and_without_a_home(self, program, environment, notes, tmp_path):
+        env = {
+            "LC_ALL": "C",
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": environment["PYTHONPATH"],
+            "RAG_DATA_DIR": str(tmp_path / "data"),
+        }
+        before = set(tmp_path.rglob("*"))
+        assert program("index", "-q", notes, env=env).code == 0
+        found = program("search", "証明書の更新", env=env)
+        assert (found.code, found.err) == (0, "")
+        assert "証明書.md" in found.out
+        new = set(tmp_path.rglob("*")) - before
+        assert new
+        assert all(path.is_relative_to(tmp_path / "data") for path in new)
+
+    def test_closed_stdin(self, environment, indexed):
+        command = f"exec {sys.executable} -m rag search backups --paths <&-"
+        done = subprocess.run(command, shell=True, env=environment, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.decode() == f"{indexed / 'Backups.md'}\n"
+
+    def test_a_question_through_a_pipe(self, environment, indexed):
+        done = subprocess.run(
+            [sys.executable, "-m", "rag", "ask", "-", "-q"],
+            input=b"How long do we keep backups?",
+            env=environment,
+            capture_output=True,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert b"ninety days. [1]" in done.stdout
+
+    def test_a_reader_that_goes_away_is_no_error(self, environment, indexed, rag):
+        (indexed / "big.md").write_text("some line of a big note\n" * 50_000)
+        rag("index", "-q")
+        script = f"{sys.executable} -m rag get big | head -1; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True)
+        assert done.stdout == b"some line of a big note\n"
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_json_is_utf_8_in_any_locale(self, program, environment, indexed):
+        ran = program("search", "証明書", "--json", env={**environment, "LC_ALL": "C"})
+        assert json.loads(ran.out)["results"][0]["path"] == "証明書.md"
+        assert "証明書.md" in ran.out
+
+
+def test_ctrl_c_ends_with_130_and_the_next_run_completes(
+    program, environment, write_notes, tmp_path
+):
+    text = "\n\n".join(f"## Part {n}\n\nsome words of part {n}" for n in range(20))
+    notes = write_notes("many", {f"{n:04}.md": f"# Note {n}\n\n{text}" for n in range(600)})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rag", "index", str(notes)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    shard = tmp_path / "data/index/work/shard"
+    deadline = time.monotonic() + 30
+    while not shard.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    assert not (tmp_path / "data/index/CURRENT").exists()  # it was in the middle
+    done = program("index", notes, "--json")
+    assert done.code == 0
+    assert (done.json["notes"], done.json["notices"]) == (600, [])
+
+
+class TestTerminal:
+    def test_a_bar_counts_the_notes(self, on_terminal, notes):
+        code, shown = on_terminal("index", notes)
+        assert code == 0
+        assert ESCAPE in shown
+        plain = re.sub(rf"{ESCAPE}\[[?\d;]*[A-Za-z]", "", shown)
+        assert re.search(r"work .*\d/3 notes", plain)
+
+    def test_places_are_links_to_the_files(self, on_terminal, indexed):
+        _, shown = on_terminal("search", "証明書")
+        assert f"{ESCAPE}]8;" in shown
+        assert f"file://{indexed}/%E8%A8%BC%E6%98%8E%E6%9B%B8.md" in shown
+
+    def test_matched_words_are_marked(self, on_terminal, indexed):
+        _, shown = on_terminal("search", "ninety")
+        assert re.search(rf"{ESCAPE}\[1;33mninety{ESCAPE}\[0m", shown)
+
+    def test_no_color_leaves_the_links_and_no_colour(self, on_terminal, indexed):
+        _, shown = on_terminal("search", "ninety", NO_COLOR="1")
+        assert f"{ESCAPE}]8;" in shown
+        styles = re.findall(rf"{ESCAPE}\[([\d;]*)m", shown)
+        codes = {code for style in styles for code in style.split(";")}
+        assert codes <= {"", "0", "1", "2"}  # bold and dim are no colours
+
+    def test_off_a_terminal_nothing_is_an_escape(self, program, environment, notes):
+        env = {**environment, "TERM": "xterm-256color"}
+        for arguments in (["index", notes], ["search", "ninety"], ["ask", "ninety days?"]):
+            ran = program(*arguments, env=env)
+            assert ran.code == 0
+            assert ESCAPE not in ran.out + ran.err
