@@ -66,8 +66,6 @@ def scan_folder(root: str, ignore: Sequence[str] = (), deadline: float | None = 
     folders: list[tuple[str, list[_Rule]]] = [("", rules)]
     while folders:
         folder, rules = folders.pop()
-        if deadline is not None and time.monotonic() > deadline:
-            raise TimeoutError(f"listing {root} took too long")
         try:
             entries = list(os.scandir(os.path.join(real_root, folder) if folder else real_root))
         except OSError as error:
@@ -77,6 +75,8 @@ def scan_folder(root: str, ignore: Sequence[str] = (), deadline: float | None = 
             continue
         rules = rules + _own_rules(entries, folder, found)
         for note in _notes(entries, folder, rules, real_root, folders, found):
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"listing {root} took too long")
             twin = names.get(note.path)
             if twin:
                 found.problems[note.path] = "two files have this name, written in different Unicode"
