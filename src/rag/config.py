@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 from rag.exceptions import ConfigError
 
 _APP = "rag"
+_ENVIRONMENT = "environment"
 _PROJECT_FILES = ("config/rag.toml", "rag.toml")
 
 
@@ -85,6 +86,7 @@ class RAGConfig:
 
 
 _INTERNAL = ("origins", "root")
+_SECTIONS = ("index", "search", "ask")
 
 
 def settings() -> dict[str, tuple[type, Any, str]]:
@@ -141,8 +143,8 @@ def load_config(
         root = project.parent.parent if project.parent.name == "config" else project.parent
         defaults = {"vaults_dir": root / "vaults"} if (root / "vaults").is_dir() else {}
         layers.append(("default, beside the project file", root, defaults))
-        layers.append((str(project), root, _flatten(_read_toml(project))))
-    layers.append(("environment", cwd, _from_environment(env)))
+        layers.append((str(project), root, _read_toml(project)))
+    layers.append((_ENVIRONMENT, cwd, _from_environment(env)))
     return _merge(layers, root)
 
 
@@ -179,7 +181,7 @@ def _check(config: RAGConfig) -> None:
             0 <= index.chunk_overlap < index.chunk_size,
             "must be at least 0 and below index.chunk_size",
         ),
-        "index.max_note_mb": (index.max_note_mb > 0, "must be positive"),
+        "index.max_note_mb": (0 < index.max_note_mb < 1e4, "must be positive and below 10,000"),
         "search.top_k": (config.search.top_k > 0, "must be positive"),
         "search.mode": (config.search.mode in MODES, f"must be one of {', '.join(MODES)}"),
         "ask.top_k": (config.ask.top_k > 0, "must be positive"),
@@ -196,7 +198,7 @@ MODES = ("auto", "lexical", "dense", "hybrid")
 def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        if key in ("index", "search", "ask") and isinstance(value, dict):
+        if key in _SECTIONS and isinstance(value, dict):
             flat.update({f"{key}.{inner}": item for inner, item in value.items()})
         else:
             flat[key] = value
@@ -206,7 +208,7 @@ def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
 def _coerce(name: str, value: Any, kind: Any, default: Any, base: Path, origin: str) -> Any:
     """Make `value` what the setting needs; text (from the environment) is parsed."""
     expected = str if name in ("data_dir", "vaults_dir") else type(default)
-    if isinstance(value, str) and expected is not str:
+    if origin == _ENVIRONMENT and expected is not str:
         value = _parse(value, expected)
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
@@ -221,7 +223,10 @@ def _coerce(name: str, value: Any, kind: Any, default: Any, base: Path, origin: 
             f"{name} in {origin} must be a {want}, not {value!r}", hint="`rag config`"
         )
     if expected is str and name.endswith("_dir"):
-        return (base / Path(value).expanduser()).resolve()
+        try:
+            return (base / Path(value).expanduser()).resolve()
+        except RuntimeError as error:  # ~nobody
+            raise ConfigError(f"{name} in {origin}: {error}", hint="`rag config`") from error
     return value
 
 
@@ -245,7 +250,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
         if not key.startswith("RAG_") or not value:
             continue
         name = key[4:].lower().replace("__", ".")
-        if name in names or name.partition(".")[0] in ("index", "search", "ask"):
+        if name in names or name.startswith(tuple(f"{section}." for section in _SECTIONS)):
             found[name] = value
     return found
 
@@ -267,7 +272,7 @@ def _project_file(path: str | Path | None, cwd: Path) -> Path | None:
 
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
-        return _flatten(tomllib.loads(file.read_text("utf-8-sig")))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"cannot read {file}", str(error), hint=f"Mend {file}, or name another with --config."

@@ -156,12 +156,15 @@ class TestVaultsDir:
     def test_each_of_its_folders_is_indexed(self, rag, parent):
         assert list(rag("index", "--json").json["vaults"]) == ["a", "b"]
 
-    def test_a_vault_left_out_of_the_configuration_leaves_the_index(self, rag, parent, monkeypatch):
+    def test_a_vault_left_out_of_the_configuration_stays_until_it_is_removed(
+        self, rag, parent, monkeypatch
+    ):
         rag("index")
-        monkeypatch.setenv("RAG_TARGET_VAULTS", "a")
-        ran = rag("index")
-        assert ran.code == 0
-        assert "vault 'b' is gone: 1 note removed" in ran.err
+        monkeypatch.delenv("RAG_VAULTS_DIR")  # as when the command is typed in another folder
+        (parent / "b/new.md").write_text("gamma")
+        assert rag("index").out.startswith("1 new; 3 notes")
+        assert rag("vault", "remove", "b").code == 0
+        rag("index")
         assert rag("search", "beta").code == 1
 
     @pytest.mark.parametrize("what", ["one vault", "all of it"])
@@ -180,8 +183,11 @@ class TestVaultsDir:
     def test_prune_forgets_a_folder_that_is_away(self, rag, parent, tmp_path):
         rag("index")
         (parent / "b").rename(tmp_path / "unmounted")
-        assert rag("index", "--prune").code == 0
+        ran = rag("index", "--prune")
+        assert ran.code == 0
+        assert "vault 'b' is gone, and forgotten" in ran.err
         assert rag("search", "beta").code == 1
+        assert list(rag("vault", "list", "--json").json["vaults"]) == ["a"]
 
 
 class TestDryRun:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.config import IndexConfig, RAGConfig
-from rag.exceptions import LockedError
+from rag.exceptions import IndexingError, LockedError
 from rag.pipelines.indexing import create_indexing_pipeline
 from rag.pipelines.refresh import IndexRun
 from rag.stores import get_document_store
@@ -400,6 +400,25 @@ class TestRebuilds:
 
     def test_a_rebuild_of_one_vault_keeps_the_others(self, both, refresh, config, points, clean):
         other = replace(config, index=IndexConfig(chunk_size=5, chunk_overlap=0))
+        refresh(config=other, home=both["home"])
+        assert points(config) == clean(config=other, **both)
+
+    def test_an_index_that_would_lose_an_unmounted_vault_is_not_published(
+        self, both, refresh, config, points
+    ):
+        before = points(config)
+        both["work"].rename(both["work"].with_name("away"))
+        other = replace(config, index=IndexConfig(chunk_size=5, chunk_overlap=0))
+        with pytest.raises(IndexingError, match="'work' cannot be read"):
+            refresh(config=other, **both)
+        assert points(config) == before
+
+    def test_it_is_published_when_the_vault_is_back(self, both, refresh, config, points, clean):
+        both["work"].rename(both["work"].with_name("away"))
+        other = replace(config, index=IndexConfig(chunk_size=5, chunk_overlap=0))
+        with pytest.raises(IndexingError):
+            refresh(config=other, **both)
+        both["work"].with_name("away").rename(both["work"])
         refresh(config=other, home=both["home"])
         assert points(config) == clean(config=other, **both)
 

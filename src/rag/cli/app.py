@@ -83,14 +83,20 @@ def run(arguments: list[str]) -> int:
     except _click.exceptions.ClickException as error:
         print_error(_usage_error(error), as_json)
         return 2
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("\nrag: interrupted\n")
-        return 130
     except (BrokenPipeError, SystemExit):
         # The reader of our output went away (`rag search … | head`; Typer makes it a
         # SystemExit): nothing is wrong. The interpreter must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A folder that may not be written, a disk that is full: the user's to mend.
+        place = f": {error.filename}" if error.filename else ""
+        hint = "RAG_DATA_DIR names another folder for the index."
+        print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        sys.stderr.write("\nrag: interrupted\n")
+        return 130
 
 
 def _usage_error(error: _click.exceptions.ClickException) -> UsageError:

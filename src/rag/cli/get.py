@@ -49,7 +49,7 @@ def get(
     first = int(span["first"]) if span else 1
     last = int(span["last"] or len(lines)) if span else len(lines)
     if span and not 1 <= first <= max(last, 1):
-        raise UsageError(f"lines {first}-{last} are no span", hint="Lines count from 1.")
+        raise UsageError(f"lines {first}-{last} are no span", hint=f"The note has {len(lines)}.")
     if paths:
         print_line(str(found.file))
         return

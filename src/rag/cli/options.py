@@ -74,7 +74,8 @@ PathGlobs = Annotated[
     typer.Option("--path", metavar="GLOB", help="Only notes whose path matches; may be repeated."),
 ]
 TopK = Annotated[
-    int | None, typer.Option("--top-k", "-k", min=1, metavar="N", help="How many results.")
+    int | None,
+    typer.Option("--top-k", "-k", min=1, max=10_000, metavar="N", help="How many results."),
 ]
 Mode = Annotated[
     str | None,

@@ -249,9 +249,7 @@ class QdrantEdgeDocumentStore:
                 return 0
             shard = self._open_work()
             self._fit_dense_space(shard, wanted)
-            # The sparse vectors weigh most: eight bytes a dimension, in memory and journal.
-            size = sum(len(d.sparse_embedding.indices) for d in wanted if d.sparse_embedding)
-            self.directory.require_space(64 * size)
+            self.directory.require_space(sum(map(_weight, wanted)))
             with guard("write documents"):
                 for start in range(0, len(points), _BATCH):
                     batch = points[start : start + _BATCH]
@@ -262,7 +260,7 @@ class QdrantEdgeDocumentStore:
         return len(points)
 
     def _merge(self, shard: qe.EdgeShard) -> qe.EdgeShard:
-        shard.optimize()
+        shard.optimize()  # it looks for room itself
         self._unmerged = 0
         self.close_work()
         return self._open_work()
@@ -340,10 +338,11 @@ class QdrantEdgeDocumentStore:
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
         query = dense_vector(query)
-        size = self.embedding_dim
-        if size != len(query):
-            raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
-        return self._query(qe.Query.Nearest(query, using=DENSE), filters, top_k)
+        with self._mutex:
+            size = self.embedding_dim
+            if size != len(query):
+                raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
+            return self._query(qe.Query.Nearest(query, using=DENSE), filters, top_k)
 
     def _query(self, query: qe.Query, filters: dict[str, Any] | None, top_k: int) -> list[Document]:
         if top_k < 1:
@@ -377,6 +376,13 @@ class QdrantEdgeDocumentStore:
     async def delete_documents_async(self, document_ids: list[str]) -> None:
         """`delete_documents`, off the event loop."""
         await asyncio.to_thread(self.delete_documents, document_ids)
+
+
+def _weight(document: Document) -> int:
+    """Return about how many bytes a document takes on disk: point, index, journal and merge."""
+    sparse, dense = document.sparse_embedding, document.embedding
+    numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
+    return 32 * numbers + 16 * len(document.content or "") + 1000
 
 
 def _damaged(path: str, details: str) -> IndexUnavailableError:

@@ -219,7 +219,7 @@ class Manifest:
         self._change(rows, pending=False)
 
     def refresh(self, rows: Iterable[NoteRow]) -> None:
-        """Record how unchanged files look now; the revision rises only when an mtime moved."""
+        """Record that unchanged files need no second look; readers need not know."""
         self._store(rows)
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
