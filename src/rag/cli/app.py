@@ -15,6 +15,8 @@ from rag.cli import ask, config, get, index, search, status, vault
 from rag.cli.output import print_error, say
 from rag.exceptions import RAGError, UsageError
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="rag",
     no_args_is_help=True,
@@ -71,9 +73,11 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments or "--format=json" in arguments
     as_json |= ("--format", "json") in pairwise(arguments)
     try:
-        code = app(arguments, prog_name="rag", standalone_mode=False)
+        code = int(app(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
-        return int(code or 0)
+        if code == _INTERRUPTED:  # what Typer makes of Ctrl-C
+            say("\nrag: interrupted")
+        return code
     except RAGError as error:
         print_error(error, as_json)
         return error.exit_code
@@ -94,9 +98,6 @@ def run(arguments: list[str]) -> int:
         hint = "RAG_DATA_DIR names another folder for the index."
         print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
         return 2
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("\nrag: interrupted\n")
-        return 130
 
 
 def _usage_error(error: _click.exceptions.ClickException) -> UsageError:

@@ -129,9 +129,7 @@ def _print(answer: Answer, question: str, facts: IndexFacts, no_sources: bool, q
         for number, source in enumerate(answer.sources, 1):
             line = next(q.line for q in answer.quotes if q.source == number)
             text = Text(f"[{number}] ", style="cyan").append(f"{source.title}  ", style="bold")
-            shown = place(source, roots)
-            shown.right_crop(len(str(source.line_start)))
-            console.print(text.append_text(shown).append(str(line), "cyan"), soft_wrap=True)
+            console.print(text.append_text(place(source, roots, line)), soft_wrap=True)
     if not quiet:
         say(
             "\nNo model wrote this: these are the sentences of your notes nearest to the question"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -78,13 +79,11 @@ def get(
         print_line(line)
 
 
-def _read_lines(file: object, vault: str, path: str) -> list[str]:
-    from pathlib import Path
-
+def _read_lines(file: Path, vault: str, path: str) -> list[str]:
     from rag.vault.note import decode, split_lines
 
     try:
-        return split_lines(decode(Path(str(file)).read_bytes(), []))
+        return split_lines(decode(file.read_bytes(), []))
     except OSError as error:
         raise NotFoundError(
             f"{vault}/{path} is in the index, but its file cannot be read",

@@ -16,9 +16,12 @@ from rag.vault.markdown import plain
 _LINES = 2  # of a snippet
 
 
-def place(result: SearchResult, roots: dict[str, Path]) -> Text:
-    """Return `vault/path:line`, a link to the file where the terminal knows links."""
-    text = Text(f"{result.vault}/{result.file_path}:{result.line_start}", style="cyan")
+def place(result: SearchResult, roots: dict[str, Path], line: int = 0) -> Text:
+    """Return `vault/path:line`, a link to the file where the terminal knows links.
+
+    :param line: another line than the result's first.
+    """
+    text = Text(f"{result.vault}/{result.file_path}:{line or result.line_start}", style="cyan")
     if result.vault in roots:
         text.stylize(f"link file://{quote(str(roots[result.vault] / result.file_path))}")
     return text

@@ -16,7 +16,7 @@ from rag.exceptions import IndexingError, RAGError
 from rag.pipelines.components import LexicalDocumentEmbedder
 from rag.pipelines.models import Document, DocumentMeta, IndexingResult
 from rag.pipelines.preview import compare
-from rag.pipelines.reading import ReadNote, chunk_meta
+from rag.pipelines.reading import ReadNote, chunk_meta, is_wanted, open_note
 from rag.pipelines.refresh import IndexRun, VaultReport
 from rag.pipelines.vaults import configured_vaults
 from rag.stores.batch import DocumentBatch
@@ -51,13 +51,12 @@ def scan_vault(
     index = (config or load_config()).index
     found = []
     for file in scan_folder(str(root), index.ignore).notes:
-        path = root / file.file
         try:
-            note = read_note(path.read_bytes(), vault_name, file.path, file.mtime_ns / 1e9)
+            _, note = open_note(str(root), vault_name, file, index)
         except OSError:
             continue
-        if all(note.fields.get(name) == value for name, value in index.only.items()):
-            found.append(_to_document(note, path))
+        if is_wanted(note, index):
+            found.append(_to_document(note, root / file.file))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, NotFoundError
-from rag.pipelines.refresh import readable
+from rag.pipelines.fingerprint import readable
 from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import Manifest, NoteRow
 

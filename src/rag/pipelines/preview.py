@@ -8,9 +8,9 @@ from pathlib import Path
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines.changes import Changes, find_changes
+from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.lookup import open_manifest
 from rag.pipelines.reading import read_file
-from rag.pipelines.refresh import fingerprint
 from rag.pipelines.vaults import Registry, configured_vaults
 from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import Manifest

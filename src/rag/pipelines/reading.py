@@ -28,7 +28,26 @@ class ReadNote:
 
 
 def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> ReadNote:
-    """Read and cut one note.
+    """Read and cut one note; errors are those of `open_note`."""
+    row, note = open_note(root, vault, file, config)
+    if not is_wanted(note, config):
+        return ReadNote(row)
+    chunks = chunk_note(note, config.chunk_size, config.chunk_overlap, count_tokens)
+    metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
+    row.chunks = [
+        ChunkKey(chunk.id, _chunk_hash(chunk, meta))
+        for chunk, meta in zip(chunks, metas, strict=True)
+    ]
+    return ReadNote(row, chunks, metas)
+
+
+def is_wanted(note: Note, config: IndexConfig) -> bool:
+    """Tell whether a note's front matter has the values that `index.only` asks for."""
+    return all(note.fields.get(name) == value for name, value in config.only.items())
+
+
+def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tuple[NoteRow, Note]:
+    """Read one note; return its row, which names no chunks yet, and the note.
 
     :raises FileNotFoundError: when the file vanished.
     :raises OSError: when it cannot be read.
@@ -60,15 +79,7 @@ def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> Rea
     born = getattr(stat, "st_birthtime", None)
     note = read_note(raw, vault, file.path, stat.st_mtime, born)
     _describe(row, note, problems)
-    if not all(note.fields.get(name) == value for name, value in config.only.items()):
-        return ReadNote(row)
-    chunks = chunk_note(note, config.chunk_size, config.chunk_overlap, count_tokens)
-    metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
-    row.chunks = [
-        ChunkKey(chunk.id, _chunk_hash(chunk, meta))
-        for chunk, meta in zip(chunks, metas, strict=True)
-    ]
-    return ReadNote(row, chunks, metas)
+    return row, note
 
 
 def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:

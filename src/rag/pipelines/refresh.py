@@ -6,10 +6,9 @@ own working copy in a state that the next run completes.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.changes import Changes, find_changes
+from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.reading import ReadNote, failed_row, read_file
 from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
 from rag.stores.manifest import Manifest, NoteRow
-from rag.text.lexical import LEXICAL_VERSION
-from rag.vault.chunks import CHUNKER_VERSION
 from rag.vault.files import NoteFile
 
 if TYPE_CHECKING:
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
     from rag.stores.edge import QdrantEdgeDocumentStore
 
-# Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 1
 _BATCH_CHUNKS = 1000
 
 Progress = Callable[[int, int], None]
@@ -131,7 +127,6 @@ class IndexRun:
             self.directory.clear_work()
         try:
             manifest = Manifest.open_work(self.directory.work / MANIFEST)
-            _check(self.directory.work / MANIFEST)
             known = manifest.get("fingerprint")
         except sqlite3.DatabaseError as error:
             return self._start_anew(f"the index's manifest was damaged ({error})")
@@ -301,7 +296,7 @@ class IndexRun:
             documents += to_documents(read, {key.id for key in read.row.chunks if key not in known})
             stale = [key for key in old.values() if key.id not in new]
             gone += [key.id for key in stale]
-            intents.append(_with_chunks(read.row, [*read.row.chunks, *stale]))
+            intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
         assert self._pipeline is not None
         write_documents(self._pipeline, documents)
@@ -384,40 +379,3 @@ class IndexRun:
                     hint=f"Mount it and run `rag index`, or `rag vault remove '{name}'`."
                     " Until then searches use the old index.",
                 )
-
-
-def _check(manifest_file: Path) -> None:
-    """Read all of a manifest once (4 ms for 10,000 notes).
-
-    :raises sqlite3.DatabaseError: when some of it is damaged.
-    """
-    with closing(sqlite3.connect(manifest_file)) as db:
-        verdict = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if verdict != "ok":
-        raise sqlite3.DatabaseError(verdict)
-
-
-def fingerprint(config: RAGConfig) -> str:
-    """Return all that decides what the same notes become in the index, as JSON."""
-    index = config.index
-    facts = {
-        "schema": SCHEMA_VERSION,
-        "tokenizer": LEXICAL_VERSION,
-        "chunker": CHUNKER_VERSION,
-        "chunk_size": index.chunk_size,
-        "chunk_overlap": index.chunk_overlap,
-        "max_note_mb": index.max_note_mb,
-        "only": index.only,
-        "embedding_model": "",
-    }
-    return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str)
-
-
-def readable(known: str) -> bool:
-    """Tell whether an index of that fingerprint can be searched by this program."""
-    facts = json.loads(known or "{}")
-    return (facts.get("schema"), facts.get("tokenizer")) == (SCHEMA_VERSION, LEXICAL_VERSION)
-
-
-def _with_chunks(row: NoteRow, chunks: list[Any]) -> NoteRow:
-    return replace(row, chunks=chunks)

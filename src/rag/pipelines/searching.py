@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from pathlib import Path
 from typing import Any, cast
 
 from haystack import Document as HaystackDocument
@@ -166,9 +165,9 @@ def run_pipeline(pipeline: Pipeline, inputs: dict[str, dict[str, Any]]) -> dict[
     :raises IndexUnavailableError: when there is no index.
     :raises QueryError: when a component failed for a reason that is not one of our errors.
     """
-    directory = _retriever(pipeline).document_store.directory
-    if directory.current() is None and not directory.work.exists():
-        raise IndexUnavailableError(NO_INDEX, str(directory.path), hint=NO_INDEX_HINT)
+    store = _retriever(pipeline).document_store
+    if not store.is_readable:
+        raise IndexUnavailableError(NO_INDEX, store.path, hint=NO_INDEX_HINT)
     try:
         return pipeline.run(inputs, include_outputs_from={"ranker"})
     except RAGError:
@@ -202,8 +201,3 @@ def to_results(documents: list[HaystackDocument], query: str) -> list[SearchResu
             )
         )
     return results
-
-
-def location(root: str, result: SearchResult) -> Path:
-    """Return where a result's note is on disk."""
-    return Path(root) / result.file_path

@@ -116,6 +116,11 @@ class QdrantEdgeDocumentStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is anything to read: a generation, or this writer's own working copy."""
+        return self._writing is not None or self.directory.current() is not None
+
     def publish(self, number: int | None = None) -> None:
         """Make what was written the current generation.
 
