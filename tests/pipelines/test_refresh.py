@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, LockedError
-from rag.pipelines.indexing import create_indexing_pipeline
 from rag.pipelines.refresh import IndexRun
+from rag.pipelines.writing import create_indexing_pipeline
 from rag.stores import get_document_store
 from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
 

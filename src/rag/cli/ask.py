@@ -113,16 +113,15 @@ def _print(answer: Answer, question: str, facts: IndexFacts, no_sources: bool, q
     from rich.text import Text
 
     from rag.cli.output import make_console
-    from rag.cli.results import place
+    from rag.cli.results import place, print_indented
     from rag.text.highlight import match_spans
 
     console = make_console()
     for quote in answer.quotes:
-        text = Text("  ").append(quote.text)
+        text = Text(quote.text)
         for start, end in match_spans(quote.text, question):
-            text.stylize("bold", start + 2, end + 2)
-        text.append(f" [{quote.source}]", style="cyan")
-        console.print(text, soft_wrap=not console.is_terminal)
+            text.stylize("bold", start, end)
+        print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
     if not no_sources:
         console.print()
         roots = {name: Path(root) for name, root in facts.roots.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -45,7 +47,15 @@ def print_results(results: list[SearchResult], query: str, roots: dict[str, Path
         wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
         body = snippet_text(result, query, width // 2 if wide else width)
         if body.plain:
-            console.print(Text("    ").append_text(body), soft_wrap=not console.is_terminal)
+            print_indented(console, body, 4)
+
+
+def print_indented(console: Console, text: Text, indent: int) -> None:
+    """Print a text some columns in: wrapped on a terminal, on one line off it."""
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent)))
+    else:
+        console.print(Text(" " * indent).append_text(text), soft_wrap=True)
 
 
 def snippet_text(result: SearchResult, query: str, width: int) -> Text:

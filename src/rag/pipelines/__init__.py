@@ -21,13 +21,13 @@ _HOMES = {
     "rag.pipelines.indexing": (
         "chunk_document",
         "chunk_documents",
-        "create_indexing_pipeline",
         "index_all_vaults",
         "index_vault",
         "parse_frontmatter",
         "scan_vault",
     ),
     "rag.pipelines.searching": ("build_qdrant_filters", "create_search_pipeline", "search"),
+    "rag.pipelines.writing": ("create_indexing_pipeline",),
     "rag.pipelines.qa": ("ask", "create_qa_pipeline"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -8,19 +8,14 @@ from typing import Any
 
 from haystack import Document as HaystackDocument
 from haystack import Pipeline
-from haystack.components.writers import DocumentWriter
-from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
-from rag.pipelines.components import LexicalDocumentEmbedder
 from rag.pipelines.models import Document, DocumentMeta, IndexingResult
 from rag.pipelines.preview import compare
-from rag.pipelines.reading import ReadNote, chunk_meta, is_wanted, open_note
+from rag.pipelines.reading import chunk_meta, is_wanted, open_note
 from rag.pipelines.refresh import IndexRun, VaultReport
 from rag.pipelines.vaults import configured_vaults
-from rag.stores.batch import DocumentBatch
-from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.text.budget import count_tokens
 from rag.vault import Note, chunk_note, note_id, read_note, scan_folder
 from rag.vault.frontmatter import split_front_matter
@@ -100,49 +95,6 @@ def chunk_documents(
 ) -> list[HaystackDocument]:
     """Cut notes into Haystack documents, in the order of the notes."""
     return [chunk for doc in docs for chunk in chunk_document(doc, chunk_size, overlap)]
-
-
-def create_indexing_pipeline(
-    store: QdrantEdgeDocumentStore, config: RAGConfig | None = None
-) -> Pipeline:
-    """Make the pipeline that weighs the words of chunks and writes them.
-
-        embedder (LexicalDocumentEmbedder) -> writer (DocumentWriter)
-
-    :param config: settings; none of them shapes this pipeline yet.
-    """
-    pipeline = Pipeline()
-    pipeline.add_component("embedder", LexicalDocumentEmbedder())
-    pipeline.add_component("writer", DocumentWriter(store, DuplicatePolicy.OVERWRITE))
-    pipeline.connect("embedder.documents", "writer.documents")
-    return pipeline
-
-
-def to_documents(read: ReadNote, wanted: set[str]) -> list[HaystackDocument]:
-    """Return the Haystack documents of a note's `wanted` chunks."""
-    return [
-        HaystackDocument(id=chunk.id, content=chunk.text, meta=meta)
-        for chunk, meta in zip(read.chunks, read.metas, strict=True)
-        if chunk.id in wanted
-    ]
-
-
-def write_documents(pipeline: Pipeline, documents: list[HaystackDocument]) -> None:
-    """Run the indexing pipeline over some chunks.
-
-    :raises RAGError: what a component of ours raised, or an `IndexingError` for any other.
-    """
-    if not documents:
-        return
-    try:
-        pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
-    except RAGError:
-        raise
-    except Exception as error:
-        cause = error.__cause__
-        if isinstance(cause, RAGError):
-            raise cause from error
-        raise IndexingError("the indexing pipeline failed", str(cause or error)) from error
 
 
 def index_vault(

@@ -157,7 +157,7 @@ class IndexRun:
         """Load what writing needs, once, and make sure that manifest and shard agree."""
         if self._prepared:
             return
-        from rag.pipelines.indexing import create_indexing_pipeline
+        from rag.pipelines.writing import create_indexing_pipeline
         from rag.stores import get_document_store
 
         if self._pipeline is None:
@@ -284,7 +284,7 @@ class IndexRun:
         self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
     ) -> None:
         """Write the changed chunks of some notes: intent, points, then the fact."""
-        from rag.pipelines.indexing import to_documents, write_documents
+        from rag.pipelines.writing import to_documents, write_documents
 
         documents = []
         gone: list[str] = []

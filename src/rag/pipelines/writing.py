@@ -1,0 +1,57 @@
+"""The indexing pipeline: chunks in, weighed and written."""
+
+from __future__ import annotations
+
+from haystack import Document, Pipeline
+from haystack.components.writers import DocumentWriter
+from haystack.document_stores.types import DuplicatePolicy
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexingError, RAGError
+from rag.pipelines.components import LexicalDocumentEmbedder
+from rag.pipelines.reading import ReadNote
+from rag.stores.batch import DocumentBatch
+from rag.stores.edge import QdrantEdgeDocumentStore
+
+
+def create_indexing_pipeline(
+    store: QdrantEdgeDocumentStore, config: RAGConfig | None = None
+) -> Pipeline:
+    """Make the pipeline that weighs the words of chunks and writes them.
+
+        embedder (LexicalDocumentEmbedder) -> writer (DocumentWriter)
+
+    :param config: settings; none of them shapes this pipeline yet.
+    """
+    pipeline = Pipeline()
+    pipeline.add_component("embedder", LexicalDocumentEmbedder())
+    pipeline.add_component("writer", DocumentWriter(store, DuplicatePolicy.OVERWRITE))
+    pipeline.connect("embedder.documents", "writer.documents")
+    return pipeline
+
+
+def to_documents(read: ReadNote, wanted: set[str]) -> list[Document]:
+    """Return the Haystack documents of a note's `wanted` chunks."""
+    return [
+        Document(id=chunk.id, content=chunk.text, meta=meta)
+        for chunk, meta in zip(read.chunks, read.metas, strict=True)
+        if chunk.id in wanted
+    ]
+
+
+def write_documents(pipeline: Pipeline, documents: list[Document]) -> None:
+    """Run the indexing pipeline over some chunks.
+
+    :raises RAGError: what a component of ours raised, or an `IndexingError` for any other.
+    """
+    if not documents:
+        return
+    try:
+        pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
+    except RAGError:
+        raise
+    except Exception as error:
+        cause = error.__cause__
+        if isinstance(cause, RAGError):
+            raise cause from error
+        raise IndexingError("the indexing pipeline failed", str(cause or error)) from error
