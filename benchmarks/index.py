@@ -42,6 +42,7 @@ def main() -> None:
         vault, data = base / "vault", base / "data"
         make_vault(vault, arguments.notes, arguments.megabytes)
         os.environ["RAG_DATA_DIR"] = str(data)
+        os.chdir(base)  # outside any project, whose vaults would be indexed too
         rag = [sys.executable, "-m", "rag"]
         print(f"{arguments.notes} notes, {arguments.megabytes:g} MB")
         print(f"{'':26}{'wall s':>8}{'CPU s':>8}{'peak MB':>9}{'disk MB':>9}{'CPU/FTS5':>10}")

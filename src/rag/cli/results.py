@@ -32,7 +32,7 @@ def place(result: SearchResult, roots: dict[str, Path], line: int = 0) -> Text:
 def print_results(results: list[SearchResult], query: str, roots: dict[str, Path]) -> None:
     """Print each result with its place, headings and a snippet with the matches marked."""
     console = make_console()
-    width = (console.width - 4) * _LINES
+    width = (console.width - 4) * _LINES - 12  # words wrap before the edge
     for rank, result in enumerate(results, 1):
         head = Text(f"{rank:>2}  ", style="dim")
         head.append(result.title, style="bold")

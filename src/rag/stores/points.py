@@ -22,6 +22,7 @@ from rag.stores.filters import FALSE_FIELDS, TRUE_FIELDS
 DENSE = "embedding"
 SPARSE = "lexical"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
+_SCALARS = (str, int, float, bool, type(None))
 _MAX_DEPTH = 64  # the engine fails at 130
 _MAX_FLOAT = 3.4028234e38
 
@@ -126,13 +127,25 @@ def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
 
 def _checked_json(document_id: str, payload: dict[str, Any]) -> str:
     try:
-        if _depth(payload) > _MAX_DEPTH:
+        if not _is_flat(payload["meta"]) and _depth(payload) > _MAX_DEPTH:
             raise ValueError(f"nested more than {_MAX_DEPTH} deep")
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
         return text
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"document {document_id} cannot be stored: {error}") from error
+
+
+def _is_flat(meta: dict[str, Any]) -> bool:
+    """Whether a meta holds only scalars and lists of scalars, under text keys; most do."""
+    return all(
+        type(key) is str
+        and (
+            type(value) in _SCALARS
+            or (type(value) is list and all(type(item) in _SCALARS for item in value))
+        )
+        for key, value in meta.items()
+    )
 
 
 def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:
