@@ -127,7 +127,7 @@ def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
 
 def _checked_json(document_id: str, payload: dict[str, Any]) -> str:
     try:
-        if not _is_flat(payload["meta"]) and _depth(payload) > _MAX_DEPTH:
+        if (payload["blob"] or not _is_flat(payload["meta"])) and _depth(payload) > _MAX_DEPTH:
             raise ValueError(f"nested more than {_MAX_DEPTH} deep")
         text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
