@@ -10,8 +10,10 @@ TAG ?=
 TOP_K ?=
 FORMAT ?= text
 ACTION ?=
-FILTERS = $(if $(VAULT),--vault "$(VAULT)") $(if $(TAG),--tag "$(TAG)") \
-	$(if $(TOP_K),--top-k $(TOP_K)) --format $(FORMAT)
+# The shell reads these from the environment, so that no quote in them can end one.
+export Q VAULT TAG TOP_K FORMAT
+FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
+	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
 .PHONY: install demo test lint types bench crash index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
@@ -54,15 +56,15 @@ docs: install
 	$(BIN)/python -m rag.cli.reference > docs/commands.md
 
 index: install
-	$(RAG) index $(if $(filter preview,$(ACTION)),--dry-run)
+	$(RAG) index $(if $(ACTION),$(if $(filter preview,$(ACTION)),--dry-run,$(error ACTION is preview, or nothing)))
 
 search: install
-	@test -n "$(Q)" || { echo 'Say what to look for:  make search Q="error budget"'; exit 2; }
-	@$(RAG) search "$(Q)" $(FILTERS)
+	@test -n "$$Q" || { echo 'Say what to look for:  make search Q="error budget"'; exit 2; }
+	@$(RAG) search $(FILTERS) -- "$$Q"
 
 ask: install
-	@test -n "$(Q)" || { echo 'Ask something:  make ask Q="What is a Pod?"'; exit 2; }
-	@$(RAG) ask "$(Q)" $(FILTERS)
+	@test -n "$$Q" || { echo 'Ask something:  make ask Q="What is a Pod?"'; exit 2; }
+	@$(RAG) ask $(FILTERS) -- "$$Q"
 
 status: install
 	@$(RAG) status

@@ -182,9 +182,9 @@ def _check(config: RAGConfig) -> None:
             "must be at least 0 and below index.chunk_size",
         ),
         "index.max_note_mb": (0 < index.max_note_mb < 1e4, "must be positive and below 10,000"),
-        "search.top_k": (config.search.top_k > 0, "must be positive"),
+        "search.top_k": (0 < config.search.top_k <= 10_000, "must be within 1 and 10,000"),
         "search.mode": (config.search.mode in MODES, f"must be one of {', '.join(MODES)}"),
-        "ask.top_k": (config.ask.top_k > 0, "must be positive"),
+        "ask.top_k": (0 < config.ask.top_k <= 10_000, "must be within 1 and 10,000"),
         "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
     }
     for name, (holds, demand) in rules.items():
@@ -220,7 +220,7 @@ def _coerce(name: str, value: Any, kind: Any, default: Any, base: Path, origin: 
     if not good:
         want = "list of strings" if expected is list else expected.__name__
         raise ConfigError(
-            f"{name} in {origin} must be a {want}, not {value!r}", hint="`rag config`"
+            f"{name} in {origin} must be of type {want}, not {value!r}", hint="`rag config`"
         )
     if expected is str and name.endswith("_dir"):
         try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from itertools import pairwise
-from typing import Annotated
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Annotated, TextIO
 
 import typer
 from typer import _click
@@ -13,7 +16,7 @@ from typer import _click
 from rag import __version__
 from rag.cli import ask, config, get, index, search, status, vault
 from rag.cli.output import print_error, say
-from rag.exceptions import RAGError, UsageError
+from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 
 _INTERRUPTED = 130
 
@@ -67,6 +70,8 @@ def run(arguments: list[str]) -> int:
     """Run one command and return its exit code."""
     # Text is UTF-8 whatever the locale says; cron's says ASCII. A character that cannot be
     # printed must not end a run.
+    sys.stdout = sys.stdout or _nowhere()  # closed by whoever started us
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
@@ -87,6 +92,11 @@ def run(arguments: list[str]) -> int:
     except _click.exceptions.ClickException as error:
         print_error(_usage_error(error), as_json)
         return 2
+    except (sqlite3.DatabaseError, JSONDecodeError) as error:
+        hint = "Make the index anew with `rag index --rebuild`."
+        damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
+        print_error(damaged, as_json)
+        return damaged.exit_code
     except (BrokenPipeError, SystemExit):
         # The reader of our output went away (`rag search … | head`; Typer makes it a
         # SystemExit): nothing is wrong. The interpreter must not fail when it flushes at exit.
@@ -95,9 +105,13 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         # A folder that may not be written, a disk that is full: the user's to mend.
         place = f": {error.filename}" if error.filename else ""
-        hint = "RAG_DATA_DIR names another folder for the index."
+        hint = "RAG_DATA_DIR names another folder for the index." if place else ""
         print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
         return 2
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _usage_error(error: _click.exceptions.ClickException) -> UsageError:

@@ -23,7 +23,7 @@ from rag.cli.options import (
     read_config,
     wants_json,
 )
-from rag.cli.output import print_json, print_line, say
+from rag.cli.output import print_file, print_json, print_line, say
 from rag.cli.query import IndexFacts, check_vaults, index_facts, make_filters, near_tags
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def ask(
     """Answer a question from the notes, each sentence with its source.
 
     \b
-    rag ask "How long do we keep backups?"
-    rag ask 当番は何分で返事をする？ --vault エンジニア
+    rag ask "When do holds expire?"
+    rag ask 取り置きの期限は何日？ --vault エンジニア
     """
     from rag.pipelines.qa import ask as run_ask
     from rag.pipelines.qa import create_qa_pipeline
@@ -75,7 +75,7 @@ def ask(
         print_json(_to_json(question, answer, facts, milliseconds))
     elif paths:
         for source in answer.sources:
-            print_line(str(facts.file(source)))
+            print_file(facts.file(source))
     elif answer.found:
         _print(answer, question, facts, no_sources, quiet)
     else:
@@ -108,27 +108,27 @@ def _to_json(question: str, answer: Answer, facts: IndexFacts, milliseconds: int
 
 
 def _print(answer: Answer, question: str, facts: IndexFacts, no_sources: bool, quiet: bool) -> None:
-    from pathlib import Path
-
     from rich.text import Text
 
-    from rag.cli.output import make_console
+    from rag.cli.output import clean, make_console
     from rag.cli.results import place, print_indented
     from rag.text.highlight import match_spans
 
     console = make_console()
     for quote in answer.quotes:
-        text = Text(quote.text)
-        for start, end in match_spans(quote.text, question):
+        shown = clean(quote.text)
+        text = Text(shown)
+        for start, end in match_spans(shown, question):
             text.stylize("bold", start, end)
         print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
     if not no_sources:
         console.print()
-        roots = {name: Path(root) for name, root in facts.roots.items()}
         for number, source in enumerate(answer.sources, 1):
             line = next(q.line for q in answer.quotes if q.source == number)
-            text = Text(f"[{number}] ", style="cyan").append(f"{source.title}  ", style="bold")
-            console.print(text.append_text(place(source, roots, line)), soft_wrap=True)
+            text = Text(f"[{number}] ", style="cyan").append(
+                f"{clean(source.title)}  ", style="bold"
+            )
+            console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
     if not quiet:
         say(
             "\nNo model wrote this: these are the sentences of your notes nearest to the question"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag.cli.options import ConfigFile, Json, Paths, Vaults, read_config
-from rag.cli.output import print_json, print_line
+from rag.cli.output import clean, print_file, print_json, print_line
 from rag.exceptions import NotFoundError, UsageError
 
-_SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?$")
+_SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
 
 
 def get(
@@ -32,12 +33,17 @@ def get(
     rag get 用語集 --paths               print where it is
     """
     from rag.pipelines.lookup import find_note, open_manifest
+    from rag.pipelines.vaults import unknown_vault
 
     config = read_config(config_file)
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
     span = None
     with open_manifest(config) as manifest:
+        indexed = list(manifest.vaults())
+        for vault in vaults or []:
+            if vault not in indexed:
+                raise unknown_vault(vault, indexed)
         try:
             found = find_note(manifest, note, vaults)
         except NotFoundError:
@@ -52,7 +58,7 @@ def get(
     if span and not 1 <= first <= max(last, 1):
         raise UsageError(f"lines {first}-{last} are no span", hint=f"The note has {len(lines)}.")
     if paths:
-        print_line(str(found.file))
+        print_file(found.file)
         return
     chosen = lines[first - 1 : last]
     if json:
@@ -75,8 +81,9 @@ def get(
             }
         )
         return
+    on_terminal = sys.stdout.isatty()
     for line in chosen:
-        print_line(line)
+        print_line(clean(line) if on_terminal else line)
 
 
 def _read_lines(file: Path, vault: str, path: str) -> list[str]:

@@ -76,7 +76,7 @@ def _run(
     quiet: bool,
 ) -> RunReport:
     from rag.pipelines.refresh import IndexRun
-    from rag.pipelines.vaults import Registry, configured_vaults
+    from rag.pipelines.vaults import Registry, check_collision, configured_vaults
 
     for folder in folders:  # refuse a bad one before the index is made or locked
         Registry.load(config).identify(config, folder, name)
@@ -87,9 +87,11 @@ def _run(
         if not names:
             _drop_left_out(run, config, known)
         # A vault stays known wherever the command is typed: the index remembers its folder.
-        known = run.vaults() | known
-        wanted = {n: known[n] for n in names} if names else known
+        indexed = run.vaults()
+        wanted = {n: known[n] for n in names} if names else indexed | known
         _check_any(wanted, config)
+        for vault, root in wanted.items():
+            check_collision(vault, root, indexed)
         for vault, root in wanted.items():
             with _progress(vault, quiet) as progress:
                 run.index_vault(vault, root, prune, progress)
@@ -181,6 +183,8 @@ def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
     for notice in report.notices:
         say(f"rag: {notice}")
     for vault in report.vaults.values():
+        if not (vault.total or vault.problem or vault.deleted or quiet):
+            say(f"rag: vault {vault.vault!r}: its folder holds no .md files")
         if vault.problem:
             kept = f"; {plural(vault.kept, 'note')} kept (--prune forgets)" if vault.kept else ""
             say(f"rag: vault {vault.vault!r}: {vault.problem}{kept}")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -22,6 +26,20 @@ def print_json(data: dict[str, Any]) -> None:
 def print_line(text: str) -> None:
     """Print a line of data as it is."""
     sys.stdout.write(text + "\n")
+
+
+def print_file(file: Path) -> None:
+    """Print a file's name, byte for byte as the disk has it, on a line of its own."""
+    if hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(os.fsencode(file) + b"\n")
+    else:
+        print_line(str(file))
+
+
+def clean(text: str) -> str:
+    """Return text that is safe on a terminal: a note may hold escape sequences."""
+    return _CONTROL.sub("", text)
 
 
 def say(text: str) -> None:

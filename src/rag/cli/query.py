@@ -25,6 +25,7 @@ class IndexFacts:
     roots: dict[str, str]
     tags: dict[str, int]
     changed: int | None
+    odd_files: dict[tuple[str, str], str]
 
     def to_json(self) -> dict[str, Any]:
         """Return the `index` part of a command's JSON."""
@@ -43,7 +44,8 @@ class IndexFacts:
 
     def file(self, result: SearchResult) -> Path:
         """Return where a result's note is on disk."""
-        return Path(self.roots.get(result.vault, "")) / result.file_path
+        file = self.odd_files.get((result.vault, result.file_path), result.file_path)
+        return Path(self.roots.get(result.vault, "")) / file
 
 
 def index_facts(config: RAGConfig) -> IndexFacts:
@@ -64,6 +66,7 @@ def index_facts(config: RAGConfig) -> IndexFacts:
             roots=manifest.vaults(),
             tags=manifest.tags(),
             changed=stale,
+            odd_files=manifest.odd_files(),
         )
 
 
@@ -81,8 +84,11 @@ def make_filters(
     from rag.pipelines.models import QueryFilters
     from rag.query import parse_date_range
 
-    first = parse_date_range(date_from).first if date_from else None
-    last = parse_date_range(date_to).last if date_to else None
+    for option, given in (("--tag", tags), ("--path", paths)):
+        if any(not value.strip("#/ \t") for value in given or []):
+            raise UsageError(f"{option} is empty", hint=f"Leave out {option}, or give it a value.")
+    first = None if date_from is None else parse_date_range(date_from).first
+    last = None if date_to is None else parse_date_range(date_to).last
     if first and last and last < first:
         raise UsageError(f"--to {last} lies before --from {first}", hint="Swap them?")
     return QueryFilters(vaults or None, tags or None, first, last, paths or None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.output import make_console
+from rag.cli.output import clean, make_console
+from rag.cli.query import IndexFacts
 from rag.pipelines.models import SearchResult
 from rag.text.highlight import snippet
 from rag.vault.markdown import plain
@@ -18,31 +20,31 @@ from rag.vault.markdown import plain
 _LINES = 2  # of a snippet
 
 
-def place(result: SearchResult, roots: dict[str, Path], line: int = 0) -> Text:
+def place(result: SearchResult, file: Path, line: int = 0) -> Text:
     """Return `vault/path:line`, a link to the file where the terminal knows links.
 
     :param line: another line than the result's first.
     """
-    text = Text(f"{result.vault}/{result.file_path}:{line or result.line_start}", style="cyan")
-    if result.vault in roots:
-        text.stylize(f"link file://{quote(str(roots[result.vault] / result.file_path))}")
+    where = f"{result.vault}/{result.file_path}:{line or result.line_start}"
+    text = Text(clean(where), style="cyan")
+    text.stylize(f"link file://{quote(os.fsencode(file))}")
     return text
 
 
-def print_results(results: list[SearchResult], query: str, roots: dict[str, Path]) -> None:
+def print_results(results: list[SearchResult], query: str, facts: IndexFacts) -> None:
     """Print each result with its place, headings and a snippet with the matches marked."""
     console = make_console()
     width = (console.width - 4) * _LINES - 12  # words wrap before the edge
     for rank, result in enumerate(results, 1):
         head = Text(f"{rank:>2}  ", style="dim")
-        head.append(result.title, style="bold")
+        head.append(clean(result.title), style="bold")
         head.append(f"  {result.score:.2f}", style="dim")
         console.print(head, soft_wrap=True)
-        where = Text("    ").append_text(place(result, roots))
+        where = place(result, facts.file(result))
         heading = [part for part in result.heading if part != result.title]
         if heading:
-            where.append(" › " + " › ".join(heading), style="dim")
-        console.print(where, soft_wrap=True)
+            where.append(clean(" › " + " › ".join(heading)), style="dim")
+        print_indented(console, where, 4)
         # A Japanese character fills two columns.
         wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
         body = snippet_text(result, query, width // 2 if wide else width)
@@ -63,19 +65,21 @@ def snippet_text(result: SearchResult, query: str, width: int) -> Text:
     lines = result.content.split("\n")
     if result.heading and plain(lines[0].lstrip("# ")) == result.heading[-1]:
         lines = lines[1:]  # the heading is shown beside the path
-    shown, spans = snippet(plain("\n".join(lines)), query, width)
+    shown, spans = snippet(clean(plain("\n".join(lines))), query, width)
     text = Text(shown)
     for start, end in spans:
         text.stylize("bold yellow", start, end)
     return text
 
 
-def print_table(results: list[SearchResult], query: str, roots: dict[str, Path]) -> None:
+def print_table(results: list[SearchResult], query: str, facts: IndexFacts) -> None:
     """Print the results as a table."""
     console = make_console()
     table = Table(box=None, pad_edge=False)
     for name, style in (("#", "dim"), ("score", "dim"), ("title", "bold"), ("where", "")):
         table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
     for rank, result in enumerate(results, 1):
-        table.add_row(str(rank), f"{result.score:.2f}", result.title, place(result, roots))
+        table.add_row(
+            str(rank), f"{result.score:.2f}", clean(result.title), place(result, facts.file(result))
+        )
     console.print(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,7 +23,7 @@ from rag.cli.options import (
     read_config,
     wants_json,
 )
-from rag.cli.output import print_json, print_line, say
+from rag.cli.output import print_file, print_json, say
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts, make_filters, near_tags
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def search(
     \b
     rag search "rolling back a deploy"
     rag search 証明書の更新 --vault エンジニア
-    rag search backup --tag database --from 2025-06 --to "last week"
+    rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
     """
     from rag.pipelines.searching import create_search_pipeline
@@ -63,7 +62,7 @@ def search(
     as_json = wants_json(json, output_format)
     config = read_config(config_file)
     started = time.monotonic()
-    check_mode(mode or config.search.mode)
+    check_mode(config.search.mode if mode is None else mode)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
@@ -77,8 +76,8 @@ def search(
     if as_json:
         print_json(to_json(response, facts, milliseconds))
     elif paths:
-        for file in dict.fromkeys(str(facts.file(r)) for r in response.results):
-            print_line(file)
+        for file in dict.fromkeys(map(facts.file, response.results)):
+            print_file(file)
     elif response.results:
         _print(response, facts, table)
     if not response.results:
@@ -109,4 +108,4 @@ def _print(response: SearchResponse, facts: IndexFacts, table: bool) -> None:
     from rag.cli.results import print_results, print_table
 
     show = print_table if table else print_results
-    show(response.results, response.query, {name: Path(r) for name, r in facts.roots.items()})
+    show(response.results, response.query, facts)

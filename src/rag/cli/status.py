@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,7 +86,8 @@ def _print(found: dict[str, Any]) -> None:
     print_line(f"indexed   {index['indexed_at']}, {'unknown if stale' if changed is None else age}")
     print_line(f"notes     {index['notes']:,} in {plural(index['chunks'], 'chunk')}")
     for name, vault in found["vaults"].items():
-        print_line(f"  {name}  {plural(vault['notes'], 'note')}  {vault['path']}")
+        away = "" if Path(vault["path"]).is_dir() else "  (the folder is not there)"
+        print_line(f"  {name}  {plural(vault['notes'], 'note')}  {vault['path']}{away}")
     for name in found["not_indexed"]:
         print_line(f"  {name}  not indexed yet (`rag index`)")
     if found["problems"]:

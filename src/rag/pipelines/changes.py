@@ -17,7 +17,8 @@ class Changes:
     """What a vault's folder holds against what the index knows.
 
     `kept` is the number of notes that stay indexed although their folder is missing or empty;
-    `problem` says why. `unlisted` maps paths that could not be examined to the reason.
+    `problem` says why. `unlisted` maps paths that could not be examined to the
+    reason, `twins` those whose name two files share.
     """
 
     vault: str
@@ -26,6 +27,7 @@ class Changes:
     changed: list[NoteFile] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     unlisted: dict[str, str] = field(default_factory=dict)
+    twins: dict[str, str] = field(default_factory=dict)
     unchanged: int = 0
     kept: int = 0
     problem: str = ""
@@ -63,7 +65,10 @@ def find_changes(
             changes.changed.append(note)
         else:
             changes.unchanged += 1
-    changes.unlisted = scan.problems
+    # Of two files with one name the first is indexed; that is told, but it is no failure.
+    listed = {note.path for note in scan.notes}
+    changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
+    changes.twins = {p: why for p, why in scan.problems.items() if p in listed}
     changes.deleted = [path for path in known if not _beneath(path, scan.problems)]
     return changes
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sqlite3
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,12 +32,19 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
         directory.open_current() as generation,
         Manifest.open_generation(generation.path / MANIFEST) as manifest,
     ):
-        if not readable(manifest.get("fingerprint")):
+        try:
+            if not readable(manifest.get("fingerprint")):
+                raise IndexUnavailableError(
+                    "the index was made by another version of rag",
+                    hint="Bring it up to date with `rag index`.",
+                )
+            yield manifest
+        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
             raise IndexUnavailableError(
-                "the index was made by another version of rag",
-                hint="Bring it up to date with `rag index`.",
-            )
-        yield manifest
+                f"the index at {directory.path} is damaged",
+                str(error),
+                hint="Make it anew with `rag index --rebuild`.",
+            ) from error
 
 
 class FoundNote(NamedTuple):
@@ -57,9 +66,10 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     """
     wanted = _key(name)
     names = [n for n in manifest.names() if not vaults or n[0] in vaults]
+    roots = manifest.vaults()
     tiers: list[list[tuple[str, str]]] = [[], [], [], []]
     for vault, path, title, aliases, identity in names:
-        paths = {_key(path), _key(f"{vault}/{path}")}
+        paths = {_key(path), _key(f"{vault}/{path}"), _key(f"{roots.get(vault)}/{path}")}
         if wanted in paths or f"{wanted}.md" in paths:
             tiers[0].append((vault, path))
         elif wanted == _key(title) or wanted == _key(Path(path).stem):
@@ -73,7 +83,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
         vault, path = matches[0]
         row = manifest.note(vault, path)
         assert row is not None
-        return FoundNote(row, Path(manifest.vaults()[vault]))
+        return FoundNote(row, Path(roots[vault]))
     if matches:
         raise NotFoundError(
             f"{len(matches)} notes are called {name!r}",

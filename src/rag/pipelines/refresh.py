@@ -135,14 +135,20 @@ class IndexRun:
             manifest.close()
             return self._start_anew("the settings or the program changed how notes are indexed")
         if not known:
-            manifest.set(fingerprint=mine, anew="yes")
+            self._begin(manifest)
         return manifest
+
+    def _begin(self, manifest: Manifest) -> None:
+        """A new working copy counts on from the generations there are, and is `anew` until it
+        was published: readers must not take an old generation for it."""
+        manifest.set(fingerprint=fingerprint(self.config), anew="yes")
+        manifest.raise_revision(at_least=self.directory.newest())
 
     def _start_anew(self, why: str) -> Manifest:
         self.report.notices.append(f"{why}: the index is made anew")
         self.directory.clear_work()
         manifest = Manifest.open_work(self.directory.work / MANIFEST)
-        manifest.set(fingerprint=fingerprint(self.config), anew="yes")
+        self._begin(manifest)
         self._settled.clear()
         return manifest
 
@@ -207,6 +213,7 @@ class IndexRun:
         self._write(changes, report, progress or (lambda done, total: None))
         self._delete(changes, report)
         self._record_unlisted(changes, report)
+        self._record_twins(changes, report)
         self._asked[vault] = root, prune
         self._settled.add(vault)
         if prune and changes.deleted and not self.manifest.stats(vault):
@@ -322,6 +329,14 @@ class IndexRun:
             before = self.manifest.note(changes.vault, path)
             self._store_row(failed_row(before, changes.vault, NoteFile(path, path, 0, 0), why))
 
+    def _record_twins(self, changes: Changes, report: VaultReport) -> None:
+        for path, why in changes.twins.items():
+            row = self.manifest.note(changes.vault, path)
+            if row and why not in row.problems:
+                row.problems.append(why)
+                self.manifest.finish([row])
+                report.problems[path] = row.problems
+
     # -- the end -----------------------------------------------------------------------
 
     def publish(self) -> None:
@@ -356,7 +371,12 @@ class IndexRun:
         return {name: Path(root) for name, root in found.items()}
 
     def _is_published(self) -> bool:
-        return self.directory.current() == f"gen-{self.manifest.revision}"
+        name = f"gen-{self.manifest.revision}"
+        return (
+            not self.manifest.get("anew")
+            and self.directory.current() == name
+            and self.directory.is_whole(name)
+        )
 
     def _complete(self) -> None:
         """Readers must not lose what this run was not asked for: after a new start, or a run that
@@ -367,15 +387,39 @@ class IndexRun:
                 if vault not in self._settled:
                     self.index_vault(vault, root, prune)
         if self.manifest.get("anew"):
-            self._refuse_to_lose(self.vaults())
+            self._refuse_to_lose()
 
-    def _refuse_to_lose(self, before: dict[str, Path]) -> None:
-        """An index made anew cannot keep the notes of a folder that is away; do not publish it."""
+    def _refuse_to_lose(self) -> None:
+        """An index made anew cannot keep what can be read no more; do not publish it, unless the
+        user said `--prune`."""
         for name, report in self.report.vaults.items():
-            if report.problem and name in before:
+            if self._asked.get(name, (None, False))[1]:
+                continue
+            lost = report.problem or next(
+                (
+                    f"{path}: {why}"
+                    for path, why in report.failed.items()
+                    if self._was_readable(name, path)
+                ),
+                "",
+            )
+            if lost and (report.failed or name in self.vaults()):
                 raise IndexingError(
-                    f"the index must be made anew, but vault {name!r} cannot be read",
-                    report.problem,
-                    hint=f"Mount it and run `rag index`, or `rag vault remove '{name}'`."
-                    " Until then searches use the old index.",
+                    f"the index must be made anew, but vault {name!r} cannot be read as before",
+                    lost,
+                    hint="Make it readable and run `rag index`, or go on without with `rag index"
+                    " --prune`. Until then searches use the old index.",
                 )
+
+    def _was_readable(self, vault: str, path: str) -> bool:
+        """Whether readers can find that note, or one below that folder, now."""
+        with (
+            suppress(IndexUnavailableError, sqlite3.DatabaseError),
+            self.directory.open_current() as generation,
+            Manifest.open_generation(generation.path / MANIFEST) as manifest,
+        ):
+            return any(
+                name == vault and (known == path or known.startswith(path + "/"))
+                for name, known, *_ in manifest.names()
+            )
+        return False

@@ -102,8 +102,26 @@ class Registry:
 def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> dict[str, Path]:
     """Return the folder of every vault by name, sorted by name."""
     registry = registry or Registry.load(config)
-    found = {n: p for n, p in _folders(config).items() if n not in registry.removed}
+    named = set(registry.vaults.values())  # a folder registered under another name has that one
+    found = {
+        name: path
+        for name, path in _folders(config).items()
+        if name not in registry.removed and path not in named
+    }
     return dict(sorted({**found, **registry.vaults}.items()))
+
+
+def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
+    """Refuse to put a folder in the place of another one of the same name that is still there.
+
+    :raises UsageError: when another folder's notes are indexed under that name.
+    """
+    other = indexed.get(name)
+    if other is not None and other != root and other.is_dir():
+        raise UsageError(
+            f"the vault {name!r} in the index is {other}, not {root}",
+            hint=f"Give this one another name: `rag index --name NAME '{root}'`",
+        )
 
 
 def unknown_vault(name: str, known: list[str]) -> UsageError:

@@ -81,6 +81,11 @@ class IndexDirectory:
         except FileNotFoundError:
             return None
 
+    def is_whole(self, name: str) -> bool:
+        """Tell whether the files that a generation cannot do without are there."""
+        parts = (_POINTS, f"{SHARD}/edge_config.json", f"{SHARD}/segments", MANIFEST)
+        return all((self.path / name / part).exists() for part in parts)
+
     def open_current(self) -> Generation:
         """Hold the current generation.
 

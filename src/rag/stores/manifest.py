@@ -183,6 +183,13 @@ class Manifest:
         for file, size, mtime in rows:
             yield _decode_file(file), size, mtime
 
+    def odd_files(self) -> dict[tuple[str, str], str]:
+        """Return by vault and path the files whose name on disk is not their path (not NFC)."""
+        rows = self._db.execute(
+            "SELECT vault, path, file FROM notes WHERE file != CAST(path AS BLOB)"
+        )
+        return {(vault, path): _decode_file(file) for vault, path, file in rows}
+
     def note(self, vault: str, path: str) -> NoteRow | None:
         """Return one note."""
         return next(self.notes("vault = ? AND path = ?", vault, path), None)
