@@ -110,7 +110,7 @@ class Manifest:
         """
         try:
             # `immutable` keeps SQLite from making files beside a generation.
-            db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
             db.execute("SELECT 1 FROM notes LIMIT 1")
             # 4 ms for 10,000 notes; without it a damaged page shows in the middle of a search.
             [(verdict,)] = db.execute("PRAGMA quick_check(1)")

@@ -1,0 +1,167 @@
+"""What no run may do: hide a new index, lose a note, or take one vault for another."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from rag.config import load_config
+from rag.stores.generations import MANIFEST, IndexDirectory
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Make opening files of that name fail, as a permission or a bad disk would."""
+    opened = builtins.open
+
+    def refuse(name: str) -> None:
+        def guarded(file, *arguments, **options):
+            if str(file).endswith(name):
+                raise PermissionError(13, "Permission denied", str(file))
+            return opened(file, *arguments, **options)
+
+        monkeypatch.setattr(builtins, "open", guarded)
+
+    return refuse
+
+
+class TestAnIndexMadeAnew:
+    @pytest.mark.parametrize("empty_vaults", [0, 1, 2, 3])
+    def test_is_published_whatever_the_numbers_of_generations(
+        self, rag, write_notes, empty_vaults, tmp_path
+    ):
+        vault = write_notes("v", {"a.md": "zebra"})
+        rag("index", vault)
+        for number in range(empty_vaults):
+            (tmp_path / f"empty{number}").mkdir()
+            rag("vault", "add", tmp_path / f"empty{number}")
+        (vault / "b.md").write_text("ocelot")
+        assert rag("index", "--rebuild").code == 0
+        assert rag("search", "ocelot").code == 0
+
+    def test_is_not_published_when_a_note_that_was_readable_is_not(
+        self, rag, write_notes, unreadable, monkeypatch
+    ):
+        vault = write_notes("v", {"a.md": "zebra", "b.md": "walrus"})
+        rag("index", vault)
+        unreadable("b.md")
+        monkeypatch.setenv("RAG_INDEX__CHUNK_SIZE", "300")
+        ran = rag("index", "-q")
+        assert ran.code == 5
+        assert "b.md" in ran.err and "--prune" in ran.err
+        monkeypatch.delenv("RAG_INDEX__CHUNK_SIZE")
+        assert rag("search", "walrus").code == 0
+
+    def test_goes_on_without_that_note_when_told_to_prune(self, rag, write_notes, unreadable):
+        vault = write_notes("v", {"a.md": "zebra", "b.md": "walrus"})
+        rag("index", vault)
+        unreadable("b.md")
+        rag("index", "--rebuild", "--prune")
+        assert rag("search", "zebra").code == 0
+        assert rag("search", "walrus").code == 1
+
+    def test_replaces_a_generation_that_lost_its_manifest_even_when_no_note_changed(
+        self, rag, write_notes
+    ):
+        rag("index", write_notes("v", {"a.md": "zebra"}))
+        directory = IndexDirectory(load_config().index_dir)
+        (directory.path / str(directory.current()) / MANIFEST).unlink()
+        assert rag("search", "zebra").code == 3
+        rag("index")
+        assert rag("search", "zebra").code == 0
+
+
+class TestTwoFoldersOfOneName:
+    def project(self, tmp_path: Path, name: str, text: str) -> Path:
+        root = tmp_path / name
+        (root / "vaults" / "work").mkdir(parents=True)
+        (root / "rag.toml").write_text("")
+        (root / "vaults" / "work" / "a.md").write_text(text)
+        return root
+
+    def test_one_project_does_not_replace_the_vault_of_another(self, rag, tmp_path, monkeypatch):
+        monkeypatch.chdir(self.project(tmp_path, "p1", "zebra"))
+        rag("index")
+        monkeypatch.chdir(self.project(tmp_path, "p2", "ocelot"))
+        ran = rag("index")
+        assert ran.code == 2
+        assert "p1/vaults/work" in ran.err and "--name" in ran.err
+        assert rag("search", "zebra").code == 0
+
+    def test_another_name_for_the_second_mends_it(self, rag, tmp_path, monkeypatch):
+        monkeypatch.chdir(self.project(tmp_path, "p1", "zebra"))
+        rag("index")
+        monkeypatch.chdir(self.project(tmp_path, "p2", "ocelot"))
+        assert rag("index", "--name", "work2", "vaults/work").code == 0
+        assert rag("index").code == 0
+        assert rag("search", "zebra").code == rag("search", "ocelot").code == 0
+
+    def test_a_project_that_moved_keeps_its_vault(self, rag, tmp_path, monkeypatch):
+        first = self.project(tmp_path, "p1", "zebra")
+        monkeypatch.chdir(first)
+        rag("index")
+        monkeypatch.chdir(first.rename(tmp_path / "moved"))
+        assert rag("index").code == 0
+        assert str(tmp_path / "moved") in rag("vault", "list").out
+
+
+class TestNamesOnDisk:
+    def test_paths_are_the_files_even_when_their_names_are_not_nfc(self, rag, write_notes):
+        name = unicodedata.normalize("NFD", "ガイド.md")
+        vault = write_notes("v", {name: "nfdneedle"})
+        rag("index", vault)
+        assert rag("search", "nfdneedle", "--paths").out.strip() == str(vault / name)
+        assert rag("get", "ガイド", "--paths").out.strip() == str(vault / name)
+
+    def test_paths_are_byte_for_byte_those_of_the_disk(self, program, write_notes, environment):
+        vault = write_notes("v", {})
+        raw = os.fsencode(vault) + b"/\xff\xfe.md"
+        Path(os.fsdecode(raw)).write_text("rawneedle")
+        assert program("index", vault).code == 0
+        found = subprocess.run(
+            [sys.executable, "-m", "rag", "search", "rawneedle", "--paths"],
+            env=environment,
+            capture_output=True,
+        )
+        assert found.stdout == raw + b"\n"
+
+    def test_two_files_of_one_name_are_told_once_and_do_not_fail_every_run(self, rag, write_notes):
+        names = {unicodedata.normalize(form, "ガイド.md"): form for form in ("NFC", "NFD")}
+        ran = rag("index", write_notes("v", names))
+        assert ran.code == 0
+        assert "two files have this name" in rag("status", "--problems").out
+        assert rag("index", "-q").out == ""
+
+    def test_get_takes_the_path_that_paths_prints(self, rag, write_notes):
+        vault = write_notes("v", {"a b.md": "zebra"})
+        rag("index", vault)
+        assert rag("get", vault / "a b.md").out == "zebra\n"
+
+
+class TestStrangeInput:
+    @pytest.mark.parametrize(
+        "option", [("-t", ""), ("-t", "###"), ("--from", ""), ("--path", ""), ("--mode", "")]
+    )
+    def test_an_empty_filter_is_refused_not_dropped(self, rag, indexed, option):
+        assert rag("search", "backups", *option).code == 2
+
+    def test_a_line_number_of_thousands_of_digits_is_no_line(self, rag, indexed):
+        assert rag("get", "Backups:" + "9" * 5000).code == 1
+
+    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
+    def test_a_closed_stream_is_no_error(self, environment, indexed, stream):
+        closed = {"stdout": "1>&-", "stderr": "2>&-"}[stream]
+        command = f"'{sys.executable}' -m rag search backups {closed}"
+        done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+    def test_escape_sequences_of_a_note_do_not_reach_the_terminal(self, rag, write_notes):
+        rag("index", write_notes("v", {"a.md": "# T\x1b]0;pwned\x07\n\nneedle \x1b[2J here\n"}))
+        assert "\x1b" not in rag("search", "needle").out
+        assert "\x1b" not in rag("ask", "needle").out
