@@ -72,7 +72,8 @@ def _run(name: str, command: list[str]) -> tuple[float, float, float]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
+    # A search may find nothing in made-up words.
+    if process.returncode not in ((0, 1) if name.endswith("cold") else (0,)):
         sys.exit(f"{name}: exit code {process.returncode}: {' '.join(command)}")
     return time.perf_counter() - started, _cpu(usage), usage.ru_maxrss / 1024
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Iterator
@@ -80,6 +81,8 @@ def _run(
 
     for folder in folders:  # refuse a bad one before the index is made or locked
         Registry.load(config).identify(config, folder, name)
+    # Indexing makes millions of short-lived lists and no circles among them.
+    gc.set_threshold(100_000, 20, 100)
     with IndexRun(config, rebuild=rebuild, wait=wait) as run:
         registry = Registry.load(config)
         names = [registry.register(config, folder, name) for folder in folders]

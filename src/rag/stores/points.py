@@ -23,6 +23,7 @@ DENSE = "embedding"
 SPARSE = "lexical"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _SCALARS = (str, int, float, bool, type(None))
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130
 _MAX_FLOAT = 3.4028234e38
 
@@ -45,13 +46,13 @@ def to_point(document: Document) -> qe.Point:
     """
     # Not `document.to_dict()`: it copies the vectors number by number, which took a third of
     # the time of indexing.
-    blob = document.blob.to_dict() if document.blob else None
     payload: dict[str, Any] = {
         "id": document.id,
         "content": document.content,
-        "blob": blob,
         "meta": document.meta,
     }
+    if document.blob:
+        payload["blob"] = document.blob.to_dict()
     text = _checked_json(document.id, payload)
     if "true" in text or "false" in text:  # seldom, and cheaper to see than to look for
         flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
@@ -127,9 +128,9 @@ def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
 
 def _checked_json(document_id: str, payload: dict[str, Any]) -> str:
     try:
-        if (payload["blob"] or not _is_flat(payload["meta"])) and _depth(payload) > _MAX_DEPTH:
+        if ("blob" in payload or not _is_flat(payload["meta"])) and _depth(payload) > _MAX_DEPTH:
             raise ValueError(f"nested more than {_MAX_DEPTH} deep")
-        text = json.dumps(payload, ensure_ascii=False, allow_nan=False)
+        text = _encode(payload)
         text.encode("utf-8")
         return text
     except (TypeError, ValueError, RecursionError) as error:

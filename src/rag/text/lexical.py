@@ -73,19 +73,19 @@ def _count(text: str) -> tuple[Counter[str], Counter[int], float]:
     """
     words: list[str] = []
     grams: list[str] = []
-    latin: list[str | None] = []
+    latin: list[int | None] = []
     for run, word in split(text):
         if run:
             grams += run_grams(run)
             latin.append(None)
         else:
             words.append(stem(word))
-            latin.append(words[-1])
+            latin.append(_word_dimension(words[-1]))
     length = len(words) + len(grams) * _WORDS_PER_GRAM
     shingles = [
-        _SHINGLES | (_word_dimension(a) * _MIX ^ _word_dimension(b)) & _HASH_MASK
+        _SHINGLES | (a * _MIX ^ b) & _HASH_MASK
         for a, b in pairwise(latin)
-        if a and b
+        if a is not None and b is not None
     ]
     return Counter(words + grams), Counter(shingles), length
 
@@ -97,9 +97,11 @@ def encode_document(text: str) -> SparseVector:
     gain = K1 + 1.0
     indices = [*map(_word_dimension, words), *shingles]
     values = [tf * gain / (tf + k) for tf in chain(words.values(), shingles.values())]
-    # Two terms may share a hash; the store demands distinct dimensions.
-    weights = dict(zip(indices, values, strict=True))
-    return SparseVector(list(weights), list(weights.values()))
+    if len(set(indices)) < len(indices):
+        # Two terms share a hash, which is rare; the store demands distinct dimensions.
+        weights = dict(zip(indices, values, strict=True))
+        return SparseVector(list(weights), list(weights.values()))
+    return SparseVector(indices, values)
 
 
 def content_terms(query: str) -> Counter[str]:

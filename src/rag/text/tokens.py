@@ -31,6 +31,8 @@ _WORD = f"(?:(?![{UNSEGMENTED}])[^\\W_]|[{_MARKS}])+"
 # C++, C# and F# are words to those who write them.
 _SYMBOL_WORD = r"\b[a-z](?:\+\+|#)(?!\w)"
 TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD})")
+# The same for text without any other script, four times as fast; its first group never matches.
+_ASCII_TOKEN = re.compile(f"((?!))?({_SYMBOL_WORD}|[a-z0-9]+)")
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 
 _MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
@@ -59,7 +61,10 @@ def stem(word: str) -> str:
 
 def split(text: str) -> list[tuple[str, str]]:
     """Return the pieces of `text`, normalised, in order: (run, "") or ("", word)."""
-    return TOKEN.findall(_POSSESSIVE.sub("", normalize(text)))
+    text = normalize(text)
+    if "'" in text or "\u2019" in text:
+        text = _POSSESSIVE.sub("", text)
+    return (_ASCII_TOKEN if text.isascii() else TOKEN).findall(text)
 
 
 class Token(NamedTuple):
