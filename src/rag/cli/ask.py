@@ -20,11 +20,11 @@ from rag.cli.options import (
     Tags,
     TopK,
     Vaults,
-    read_config,
     wants_json,
 )
 from rag.cli.output import print_file, print_json, print_line, say
 from rag.cli.query import IndexFacts, check_vaults, index_facts, make_filters, near_tags
+from rag.config import load_config
 
 if TYPE_CHECKING:
     from rag.pipelines.models import Answer
@@ -58,7 +58,7 @@ def ask(
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = read_config(config_file)
+    config = load_config(config_file)
     if question == "-":
         question = sys.stdin.read().strip() if sys.stdin else ""
     started = time.monotonic()

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, read_config
+from rag.cli.options import ConfigFile, Json
 from rag.cli.output import print_json, print_line
-from rag.config import default_toml, settings, values
+from rag.config import default_toml, load_config, settings, values
 
 
 def config(
@@ -29,7 +29,7 @@ def config(
     if defaults:
         sys.stdout.write(default_toml())
         return
-    found = read_config(config_file)
+    found = load_config(config_file)
     shown = values(found)
     if json:
         print_json(

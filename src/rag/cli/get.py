@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, Paths, Vaults, read_config
+from rag.cli.options import ConfigFile, Json, Paths, Vaults
 from rag.cli.output import clean, print_file, print_json, print_line
+from rag.config import load_config
 from rag.exceptions import NotFoundError, UsageError
 
 _SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
@@ -35,7 +36,7 @@ def get(
     from rag.pipelines.lookup import find_note, open_manifest
     from rag.pipelines.vaults import unknown_vault
 
-    config = read_config(config_file)
+    config = load_config(config_file)
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
     span = None

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, Quiet, read_config
+from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import plural, print_json, print_line, say
+from rag.config import load_config
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -54,7 +55,7 @@ def index(
     """
     from rag.exceptions import UsageError
 
-    config = read_config(config_file)
+    config = load_config(config_file)
     if name and len(folders or []) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     if dry_run:
@@ -77,7 +78,12 @@ def _run(
     quiet: bool,
 ) -> RunReport:
     from rag.pipelines.refresh import IndexRun
-    from rag.pipelines.vaults import Registry, check_collision, configured_vaults
+    from rag.pipelines.vaults import (
+        Registry,
+        check_collision,
+        configured_vaults,
+        known_vaults,
+    )
 
     for folder in folders:  # refuse a bad one before the index is made or locked
         Registry.load(config).identify(config, folder, name)
@@ -86,12 +92,11 @@ def _run(
     with IndexRun(config, rebuild=rebuild, wait=wait) as run:
         registry = Registry.load(config)
         names = [registry.register(config, folder, name) for folder in folders]
-        known = configured_vaults(config, registry)
         if not names:
-            _drop_left_out(run, config, known)
-        # A vault stays known wherever the command is typed: the index remembers its folder.
+            _drop_left_out(run, config, configured_vaults(config, registry))
         indexed = run.vaults()
-        wanted = {n: known[n] for n in names} if names else indexed | known
+        known = known_vaults(config, indexed, registry)
+        wanted = {n: known[n] for n in names} if names else known
         _check_any(wanted, config)
         for vault, root in wanted.items():
             check_collision(vault, root, indexed)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rag.config import RAGConfig, load_config
+from rag.config import load_config
 
 
 def _complete_vaults(incomplete: str) -> list[str]:
@@ -96,8 +96,3 @@ def wants_json(json: bool, output_format: str) -> bool:
     if output_format not in ("text", "json"):
         raise UsageError(f"no format {output_format!r}", hint="Use --format text or --format json.")
     return json or output_format == "json"
-
-
-def read_config(file: Path | None) -> RAGConfig:
-    """Read the settings in force for a command."""
-    return load_config(file)

@@ -20,11 +20,11 @@ from rag.cli.options import (
     Tags,
     TopK,
     Vaults,
-    read_config,
     wants_json,
 )
 from rag.cli.output import print_file, print_json, say
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts, make_filters, near_tags
+from rag.config import load_config
 
 if TYPE_CHECKING:
     from rag.pipelines.models import SearchResponse
@@ -60,7 +60,7 @@ def search(
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = read_config(config_file)
+    config = load_config(config_file)
     started = time.monotonic()
     check_mode(config.search.mode if mode is None else mode)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)

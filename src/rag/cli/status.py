@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, read_config
+from rag.cli.options import ConfigFile, Json
 from rag.cli.output import plural, print_json, print_line
+from rag.config import load_config
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -30,7 +31,7 @@ def status(
     """
     from rag.pipelines.lookup import open_manifest
 
-    config = read_config(config_file)
+    config = load_config(config_file)
     with open_manifest(config) as manifest:
         found = _facts(config, manifest)
     if json:

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, Quiet, read_config
+from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import plural, print_json, print_line
+from rag.config import load_config
 from rag.exceptions import IndexUnavailableError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add and remove vaults.")
@@ -20,14 +21,14 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add a
 def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
     """List the vaults, with their folders and how many notes are indexed."""
     from rag.pipelines.lookup import open_manifest
-    from rag.pipelines.vaults import configured_vaults
+    from rag.pipelines.vaults import known_vaults
 
-    config = read_config(config_file)
-    vaults = configured_vaults(config)
+    config = load_config(config_file)
     counts: dict[str, tuple[int, int]] = {}
+    roots: dict[str, str] = {}
     with suppress(IndexUnavailableError), open_manifest(config) as manifest:
-        counts = manifest.counts()
-        vaults = {name: Path(root) for name, root in manifest.vaults().items()} | vaults
+        counts, roots = manifest.counts(), manifest.vaults()
+    vaults = known_vaults(config, roots)
     found = {n: {"path": str(p), "notes": counts.get(n, (0, 0))[0]} for n, p in vaults.items()}
     if json:
         print_json({"vaults": found})
@@ -50,7 +51,7 @@ def add(
     from rag.pipelines.vaults import Registry
     from rag.stores.generations import IndexDirectory
 
-    config = read_config(config_file)
+    config = load_config(config_file)
     Registry.load(config).identify(config, folder, name)
     with IndexDirectory(config.index_dir).writing():
         added = Registry.load(config).register(config, folder, name)
@@ -65,12 +66,12 @@ def remove(
 ) -> None:
     """Take a vault out of the index; its files are left alone."""
     from rag.pipelines.refresh import IndexRun
-    from rag.pipelines.vaults import Registry, configured_vaults, unknown_vault
+    from rag.pipelines.vaults import Registry, known_vaults, unknown_vault
 
-    config = read_config(config_file)
+    config = load_config(config_file)
     name = unicodedata.normalize("NFC", name)
     with IndexRun(config) as run:
-        known = run.vaults() | configured_vaults(config)
+        known = known_vaults(config, run.vaults())
         if name not in known:
             raise unknown_vault(name, list(known))
         Registry.load(config).remove(config, name)

@@ -11,7 +11,7 @@ from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.lookup import open_manifest
 from rag.pipelines.reading import read_file
-from rag.pipelines.vaults import Registry, configured_vaults
+from rag.pipelines.vaults import Registry, known_vaults
 from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import Manifest
 
@@ -23,9 +23,10 @@ def preview_changes(
     registry = Registry.load(config)
     wanted = dict(registry.identify(config, folder, name) for folder in folders)
     if not folders:
-        wanted = configured_vaults(config, registry)
+        roots: dict[str, str] = {}
         with suppress(IndexUnavailableError), open_manifest(config) as manifest:
-            wanted = {n: Path(root) for n, root in manifest.vaults().items()} | wanted
+            roots = manifest.vaults()
+        wanted = known_vaults(config, roots, registry)
     return compare(IndexDirectory(config.index_dir), wanted, config, prune)
 
 

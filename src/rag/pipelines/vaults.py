@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -109,6 +110,15 @@ def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> di
         if name not in registry.removed and path not in named
     }
     return dict(sorted({**found, **registry.vaults}.items()))
+
+
+def known_vaults(
+    config: RAGConfig, indexed: Mapping[str, str | Path], registry: Registry | None = None
+) -> dict[str, Path]:
+    """Return every vault there is: the configured ones, and those that the index remembers from
+    wherever they were indexed."""
+    remembered = {name: Path(root) for name, root in indexed.items()}
+    return dict(sorted((remembered | configured_vaults(config, registry)).items()))
 
 
 def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
