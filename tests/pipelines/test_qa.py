@@ -203,3 +203,27 @@ class TestAnswer:
     def test_filters_that_leave_nothing_give_no_answer(self, run):
         answer = run("How long do we keep backups?", filters=QueryFilters(tags=["none"]))
         assert not answer.found
+
+
+class TestDefinitions:
+    """ "What is X?" asks for the sentence that says what X is, not for one that uses the word."""
+
+    @pytest.mark.parametrize(
+        ("question", "answer"),
+        [
+            ("What is a vault?", "A vault is a folder of notes on your disk."),
+            ("what are sessions", "Sessions are kept for one hour after the last request."),
+            ("Podとは何ですか？", "Podは、一つ以上のコンテナをまとめた最小の単位。"),
+        ],
+    )
+    def test_the_sentence_that_defines_comes_first(self, build_index, question, answer):
+        notes = {
+            "use.md": "# Use\n\nUse `vault=NAME` to open a vault. Vault, vault, vault.\n\n"
+            "Sessions, sessions, old sessions: delete sessions.\n\nこのPodを消す。Podを直す。\n",
+            "what.md": "# What\n\nNotes. A **vault** is a folder of notes on your disk.\n\n"
+            "Sessions are kept for one hour after the last request.\n",
+            "学び.md": "# 学び\n\nPodは、一つ以上のコンテナをまとめた最小の単位。\n",
+        }
+        config = build_index({"defs": notes})
+        with get_document_store(config) as store:
+            assert ask(create_qa_pipeline(store), question).quotes[0].text == answer

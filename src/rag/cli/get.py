@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from rag.cli.options import ConfigFile, Json, Paths, Vaults
 from rag.cli.output import clean, print_file, print_json, print_line
 from rag.config import load_config
 from rag.exceptions import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from rag.pipelines.lookup import FoundNote
 
 _SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
 
@@ -63,28 +66,31 @@ def get(
         return
     chosen = lines[first - 1 : last]
     if json:
-        print_json(
-            {
-                "id": row.id,
-                "vault": row.vault,
-                "path": row.path,
-                "file": str(found.file),
-                "title": row.title,
-                "aliases": row.aliases,
-                "tags": row.tags,
-                "created": row.created,
-                "modified": row.modified,
-                "links": row.links,
-                "problems": row.problems,
-                "line_start": first,
-                "line_end": max(first, first + len(chosen) - 1),
-                "content": "\n".join(chosen),
-            }
-        )
+        print_json(_to_json(found, chosen, first))
         return
     on_terminal = sys.stdout.isatty()
     for line in chosen:
         print_line(clean(line) if on_terminal else line)
+
+
+def _to_json(found: FoundNote, chosen: list[str], first: int) -> dict[str, Any]:
+    row = found.row
+    return {
+        "id": row.id,
+        "vault": row.vault,
+        "path": row.path,
+        "file": str(found.file),
+        "title": row.title,
+        "aliases": row.aliases,
+        "tags": row.tags,
+        "created": row.created,
+        "modified": row.modified,
+        "links": row.links,
+        "problems": row.problems,
+        "line_start": first,
+        "line_end": max(first, first + len(chosen) - 1),
+        "content": "\n".join(chosen),
+    }
 
 
 def _read_lines(file: Path, vault: str, path: str) -> list[str]:

@@ -14,6 +14,7 @@ from haystack.dataclasses import Document
 
 from rag.pipelines.models import Quote
 from rag.text.lexical import content_terms
+from rag.text.normalize import normalize
 from rag.text.tokens import terms, tokens
 from rag.vault.frontmatter import FrontMatter
 from rag.vault.markdown import Kind, outline, plain
@@ -30,11 +31,18 @@ _OTHER_SCRIPT = 0.6  # a sentence in another script than the question's, against
 _MARKER = re.compile(
     r"^\s*(?:>\s?)*\s*(?:\[![\w-]+\][+-]?\s*)?(?:(?:[-*+]|\d+[.)])\s+)?(?:\[.\]\s+)?"
 )
+_EMPHASIS = re.compile(r"[_*`]")
 _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 # What is asked after, not about: a note that answers "how long" rarely says "long".
 _MEASURE = re.compile(
     r"\bhow (?:long|often|many|much|far|big|large|old|fast|soon)\b", re.IGNORECASE
 )
+# "What is X?" and 「Xとは」 ask for a definition, and a definition begins "X is" or 「Xは」.
+_WHAT_IS = re.compile(
+    r"what(?:'s| is| are) (?:an? |the )?(?P<en>[^?]+)|(?P<ja>[^、。]+?)(?:とは|って何)"
+)
+_DEFINES = r"(?:an? |the )?{}(?: is | are | means | refers |は、?|とは)"
+_DEFINITION = 2.5  # what the beginning of a definition counts for
 _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]\s|\d+[.)]\s|\[!)")
 
 
@@ -74,11 +82,14 @@ class QuotationAnswerer:
             for sentence in _sentences(document, number, documents[0].score or 1.0)
         ]
         weights = _weights(wanted, [s.counts for s in sentences])
-        spaced = _is_spaced(query)
-        scored = [
-            (_score(s, weights) * (1.0 if _is_spaced(s.text) == spaced else _OTHER_SCRIPT), s)
-            for s in sentences
-        ]
+        spaced, definition = _is_spaced(query), _definition(query)
+        scored = []
+        for sentence in sentences:
+            score = _score(sentence, weights)
+            score *= 1.0 if _is_spaced(sentence.text) == spaced else _OTHER_SCRIPT
+            if definition and definition.match(normalize(_EMPHASIS.sub("", sentence.text))):
+                score *= _DEFINITION
+            scored.append((score, sentence))
         scored.sort(key=lambda pair: (-pair[0], pair[1].source, pair[1].line))
         quotes: dict[str, Quote] = {}
         for score, sentence in scored:
@@ -86,6 +97,15 @@ class QuotationAnswerer:
                 break
             quotes.setdefault(sentence.text, Quote(sentence.text, sentence.source, sentence.line))
         return {"quotes": list(quotes.values()), "coverage": coverage}
+
+
+def _definition(query: str) -> re.Pattern[str] | None:
+    """Return what a sentence that defines the query's subject begins with, if it asks for that."""
+    asked = _WHAT_IS.match(normalize(query).strip())
+    if not asked:
+        return None
+    subject = (asked["en"] or asked["ja"]).strip()
+    return re.compile(_DEFINES.format(re.escape(subject)))
 
 
 def best_coverage(wanted: Counter[str], documents: list[Document]) -> float:
