@@ -15,8 +15,8 @@ from typing import NamedTuple
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.pipelines.fingerprint import readable
-from rag.stores.generations import MANIFEST, IndexDirectory
-from rag.stores.manifest import Manifest, NoteRow
+from rag.stores.generations import IndexDirectory
+from rag.stores.manifest import Manifest, NoteRow, published_manifest
 
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
@@ -28,10 +28,7 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
     :raises IndexUnavailableError: when there is no index, or one that another version made.
     """
     directory = IndexDirectory(config.index_dir)
-    with (
-        directory.open_current() as generation,
-        Manifest.open_generation(generation.path / MANIFEST) as manifest,
-    ):
+    with published_manifest(directory) as manifest:
         try:
             if not readable(manifest.get("fingerprint")):
                 raise IndexUnavailableError(

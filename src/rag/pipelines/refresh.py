@@ -20,7 +20,7 @@ from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.reading import ReadNote, failed_row, read_file
 from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
-from rag.stores.manifest import Manifest, NoteRow
+from rag.stores.manifest import Manifest, NoteRow, published_manifest
 from rag.vault.files import NoteFile
 
 if TYPE_CHECKING:
@@ -364,8 +364,7 @@ class IndexRun:
         if self.manifest.get("anew"):
             with (
                 suppress(IndexUnavailableError, sqlite3.DatabaseError),
-                self.directory.open_current() as generation,
-                Manifest.open_generation(generation.path / MANIFEST) as manifest,
+                published_manifest(self.directory) as manifest,
             ):
                 found = manifest.vaults() | found
         return {name: Path(root) for name, root in found.items()}
@@ -392,34 +391,29 @@ class IndexRun:
     def _refuse_to_lose(self) -> None:
         """An index made anew cannot keep what can be read no more; do not publish it, unless the
         user said `--prune`."""
+        vaults, readable = self.vaults(), self._readable_notes()
         for name, report in self.report.vaults.items():
             if self._asked.get(name, (None, False))[1]:
                 continue
-            lost = report.problem or next(
-                (
-                    f"{path}: {why}"
-                    for path, why in report.failed.items()
-                    if self._was_readable(name, path)
-                ),
-                "",
-            )
-            if lost and (report.failed or name in self.vaults()):
+            reasons = [report.problem] if report.problem and name in vaults else []
+            reasons += [
+                f"{path}: {why}"
+                for path, why in report.failed.items()
+                if any(v == name and (p == path or p.startswith(f"{path}/")) for v, p in readable)
+            ]
+            if reasons:
                 raise IndexingError(
                     f"the index must be made anew, but vault {name!r} cannot be read as before",
-                    lost,
+                    reasons[0],
                     hint="Make it readable and run `rag index`, or go on without with `rag index"
                     " --prune`. Until then searches use the old index.",
                 )
 
-    def _was_readable(self, vault: str, path: str) -> bool:
-        """Whether readers can find that note, or one below that folder, now."""
+    def _readable_notes(self) -> list[tuple[str, str]]:
+        """Return vault and path of every note that readers can find now."""
         with (
             suppress(IndexUnavailableError, sqlite3.DatabaseError),
-            self.directory.open_current() as generation,
-            Manifest.open_generation(generation.path / MANIFEST) as manifest,
+            published_manifest(self.directory) as manifest,
         ):
-            return any(
-                name == vault and (known == path or known.startswith(path + "/"))
-                for name, known, *_ in manifest.names()
-            )
-        return False
+            return [(vault, path) for vault, path, *_ in manifest.names()]
+        return []

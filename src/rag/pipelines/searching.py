@@ -9,8 +9,9 @@ from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, QueryError, RAGError
+from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines.components import LexicalTextEmbedder, NoteRanker
+from rag.pipelines.errors import own_errors
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
@@ -138,8 +139,7 @@ def resolve_paths(store: QdrantEdgeDocumentStore, globs: list[str]) -> list[str]
 
     from pathspec import PathSpec
 
-    from rag.stores.generations import MANIFEST
-    from rag.stores.manifest import Manifest
+    from rag.stores.manifest import published_manifest
 
     patterns = [normalize("NFC", glob if "/" in glob else f"/**/{glob}") for glob in globs]
     try:
@@ -148,10 +148,7 @@ def resolve_paths(store: QdrantEdgeDocumentStore, globs: list[str]) -> list[str]
         raise QueryError(
             "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
         ) from error
-    with (
-        store.directory.open_current() as generation,
-        Manifest.open_generation(generation.path / MANIFEST) as manifest,
-    ):
+    with published_manifest(store.directory) as manifest:
         return [
             identity
             for vault, path, _, _, identity in manifest.names()
@@ -168,15 +165,8 @@ def run_pipeline(pipeline: Pipeline, inputs: dict[str, dict[str, Any]]) -> dict[
     store = _retriever(pipeline).document_store
     if not store.is_readable:
         raise IndexUnavailableError(NO_INDEX, store.path, hint=NO_INDEX_HINT)
-    try:
+    with own_errors(QueryError, "the search failed"):
         return pipeline.run(inputs, include_outputs_from={"ranker"})
-    except RAGError:
-        raise
-    except Exception as error:
-        cause = error.__cause__ or error
-        if isinstance(cause, RAGError):
-            raise cause from error
-        raise QueryError("the search failed", str(cause)) from error
 
 
 def to_results(documents: list[HaystackDocument], query: str) -> list[SearchResult]:

@@ -7,8 +7,9 @@ from haystack.components.writers import DocumentWriter
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexingError, RAGError
+from rag.exceptions import IndexingError
 from rag.pipelines.components import LexicalDocumentEmbedder
+from rag.pipelines.errors import own_errors
 from rag.pipelines.reading import ReadNote
 from rag.stores.batch import DocumentBatch
 from rag.stores.edge import QdrantEdgeDocumentStore
@@ -46,12 +47,5 @@ def write_documents(pipeline: Pipeline, documents: list[Document]) -> None:
     """
     if not documents:
         return
-    try:
+    with own_errors(IndexingError, "the indexing pipeline failed"):
         pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
-    except RAGError:
-        raise
-    except Exception as error:
-        cause = error.__cause__
-        if isinstance(cause, RAGError):
-            raise cause from error
-        raise IndexingError("the indexing pipeline failed", str(cause or error)) from error
