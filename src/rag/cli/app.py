@@ -14,7 +14,7 @@ import typer
 from typer import _click
 
 from rag import __version__
-from rag.cli import ask, config, get, index, search, status, vault
+from rag.cli import ask, config, evaluate, get, index, search, status, vault
 from rag.cli.output import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 
@@ -32,6 +32,7 @@ app.command("search")(search.search)
 app.command("ask")(ask.ask)
 app.command("get")(get.get)
 app.command("status")(status.status)
+app.command("eval")(evaluate.evaluate)
 app.command("config")(config.config)
 app.add_typer(vault.app, name="vault")
 

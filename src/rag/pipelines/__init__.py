@@ -26,7 +26,8 @@ _HOMES = {
         "parse_frontmatter",
         "scan_vault",
     ),
-    "rag.pipelines.searching": ("build_qdrant_filters", "create_search_pipeline", "search"),
+    "rag.pipelines.filtering": ("build_qdrant_filters",),
+    "rag.pipelines.searching": ("create_search_pipeline", "search"),
     "rag.pipelines.writing": ("create_indexing_pipeline",),
     "rag.pipelines.qa": ("ask", "create_qa_pipeline"),
 }

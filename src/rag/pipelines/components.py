@@ -10,7 +10,8 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.stores.batch import DocumentBatch
-from rag.text.lexical import SparseVector, encode_document, encode_query
+from rag.text.encoding import DocumentEncoder
+from rag.text.lexical import SparseVector, encode_query
 from rag.vault.markdown import plain
 
 
@@ -39,20 +40,32 @@ def lexical_text(document: Document) -> str:
 class LexicalDocumentEmbedder:
     """Give documents the sparse vectors of BM25, made from title, headings and text."""
 
-    @component.output_types(documents=list[Document])
-    def run(self, documents: list[Document]) -> dict[str, Sequence[Document]]:
-        """Return `documents` with their `sparse_embedding`; a `DocumentBatch` gives another."""
+    def __init__(self) -> None:
+        self._encoder = DocumentEncoder()
+
+    @component.output_types(documents=list[Document], words=list[str])
+    def run(self, documents: list[Document]) -> dict[str, Sequence[Document] | list[str]]:
+        """Return `documents` with their `sparse_embedding`, and the `words` not met before.
+
+        A `DocumentBatch` gives another.
+        """
+        vectors = self._encoder.encode([lexical_text(document) for document in documents])
         embedded = [
-            replace(document, sparse_embedding=_sparse(encode_document(lexical_text(document))))
-            for document in documents
+            replace(document, sparse_embedding=_sparse(vector))
+            for document, vector in zip(documents, vectors, strict=True)
         ]
         is_batch = isinstance(documents, DocumentBatch)
-        return {"documents": DocumentBatch(embedded) if is_batch else embedded}
+        return {
+            "documents": DocumentBatch(embedded) if is_batch else embedded,
+            "words": self._encoder.take_words(),
+        }
 
-    @component.output_types(documents=list[Document])
-    async def run_async(self, documents: list[Document]) -> dict[str, Sequence[Document]]:
+    @component.output_types(documents=list[Document], words=list[str])
+    async def run_async(
+        self, documents: list[Document]
+    ) -> dict[str, Sequence[Document] | list[str]]:
         """`run`; it computes and waits for nothing."""
-        result: dict[str, Sequence[Document]] = self.run(documents)
+        result: dict[str, Sequence[Document] | list[str]] = self.run(documents)
         return result
 
 
@@ -61,58 +74,17 @@ class LexicalTextEmbedder:
     """Give a query the sparse vector of BM25."""
 
     @component.output_types(sparse_embedding=SparseEmbedding)
-    def run(self, text: str) -> dict[str, SparseEmbedding]:
-        """Return `sparse_embedding`; empty when the query holds no word."""
-        return {"sparse_embedding": _sparse(encode_query(text))}
+    def run(self, text: str, also: list[str] | None = None) -> dict[str, SparseEmbedding]:
+        """Return `sparse_embedding`; empty when the query holds no word.
+
+        :param also: further words to look for, at a little less weight.
+        """
+        return {"sparse_embedding": _sparse(encode_query(text, also or ()))}
 
     @component.output_types(sparse_embedding=SparseEmbedding)
-    async def run_async(self, text: str) -> dict[str, SparseEmbedding]:
+    async def run_async(
+        self, text: str, also: list[str] | None = None
+    ) -> dict[str, SparseEmbedding]:
         """`run`; it computes and waits for nothing."""
-        result: dict[str, SparseEmbedding] = self.run(text)
+        result: dict[str, SparseEmbedding] = self.run(text, also)
         return result
-
-
-@component
-class NoteRanker:
-    """Rank notes by their best chunks together; each note is shown by its best one.
-
-    A note scores s1 + s2/2 + s3/4 for its three best chunks: on a help vault this ranked
-    better than the best chunk alone, and a long note cannot win by length.
-
-    :param top_k: how many notes to return.
-    :param weights: what the first, second, … chunk of a note counts for.
-    """
-
-    def __init__(self, top_k: int = 10, weights: Sequence[float] = (1.0, 0.5, 0.25)) -> None:
-        if top_k < 1 or not weights:
-            raise ValueError("NoteRanker needs top_k >= 1 and at least one weight")
-        self.top_k = top_k
-        self.weights = list(weights)
-
-    @component.output_types(documents=list[Document])
-    def run(
-        self, documents: list[Document], top_k: int | None = None, chunks: bool = False
-    ) -> dict[str, list[Document]]:
-        """Return `documents`, best first, each with the score of its note.
-
-        :param chunks: rank the chunks themselves, several of one note perhaps.
-        """
-        limit = self.top_k if top_k is None else top_k
-        ranked = sorted(documents, key=_order)
-        if not chunks:
-            notes: dict[str, list[Document]] = {}
-            for document in ranked:
-                notes.setdefault(str(document.meta.get("file_id", document.id)), []).append(
-                    document
-                )
-            ranked = sorted((self._merge(found) for found in notes.values()), key=_order)
-        return {"documents": ranked[:limit]}
-
-    def _merge(self, chunks: list[Document]) -> Document:
-        pairs = zip(self.weights, chunks, strict=False)
-        return replace(chunks[0], score=sum(w * (chunk.score or 0.0) for w, chunk in pairs))
-
-
-def _order(document: Document) -> tuple[float, str]:
-    """Best first; equal scores in the order of ids, so that ties never flicker."""
-    return -(document.score or 0.0), document.id

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -17,6 +16,7 @@ from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.pipelines.fingerprint import readable
 from rag.stores.generations import IndexDirectory
 from rag.stores.manifest import Manifest, NoteRow, published_manifest
+from rag.text.normalize import name_key
 
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
@@ -61,17 +61,17 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     :param vaults: look only in these.
     :raises NotFoundError: when nothing answers to the name, or several notes do; it suggests.
     """
-    wanted = _key(name)
+    wanted = name_key(name)
     names = [n for n in manifest.names() if not vaults or n[0] in vaults]
     roots = manifest.vaults()
     tiers: list[list[tuple[str, str]]] = [[], [], [], []]
     for vault, path, title, aliases, identity in names:
-        paths = {_key(path), _key(f"{vault}/{path}"), _key(f"{roots.get(vault)}/{path}")}
+        paths = {name_key(path), name_key(f"{vault}/{path}"), name_key(f"{roots.get(vault)}/{path}")}
         if wanted in paths or f"{wanted}.md" in paths:
             tiers[0].append((vault, path))
-        elif wanted == _key(title) or wanted == _key(Path(path).stem):
+        elif wanted == name_key(title) or wanted == name_key(Path(path).stem):
             tiers[1].append((vault, path))
-        elif wanted in map(_key, aliases):
+        elif wanted in map(name_key, aliases):
             tiers[2].append((vault, path))
         elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
             tiers[3].append((vault, path))
@@ -94,11 +94,8 @@ def _near(wanted: str, names: list[tuple[str, str, str, list[str], str]]) -> lis
     spoken: dict[str, str] = {}
     for vault, path, title, aliases, _ in names:
         for label in (Path(path).stem, title, *aliases):
-            spoken.setdefault(_key(label), f"{vault}/{path}")
+            spoken.setdefault(name_key(label), f"{vault}/{path}")
     close = get_close_matches(wanted, list(spoken), 5, 0.5)
     within = [label for label in spoken if wanted and wanted in label][:5]
     return list(dict.fromkeys(spoken[label] for label in [*close, *within]))[:5]
 
-
-def _key(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold().strip()

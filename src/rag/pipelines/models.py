@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag.vault import Note
+
+if TYPE_CHECKING:
+    from rag.pipelines.explaining import Explanation
 
 
 @dataclass
@@ -61,6 +64,7 @@ class SearchResult:
     """One result: the best chunk of a note.
 
     `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1.
+    `duplicates` are notes (`vault/path`) left out because they say the same.
     """
 
     content: str
@@ -75,16 +79,24 @@ class SearchResult:
     tags: list[str] = field(default_factory=list)
     created: str = ""
     scores: dict[str, float] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
+    explanation: Explanation | None = None
 
 
 @dataclass
 class SearchResponse:
-    """The results of a query, best first; `mode` is how they were found."""
+    """The results of a query, best first; `mode` is how they were found.
+
+    `corrections` maps words that no note holds to what was searched for instead; `tags` are
+    those that were filtered by.
+    """
 
     query: str
     results: list[SearchResult]
     total: int
     mode: str = "lexical"
+    corrections: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
 
 
 @dataclass

@@ -6,9 +6,11 @@ from haystack import Pipeline
 
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
+from rag.pipelines.errors import own_errors
 from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResult
 from rag.pipelines.quotation import QuotationAnswerer
-from rag.pipelines.searching import create_search_pipeline, run_pipeline, search_inputs, to_results
+from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
+from rag.pipelines.understanding import understand
 from rag.stores.edge import QdrantEdgeDocumentStore
 
 NOT_FOUND = "not found in your notes"
@@ -17,14 +19,15 @@ NOT_FOUND = "not found in your notes"
 def create_qa_pipeline(store: QdrantEdgeDocumentStore, config: RAGConfig | None = None) -> Pipeline:
     """Make the question answering pipeline, which answers by quotation.
 
-        embedder -> retriever -> ranker (as in the search pipeline) -> answerer (QuotationAnswerer)
+        embedder -> retriever -> ranker -> loader (as in the search pipeline)
+            -> answerer (QuotationAnswerer)
 
     It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
     """
     pipeline = create_search_pipeline(store, config)
     max_quotes = config.ask.max_quotes if config else 4
     pipeline.add_component("answerer", QuotationAnswerer(max_quotes))
-    pipeline.connect("ranker.documents", "answerer.documents")
+    pipeline.connect("loader.documents", "answerer.documents")
     return pipeline
 
 
@@ -46,16 +49,15 @@ def ask(
         raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
-    inputs = {
-        **search_inputs(pipeline, question, filters, top_k),
-        "answerer": {"query": question},
-    }
-    output = run_pipeline(pipeline, inputs)
+    store = open_store(pipeline)
+    with own_errors(QueryError, "the search failed"):
+        understood = understand(store, question, filters)
+        inputs = {**search_inputs(understood, top_k), "answerer": {"query": understood.text}}
+        output = pipeline.run(inputs, include_outputs_from={"loader"})
     quotes: list[Quote] = output["answerer"]["quotes"]
     if not quotes:
         return Answer(NOT_FOUND, [], 0.0, found=False)
-    results = to_results(output["ranker"]["documents"], question)
-    return _answer(quotes, results)
+    return _answer(quotes, to_response(output["loader"], understood).results)
 
 
 def _answer(quotes: list[Quote], results: list[SearchResult]) -> Answer:

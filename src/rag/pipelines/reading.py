@@ -92,6 +92,7 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
         "created": note.created,
         "file_id": file_id,
         "position": chunk.position,
+        "section": chunk.section,
         "heading": list(chunk.heading),
         "line_start": chunk.line_start,
         "line_end": chunk.line_end,

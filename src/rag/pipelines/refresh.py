@@ -176,7 +176,7 @@ class IndexRun:
             return
         found = self._count_points()
         if found != expected:
-            self._store.close_work()
+            self._store.access.close_work()
             self.manifest.close()
             what = "could not be opened" if found is None else f"held {found} of {expected} chunks"
             self.manifest = self._start_anew(f"the working copy {what}")
@@ -306,7 +306,8 @@ class IndexRun:
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
         assert self._pipeline is not None
-        write_documents(self._pipeline, documents)
+        words = write_documents(self._pipeline, documents)
+        self.manifest.vocabulary.add(words)
         self._store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
         report.chunks += len(documents)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from typing import Any, cast
 
 from haystack import Document as HaystackDocument
@@ -10,55 +9,21 @@ from haystack import Pipeline
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
-from rag.pipelines.components import LexicalTextEmbedder, NoteRanker
+from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
+from rag.pipelines.explaining import explain
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
+from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hits, NoteRanker
+from rag.pipelines.understanding import Understood, understand
+from rag.stores.candidates import Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
-from rag.stores.retrievers import QdrantEdgeSparseRetriever
-from rag.text.lexical import bounded_score
-from rag.vault import normalize_tags
+from rag.text.lexical import bounded_score, query_terms
 
 # Chunks asked of the store for each note wanted, and at least: a note is ranked by its
-# best three, and some notes fill the top with chunks of their own.
+# best three sections, and some notes fill the top with chunks of their own.
 _CHUNKS_PER_NOTE = 8
 _MIN_CHUNKS = 100
-
-
-def build_qdrant_filters(filters: QueryFilters | None) -> dict[str, Any] | None:
-    """Return the Haystack filter for vaults (any of), tags (all of) and dates (inclusive).
-
-    `paths` are not part of it: they need the index's list of notes (`resolve_paths`).
-    """
-    if filters is None:
-        return None
-    conditions: list[dict[str, Any]] = []
-    vaults = filters.vaults or []
-    if len(vaults) == 1:
-        conditions.append(_condition("vault", "==", vaults[0]))
-    elif vaults:
-        conditions.append(_condition("vault", "in", list(vaults)))
-    conditions += [
-        _condition("tags", "==", normalize_tags([tag])[0])
-        for tag in filters.tags or []
-        if normalize_tags([tag])
-    ]
-    if filters.date_from:
-        conditions.append(_condition("created", ">=", _day(filters.date_from)))
-    if filters.date_to:
-        last = f"{_day(filters.date_to)}T23:59:59.999999"
-        conditions.append(_condition("created", "<=", last))
-    if len(conditions) > 1:
-        return {"operator": "AND", "conditions": conditions}
-    return conditions[0] if conditions else None
-
-
-def _condition(field: str, operator: str, value: Any) -> dict[str, Any]:
-    return {"field": f"meta.{field}", "operator": operator, "value": value}
-
-
-def _day(value: date) -> str:
-    return (value.date() if isinstance(value, datetime) else value).isoformat()
 
 
 def create_search_pipeline(
@@ -66,18 +31,20 @@ def create_search_pipeline(
 ) -> Pipeline:
     """Make the search pipeline.
 
-        embedder (LexicalTextEmbedder) -> retriever (QdrantEdgeSparseRetriever)
-            -> ranker (NoteRanker)
+        embedder (LexicalTextEmbedder) -> retriever (ChunkRetriever) -> ranker (NoteRanker)
+            -> loader (DocumentLoader)
 
     It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
     """
+    top_k = config.search.top_k if config else 5
     pipeline = Pipeline()
     pipeline.add_component("embedder", LexicalTextEmbedder())
-    pipeline.add_component("retriever", QdrantEdgeSparseRetriever(store, top_k=_MIN_CHUNKS))
-    top_k = config.search.top_k if config else 5
-    pipeline.add_component("ranker", NoteRanker(top_k=top_k))
+    pipeline.add_component("retriever", ChunkRetriever(store, _MIN_CHUNKS))
+    pipeline.add_component("ranker", NoteRanker(top_k))
+    pipeline.add_component("loader", DocumentLoader(store, top_k))
     pipeline.connect("embedder.sparse_embedding", "retriever.query_sparse_embedding")
-    pipeline.connect("retriever.documents", "ranker.documents")
+    pipeline.connect("retriever.candidates", "ranker.candidates")
+    pipeline.connect("ranker.hits", "loader.hits")
     return pipeline
 
 
@@ -88,106 +55,121 @@ def search(
     top_k: int = 5,
     *,
     chunks: bool = False,
+    explained: bool = False,
 ) -> SearchResponse:
     """Run a search.
 
     :param pipeline: from `create_search_pipeline`.
+    :param query: plain words, or the syntax of `rag.query.syntax`.
     :param top_k: how many results.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
+    :param explained: take each result's score apart.
     :raises QueryError: when the query is empty or the search fails.
+    :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
     """
-    if not query.strip():
-        raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
-    output = run_pipeline(pipeline, search_inputs(pipeline, query, filters, top_k, chunks))
-    results = to_results(output["ranker"]["documents"], query)
-    return SearchResponse(query, results, len(results))
+    store = open_store(pipeline)
+    with own_errors(QueryError, "the search failed"):
+        understood = understand(store, query, filters)
+        if understood.text:
+            output = pipeline.run(
+                search_inputs(understood, top_k, chunks), include_outputs_from={"loader"}
+            )["loader"]
+        else:
+            output = _list_notes(store, understood, top_k)
+        response = to_response(output, understood)
+        if explained:
+            asked = query_terms(understood.text, understood.also)
+            for result, why in zip(
+                response.results, explain(store, asked, output["hits"]), strict=True
+            ):
+                result.explanation = why
+    return response
 
 
 def search_inputs(
-    pipeline: Pipeline, query: str, filters: QueryFilters | None, top_k: int, chunks: bool = False
+    understood: Understood, top_k: int, chunks: bool = False
 ) -> dict[str, dict[str, Any]]:
     """Return what a pipeline that searches is to be run with."""
-    conditions = build_qdrant_filters(filters)
-    if filters and filters.paths:
-        matched = resolve_paths(_retriever(pipeline).document_store, filters.paths)
-        within = _condition("file_id", "in", matched)
-        both = {"operator": "AND", "conditions": [conditions, within]}
-        conditions = both if conditions else within
     return {
-        "embedder": {"text": query},
+        "embedder": {"text": understood.text, "also": understood.also},
         "retriever": {
-            "filters": conditions,
+            "filters": understood.filters,
             "top_k": max(_MIN_CHUNKS, top_k * _CHUNKS_PER_NOTE),
+            "named": understood.named,
         },
-        "ranker": {"top_k": top_k, "chunks": chunks},
+        "ranker": {"named": understood.named, "chunks": chunks},
+        "loader": {"top_k": top_k},
     }
 
 
-def _retriever(pipeline: Pipeline) -> QdrantEdgeSparseRetriever:
-    return cast(QdrantEdgeSparseRetriever, pipeline.get_component("retriever"))
-
-
-def resolve_paths(store: QdrantEdgeDocumentStore, globs: list[str]) -> list[str]:
-    """Return the ids of the notes whose path, or vault and path, matches one of `globs`.
-
-    :raises QueryError: when one of them is no pattern.
-    """
-    from unicodedata import normalize
-
-    from pathspec import PathSpec
-
-    from rag.stores.manifest import published_manifest
-
-    patterns = [normalize("NFC", glob if "/" in glob else f"/**/{glob}") for glob in globs]
-    try:
-        spec = PathSpec.from_lines("gitignore", patterns)
-    except ValueError as error:
-        raise QueryError(
-            "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
-        ) from error
-    with published_manifest(store.directory) as manifest:
-        return [
-            identity
-            for vault, path, _, _, identity in manifest.names()
-            if spec.match_file(path) or spec.match_file(f"{vault}/{path}")
-        ]
-
-
-def run_pipeline(pipeline: Pipeline, inputs: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Run a pipeline that reads the index.
+def open_store(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
+    """Return the store that a pipeline searches.
 
     :raises IndexUnavailableError: when there is no index.
-    :raises QueryError: when a component failed for a reason that is not one of our errors.
     """
-    store = _retriever(pipeline).document_store
+    store = cast(ChunkRetriever, pipeline.get_component("retriever")).document_store
     if not store.is_readable:
         raise IndexUnavailableError(NO_INDEX, store.path, hint=NO_INDEX_HINT)
-    with own_errors(QueryError, "the search failed"):
-        return pipeline.run(inputs, include_outputs_from={"ranker"})
+    return store
 
 
-def to_results(documents: list[HaystackDocument], query: str) -> list[SearchResult]:
-    """Turn ranked documents into results with scores in [0, 1)."""
-    results = []
-    for document in documents:
-        meta, score = document.meta, document.score or 0.0
-        results.append(
-            SearchResult(
-                content=document.content or "",
-                score=bounded_score(score, query),
-                file_path=str(meta.get("file_path", "")),
-                title=str(meta.get("title", "")),
-                vault=str(meta.get("vault", "")),
-                position=int(meta.get("position", 0)),
-                heading=list(meta.get("heading") or []),
-                line_start=int(meta.get("line_start", 1)),
-                line_end=int(meta.get("line_end", 1)),
-                tags=list(meta.get("tags") or []),
-                created=str(meta.get("created", "")),
-                scores={"lexical": score},
-            )
-        )
-    return results
+def _list_notes(
+    store: QdrantEdgeDocumentStore, understood: Understood, top_k: int
+) -> dict[str, Any]:
+    """List the notes that a query without words selects, the newest first."""
+    wanted = top_k * _CHUNKS_PER_NOTE
+    while True:
+        found = store.newest(understood.filters, wanted)
+        notes = list(dict.fromkeys(candidate.note for candidate in found))
+        if len(notes) >= top_k or len(found) < wanted:
+            break
+        wanted *= 4
+    first = ChunkRetriever(store).first_chunks(understood.filters, notes[:top_k])
+    ranked = NoteRanker().run(Candidates(first))["hits"]
+    order = {note: at for at, note in enumerate(notes)}
+    hits = Hits(sorted(ranked, key=lambda hit: order[hit.note]))
+    return cast(dict[str, Any], DocumentLoader(store).run(hits, top_k))
+
+
+def to_response(output: dict[str, Any], understood: Understood) -> SearchResponse:
+    """Turn what the loader gave into results with scores in [0, 1)."""
+    asked = sum(term.weight for term in query_terms(understood.text, understood.also))
+    results = [
+        to_result(document, asked, duplicates)
+        for document, duplicates in zip(output["documents"], output["duplicates"], strict=True)
+    ]
+    return SearchResponse(
+        query=understood.query,
+        results=results,
+        total=len(results),
+        corrections=understood.corrections,
+        tags=understood.tags,
+    )
+
+
+def to_result(
+    document: HaystackDocument, asked: float, duplicates: list[HaystackDocument]
+) -> SearchResult:
+    """Turn one ranked document into a result.
+
+    :param asked: what the query's terms weigh together.
+    """
+    meta, score = document.meta, document.score or 0.0
+    return SearchResult(
+        content=document.content or "",
+        score=bounded_score(score, asked),
+        file_path=str(meta.get("file_path", "")),
+        title=str(meta.get("title", "")),
+        vault=str(meta.get("vault", "")),
+        position=int(meta.get("position", 0)),
+        heading=list(meta.get("heading") or []),
+        line_start=int(meta.get("line_start", 1)),
+        line_end=int(meta.get("line_end", 1)),
+        tags=list(meta.get("tags") or []),
+        created=str(meta.get("created", "")),
+        scores={"lexical": score},
+        duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in duplicates],
+    )

@@ -40,12 +40,15 @@ def to_documents(read: ReadNote, wanted: set[str]) -> list[Document]:
     ]
 
 
-def write_documents(pipeline: Pipeline, documents: list[Document]) -> None:
+def write_documents(pipeline: Pipeline, documents: list[Document]) -> list[str]:
     """Run the indexing pipeline over some chunks.
 
+    :returns: the words that this pipeline met for the first time.
     :raises RAGError: what a component of ours raised, or an `IndexingError` for any other.
     """
     if not documents:
-        return
+        return []
     with own_errors(IndexingError, "the indexing pipeline failed"):
-        pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
+        output = pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
+    words: list[str] = output["embedder"]["words"]
+    return words

@@ -39,7 +39,7 @@ def get_document_store(
 
     store = QdrantEdgeDocumentStore(str((config or load_config()).index_dir))
     if directory is not None:
-        store.directory = directory
+        store.access.directory = directory
     return store
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,12 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
-from rag.exceptions import IndexUnavailableError
+from rag.stores.access import ShardAccess
 from rag.stores.batch import DocumentBatch
-from rag.stores.engine import StoreError, add_dense_space, create_shard, guard, load_shard
+from rag.stores.candidates import CANDIDATE_FIELDS, Candidate, to_candidate
+from rag.stores.engine import add_dense_space, guard
 from rag.stores.filters import convert_filters
-from rag.stores.generations import SHARD, Generation, IndexDirectory
+from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.points import (
     DENSE,
     SPARSE,
@@ -37,12 +37,6 @@ from rag.stores.points import (
 )
 
 _BATCH = 1000
-# Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
-# engine gives back what it mapped and allocated only when the shard is closed: merging and
-# reopening as points come keeps the writer's memory low.
-_MERGE_EVERY = 8_000
-
-
 class QdrantEdgeDocumentStore:
     """A document store in a folder, with one writer and any number of readers.
 
@@ -66,13 +60,7 @@ class QdrantEdgeDocumentStore:
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
         self.path = str(path)
         self.similarity = similarity
-        self.directory = IndexDirectory(path)
-        self._mutex = threading.RLock()
-        self._work: qe.EdgeShard | None = None
-        self._unmerged = 0
-        self._writing: ExitStack | None = None
-        self._generation: Generation | None = None
-        self._reader: qe.EdgeShard | None = None
+        self.access = ShardAccess(IndexDirectory(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content."""
@@ -95,20 +83,11 @@ class QdrantEdgeDocumentStore:
 
         :raises LockedError: when another process is.
         """
-        with self._mutex:
-            if self._writing is None:
-                stack = ExitStack()
-                stack.enter_context(self.directory.writing(wait))
-                self._writing = stack
+        self.access.begin_writing(wait)
 
     def close(self) -> None:
         """Let go of the files; unpublished writes stay in the working copy."""
-        with self._mutex:
-            self.close_work()
-            self._close_reader()
-            if self._writing is not None:
-                self._writing.close()
-                self._writing = None
+        self.access.close()
 
     def __enter__(self) -> QdrantEdgeDocumentStore:
         return self
@@ -119,7 +98,7 @@ class QdrantEdgeDocumentStore:
     @property
     def is_readable(self) -> bool:
         """Whether there is anything to read: a generation, or this writer's own working copy."""
-        return self._writing is not None or self.directory.current() is not None
+        return self.access.is_readable
 
     def publish(self, number: int | None = None) -> None:
         """Make what was written the current generation.
@@ -127,65 +106,12 @@ class QdrantEdgeDocumentStore:
         :param number: the generation's number; by default the next one.
         :raises IndexingError: when the disk has no room.
         """
-        with self._mutex:
-            shard = self._open_work()
-            with guard("merge the index"):
-                shard.optimize()
-                points = shard.count(qe.CountRequest())
-            self.close_work()
-            self.directory.publish(number or self.directory.newest() + 1, points)
+        self.access.publish(number)
 
-    def _open_work(self) -> qe.EdgeShard:
-        if self._work is None:
-            self.begin_writing()
-            path = self.directory.work / SHARD
-            self.directory.require_space(0)
-            self._work = load_shard(path) if path.exists() else create_shard(path)
-        return self._work
-
-    def close_work(self) -> None:
-        """Flush and close the working copy; the lock is kept."""
-        if self._work is not None:
-            with guard("flush the index"):
-                self._work.flush()  # close() swallows what goes wrong here
-                self._work.close()
-            self._work = None
-
-    def _close_reader(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-        if self._generation is not None:
-            self._generation.close()
-            self._generation = None
-
-    def _shard(self) -> qe.EdgeShard | None:
-        """Return the shard to read, or `None` when nothing was ever written."""
-        if self._work is not None:
-            return self._work
-        if self._writing is not None and (self.directory.work / SHARD).exists():
-            return self._open_work()
-        current = self.directory.current()
-        if current is None:
-            return None
-        if self._generation is None or self._generation.name != current:
-            self._close_reader()
-            self._open_reader()
-        return self._reader
-
-    def _open_reader(self) -> None:
-        generation = self.directory.open_current()
-        try:
-            shard = load_shard(generation.path / SHARD)
-            found, expected = shard.count(qe.CountRequest()), generation.points
-        except (StoreError, OSError, ValueError) as error:
-            generation.close()
-            raise _damaged(self.path, str(error)) from error
-        if found != expected:
-            shard.close()
-            generation.close()
-            raise _damaged(self.path, f"{found} of {expected} points")
-        self._generation, self._reader = generation, shard
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[qe.EdgeShard | None]:
+        with self.access.mutex, guard(what):
+            yield self.access.shard()
 
     # -- the DocumentStore protocol ----------------------------------------------------
 
@@ -199,8 +125,7 @@ class QdrantEdgeDocumentStore:
         :raises FilterError: when the filter is malformed.
         """
         condition = convert_filters(filters)
-        with self._mutex, guard("count"):
-            shard = self._shard()
+        with self._reading("count") as shard:
             return shard.count(qe.CountRequest(filter=condition)) if shard else 0
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
@@ -211,8 +136,7 @@ class QdrantEdgeDocumentStore:
         condition = convert_filters(filters)
         found: list[Document] = []
         offset = None
-        with self._mutex, guard("read documents"):
-            shard = self._shard()
+        with self._reading("read documents") as shard:
             while shard:
                 points, offset = shard.scroll(
                     qe.ScrollRequest(
@@ -245,45 +169,35 @@ class QdrantEdgeDocumentStore:
             isinstance(document, Document) for document in documents
         ):
             raise ValueError("write_documents needs a list of haystack Documents")
-        with self._mutex:
+        with self.access.mutex:
             wanted: Sequence[Document] = documents
             if policy is not DuplicatePolicy.OVERWRITE:
                 wanted = self._without_duplicates(documents, policy)
             points = [to_point(document) for document in wanted]
             if not points:
                 return 0
-            shard = self._open_work()
-            self._fit_dense_space(shard, wanted)
-            self.directory.require_space(sum(map(_weight, wanted)))
+            self._fit_dense_space(wanted)
+            self.access.directory.require_space(sum(map(_weight, wanted)))
             with guard("write documents"):
                 for start in range(0, len(points), _BATCH):
                     batch = points[start : start + _BATCH]
-                    shard.update(qe.UpdateOperation.upsert_points(batch))
-                    self._unmerged += len(batch)
-                    if self._unmerged >= _MERGE_EVERY:
-                        shard = self._merge(shard)
+                    self.access.work().update(qe.UpdateOperation.upsert_points(batch))
+                    self.access.count_written(len(batch))
         return len(points)
-
-    def _merge(self, shard: qe.EdgeShard) -> qe.EdgeShard:
-        shard.optimize()  # it looks for room itself
-        self._unmerged = 0
-        self.close_work()
-        return self._open_work()
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents from the working copy; unknown ids are passed over."""
         if not document_ids:
             return
-        with self._mutex, guard("delete documents"):
+        with self.access.mutex, guard("delete documents"):
             ids: list[Any] = [point_id(document_id) for document_id in document_ids]
-            self._open_work().update(qe.UpdateOperation.delete_points(ids))
+            self.access.work().update(qe.UpdateOperation.delete_points(ids))
 
     def _without_duplicates(
         self, documents: Sequence[Document], policy: DuplicatePolicy
     ) -> list[Document]:
-        shard = self._shard()
         ids: list[Any] = [point_id(document.id) for document in documents]
-        with guard("look up documents"):
+        with self._reading("look up documents") as shard:
             known = (
                 {str(p.id) for p in shard.retrieve(ids, False, False)} if shard and ids else set()
             )
@@ -295,31 +209,29 @@ class QdrantEdgeDocumentStore:
                 raise DuplicateDocumentError(f"document {document.id!r} already exists")
         return list(fresh.values())
 
-    def _fit_dense_space(self, shard: qe.EdgeShard, documents: Sequence[Document]) -> None:
+    def _fit_dense_space(self, documents: Sequence[Document]) -> None:
         """Check the embeddings' size; a wrong one would leave half of a batch written."""
         sizes = {len(d.embedding) for d in documents if d.embedding is not None}
         if not sizes:
             return
-        size = self._dense_size(self.directory.work / SHARD)
+        shard = self.access.work()
+        size = self._dense_size(self.access.directory.work)
         if size is None and len(sizes) == 1:
             add_dense_space(shard, sizes.pop(), self.similarity)
         elif sizes != {size}:
             raise ValueError(f"embeddings of {sorted(sizes)} dimensions; the index holds {size}")
 
     @staticmethod
-    def _dense_size(shard_path: Path) -> int | None:
-        config = json.loads((shard_path / "edge_config.json").read_text("utf-8"))
+    def _dense_size(home: Path) -> int | None:
+        config = json.loads((home / SHARD / "edge_config.json").read_text("utf-8"))
         size: int | None = config.get("vectors", {}).get(DENSE, {}).get("size")
         return size
 
     @property
     def embedding_dim(self) -> int | None:
         """The size of the embeddings, or `None` when the index holds none."""
-        with self._mutex:
-            if self._shard() is None:
-                return None
-            home = self.directory.work if self._work else self._generation and self._generation.path
-            return self._dense_size(home / SHARD) if home else None
+        home = self.access.home()
+        return self._dense_size(home) if home else None
 
     # -- retrieval ---------------------------------------------------------------------
 
@@ -343,24 +255,89 @@ class QdrantEdgeDocumentStore:
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
         query = dense_vector(query)
-        with self._mutex:
+        with self.access.mutex:
             size = self.embedding_dim
             if size != len(query):
                 raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
             return self._query(qe.Query.Nearest(query, using=DENSE), filters, top_k)
 
     def _query(self, query: qe.Query, filters: dict[str, Any] | None, top_k: int) -> list[Document]:
+        points = self._points(query, filters, top_k, True)
+        return [to_document(point, point.score) for point in points]
+
+    def _points(
+        self, query: qe.Query, filters: dict[str, Any] | None, top_k: int, payload: bool | list[str]
+    ) -> list[Any]:
         if top_k < 1:
             raise ValueError(f"top_k must be at least 1, not {top_k}")
         request = qe.QueryRequest(
-            limit=top_k, query=query, filter=convert_filters(filters), with_payload=True
+            limit=top_k, query=query, filter=convert_filters(filters), with_payload=payload
         )
-        with self._mutex, guard("search"):
-            shard = self._shard()
+        with self._reading("search") as shard:
             points = shard.query(request) if shard else []
         # The engine returns equal scores in no certain order.
-        points.sort(key=lambda point: (-point.score, str(point.id)))
-        return [to_document(point, point.score) for point in points]
+        return sorted(points, key=lambda point: (-point.score, str(point.id)))
+
+    def find_candidates(
+        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
+    ) -> list[Candidate]:
+        """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
+        if not query.indices:
+            return []
+        asked = qe.Query.Nearest(sparse_vector(query), using=SPARSE)
+        return [to_candidate(p) for p in self._points(asked, filters, top_k, CANDIDATE_FIELDS)]
+
+    def get_documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the documents of these ids, in their order, without vectors; unknown ones are
+        passed over."""
+        wanted: list[Any] = [point_id(identity) for identity in ids]
+        with self._reading("read documents") as shard:
+            points = shard.retrieve(wanted, True, False) if shard and wanted else []
+        found = {str(point.id): point for point in points}
+        return [to_document(found[key]) for key in wanted if key in found]
+
+    def holding(self, dimension: int, limit: int | None = None) -> list[Document]:
+        """Return all documents (at most `limit`) whose sparse vector has a dimension."""
+        asked = qe.Query.Nearest(sparse_vector(SparseEmbedding([dimension], [1.0])), using=SPARSE)
+        limit = limit or max(self.count_documents(), 1)
+        return [to_document(point) for point in self._points(asked, None, limit, True)]
+
+    def score_dimensions(
+        self, query: SparseEmbedding, ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return, for each dimension of a query, what it adds to the score of which document.
+
+        The engine computes each, so that they add up to what `find_candidates` says.
+        """
+        wanted = {point_id(identity): identity for identity in ids}
+        if not wanted:
+            return [{} for _ in query.indices]
+        among = qe.Filter(must=[qe.HasIdCondition(set(wanted))])
+        requests = [
+            qe.QueryRequest(
+                limit=len(wanted),
+                query=qe.Query.Nearest(
+                    sparse_vector(SparseEmbedding([index], [value])), using=SPARSE
+                ),
+                filter=among,
+            )
+            for index, value in zip(query.indices, query.values, strict=True)
+        ]
+        with self._reading("explain") as shard:
+            found = [shard.query(request) for request in requests] if shard else []
+        return [{wanted[str(point.id)]: point.score for point in points} for points in found]
+
+    def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
+        """Return chunks of the notes created last, those of a note beside each other, score 0."""
+        request = qe.ScrollRequest(
+            limit=top_k,
+            filter=convert_filters(filters),
+            with_payload=CANDIDATE_FIELDS,
+            order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
+        )
+        with self._reading("list documents") as shard:
+            points = shard.scroll(request)[0] if shard else []
+        return [to_candidate(point) for point in points]
 
     # -- async twins -------------------------------------------------------------------
 
@@ -389,10 +366,3 @@ def _weight(document: Document) -> int:
     numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
     return 32 * numbers + 16 * len(document.content or "") + 1000
 
-
-def _damaged(path: str, details: str) -> IndexUnavailableError:
-    return IndexUnavailableError(
-        f"the index at {path} is damaged",
-        details,
-        hint="Make it anew with `rag index --rebuild`.",
-    )

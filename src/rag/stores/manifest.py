@@ -16,11 +16,13 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from rag.exceptions import IndexUnavailableError
 from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.vocabulary import Vocabulary
+from rag.text.normalize import name_key
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,6 +36,11 @@ CREATE TABLE notes (
     problems TEXT NOT NULL, indexed_at TEXT NOT NULL,
     PRIMARY KEY (vault, path)
 ) WITHOUT ROWID;
+CREATE TABLE names (
+    id TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (id, key)
+) WITHOUT ROWID;
+CREATE INDEX names_by_key ON names (key);
+CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 _CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
 
@@ -109,7 +116,9 @@ class Manifest:
         """
         try:
             # `immutable` keeps SQLite from making files beside a generation.
-            db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+            # A store hands it to whichever thread searches, one at a time.
+            db = sqlite3.connect(address, uri=True, check_same_thread=False)
             db.execute("SELECT 1 FROM notes LIMIT 1")
             _verify(db)
         except sqlite3.Error as error:
@@ -206,6 +215,16 @@ class Manifest:
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
+    def named(self, name: str) -> list[str]:
+        """Return the ids of the notes with that title, alias or file name."""
+        rows = self._db.execute("SELECT id FROM names WHERE key = ? ORDER BY id", (name_key(name),))
+        return [identity for (identity,) in rows]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the notes."""
+        return Vocabulary(self._db)
+
     def tags(self) -> dict[str, int]:
         """Return every tag with the number of notes that bear it."""
         return dict(
@@ -231,10 +250,13 @@ class Manifest:
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
+        keys = [(vault, path) for path in paths]
         with self._transaction():
             self._db.executemany(
-                "DELETE FROM notes WHERE vault = ? AND path = ?", [(vault, path) for path in paths]
+                "DELETE FROM names WHERE id = (SELECT id FROM notes WHERE vault = ? AND path = ?)",
+                keys,
             )
+            self._db.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", keys)
 
     def set_vault(self, name: str, root: str) -> None:
         """Record where a vault's notes are."""
@@ -261,7 +283,14 @@ class Manifest:
 
     def _store(self, rows: Iterable[NoteRow]) -> None:
         marks = ", ".join("?" * len(_COLUMNS))
-        self._db.executemany(f"REPLACE INTO notes VALUES ({marks})", map(_to_row, rows))
+        for row in rows:
+            self._db.execute(f"REPLACE INTO notes VALUES ({marks})", _to_row(row))
+            self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
+            if row.chunks:
+                names = {name_key(n) for n in (row.title, PurePath(row.path).stem, *row.aliases)}
+                self._db.executemany(
+                    "INSERT INTO names VALUES (?, ?)", [(row.id, name) for name in names if name]
+                )
 
     def _transaction(self) -> _Transaction:
         return _Transaction(self)

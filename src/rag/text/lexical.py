@@ -2,46 +2,70 @@
 
 The score of a document d for a query q is the dot product of two sparse vectors,
 
-    score(q, d) = Σ_f w_f Σ_t  qtf(t) · idf(t) · tf(t, d)·(k1 + 1) / (tf(t, d) + K(d))
+    score(q, d) = Σ_t  weight(t) · qtf(t) · idf(t) · tf(t, d)·(k1 + 1) / (tf(t, d) + K(d))
     K(d)        = k1 · (1 - b + b · length(d) / average length)
 
 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, eq. 3.15). The document
-vector holds the term-frequency part, the query vector the field weight w_f and qtf, and the
-store multiplies by idf from its own counts, so no vector changes when another note does.
+vector holds the term-frequency part, the query vector the weight and qtf, and the store
+multiplies by idf from its own counts, so no vector changes when another note does.
 
-Several fields share one space of 2^32 dimensions: the upper bits name the field, the lower
-ones hash the term.
+Four fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
+29 hash the term. `words` are stemmed; `grams` stand in for them in scripts without spaces;
+`shingles` are two words side by side; `edges` are the first letters of longer words, which
+join what the stemmer keeps apart (administer, administration).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
+from typing import NamedTuple
 from zlib import crc32
 
+from rag.text.grams import UNSEGMENTED, gram_weights, hash_gram
+from rag.text.normalize import fold_accents
 from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
-from rag.text.tokens import run_grams, split, stem
+from rag.text.tokens import (
+    ASCII_WORD,
+    MAX_WORD,
+    SPACED_WORD,
+    cleaned,
+    stem,
+    terms,
+)
 
 K1 = 0.5
-B = 0.8
+B = 0.7
 # The average length is a constant: were it counted, adding one note would change every
-# vector. A length is in words; a gram of an unsegmented script counts as a sixth, since a
-# Japanese paragraph of the length of an English one of 100 words gives about 600 grams.
-AVERAGE_WORDS = 100.0
-_WORDS_PER_GRAM = 1 / 6
+# vector. A length is in words; three characters of an unsegmented script count as one.
+AVERAGE_WORDS = 120.0
+CHARACTERS_PER_WORD = 3.0
 
-_HASH_BITS = 29
-_HASH_MASK = (1 << _HASH_BITS) - 1
-_SHINGLES = 1 << _HASH_BITS  # words have the upper bits 0
-_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
-_MAX_CACHED = 1 << 18
+FIELDS = ("words", "grams", "shingles", "edges")
+_HASH_MASK = (1 << 29) - 1
+SHINGLES, EDGES, GRAMS = (field << 29 for field in (1, 2, 3))  # words have the upper bits 0
+SHINGLE_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
+EDGE_LENGTHS = (4, 6)
+
 WORD_WEIGHT = 1.0
 SHINGLE_WEIGHT = 0.15
+EDGE_WEIGHT = 0.1
+_GUESSED = 0.8  # what a word that was not typed counts for, against one that was
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
-LEXICAL_VERSION = 1
+LEXICAL_VERSION = 2
+
+_BREAK = "\0"  # stands where an unsegmented run parted two words
+_RUN = re.compile(f"[{UNSEGMENTED}]+")
+_SPACED = re.compile(f"{SPACED_WORD}|{_BREAK}")
+_ASCII = re.compile(ASCII_WORD)
+# Loan words are the words of Japanese that people misspell, and the only ones to be seen
+# without a dictionary.
+KATAKANA_WORD = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,85 +76,122 @@ class SparseVector:
     values: list[float]
 
 
-class _Dimensions(dict[str, int]):
-    """Word -> dimension, filled on demand; forgets everything when it grows too large."""
+class QueryTerm(NamedTuple):
+    """One dimension of a query: its field, its text as a reader knows it, and its weight."""
 
-    def __missing__(self, term: str) -> int:
-        if len(self) >= _MAX_CACHED:
-            self.clear()
-        dimension = crc32(term.encode("utf-8", "surrogatepass")) & _HASH_MASK
-        self[term] = dimension
-        return dimension
+    field: str
+    text: str
+    dimension: int
+    weight: float
 
 
-_word_dimension = _Dimensions().__getitem__
+def pieces(text: str) -> tuple[list[str], str]:
+    """Cut cleaned text into its spaced words and its unsegmented runs.
 
-
-def _count(text: str) -> tuple[Counter[str], Counter[int], float]:
-    """Count the words of `text` and its shingles (pairs of neighbouring words).
-
-    :returns: words, shingles (as dimensions), and the length in words.
+    :param text: from `cleaned`.
+    :returns: the words in order, a `"\\0"` for each run between them; and the text again,
+        empty when it holds no run.
     """
-    words: list[str] = []
-    grams: list[str] = []
-    latin: list[int | None] = []
-    for run, word in split(text):
-        if run:
-            grams += run_grams(run)
-            latin.append(None)
-        else:
-            words.append(stem(word))
-            latin.append(_word_dimension(words[-1]))
-    length = len(words) + len(grams) * _WORDS_PER_GRAM
-    shingles = [
-        _SHINGLES | (a * _MIX ^ b) & _HASH_MASK
-        for a, b in pairwise(latin)
-        if a is not None and b is not None
-    ]
-    return Counter(words + grams), Counter(shingles), length
+    if text.isascii():
+        return _ASCII.findall(text), ""
+    parted, runs = _RUN.subn(_BREAK, text.replace(_BREAK, " "))
+    return _SPACED.findall(parted), text if runs else ""
 
 
-def encode_document(text: str) -> SparseVector:
-    """Return the document side of BM25 for `text`, its title and headings included."""
-    words, shingles, length = _count(text)
-    k = K1 * (1 - B + B * length / AVERAGE_WORDS)
-    gain = K1 + 1.0
-    indices = [*map(_word_dimension, words), *shingles]
-    values = [tf * gain / (tf + k) for tf in chain(words.values(), shingles.values())]
-    if len(set(indices)) < len(indices):
-        # Two terms share a hash, which is rare; the store demands distinct dimensions.
-        weights = dict(zip(indices, values, strict=True))
-        return SparseVector(list(weights), list(weights.values()))
-    return SparseVector(indices, values)
+def word_dimension(word: str) -> int:
+    """Return the dimension of an index term of `words`."""
+    return crc32(word.encode("utf-8", "surrogatepass")) & _HASH_MASK
+
+
+def edges(word: str) -> list[str]:
+    """Return the first letters of a word, as far as it is longer than they."""
+    letters = fold_accents(word[:MAX_WORD])
+    return [letters[:length] for length in EDGE_LENGTHS if len(letters) > length]
+
+
+def edge_dimension(edge: str) -> int:
+    """Return the dimension of the first letters of a word."""
+    return EDGES | word_dimension(edge)
+
+
+def shingle_dimension(first: int, second: int) -> int:
+    """Return the dimension of two neighbours, from those of their words."""
+    return SHINGLES | (first * SHINGLE_MIX ^ second) & _HASH_MASK
 
 
 def content_terms(query: str) -> Counter[str]:
-    """Return the index terms of `query` that name its subject, with their counts.
+    """Return the terms of `query` (as `tokens.terms` gives them) that name its subject.
 
     Question words are left out unless nothing else remains.
     """
-    words, _, _ = _count(JAPANESE_QUESTION.sub(" ", query))
-    content = Counter({term: n for term, n in words.items() if term not in STOP_TERMS})
-    return content or _count(query)[0]
+    words = terms(JAPANESE_QUESTION.sub(" ", query))
+    return Counter(term for term in words if term not in STOP_TERMS) or Counter(terms(query))
 
 
-def encode_query(query: str) -> SparseVector:
-    """Return the query side of BM25; empty when `query` holds no word at all."""
-    words = content_terms(query)
-    _, shingles, _ = _count(query)
-    weights = {_word_dimension(term): WORD_WEIGHT * n for term, n in words.items()}
-    weights |= {dimension: SHINGLE_WEIGHT * n for dimension, n in shingles.items()}
-    return SparseVector(list(weights), list(weights.values()))
+def content_words(query: str) -> list[str]:
+    """Return the spaced words of `query` that name its subject, in order, as they are written."""
+    words, _ = pieces(cleaned(query))
+    return [word for word in words if word != _BREAK and stem(word) not in STOP_TERMS]
 
 
-def bounded_score(score: float, query: str) -> float:
-    """Map a BM25 score into [0, 1), rising with it: s / (s + 3·|q|).
+def query_terms(query: str, also: Iterable[str] = ()) -> list[QueryTerm]:
+    """Return what a query asks of the index, each dimension once; none when it holds no word.
 
-    |q| is the number of content terms of the query, so that .5 means: as if each of them
-    were matched by a term found in one text of twenty (idf = ln 20 = 3). It makes results of
-    one query comparable with those of another, roughly; the order is BM25's.
+    :param also: further words to look for, such as corrections.
     """
-    size = sum(content_terms(query).values())
-    if not (size and score > 0 and math.isfinite(score)):
+    subject = _content(JAPANESE_QUESTION.sub(" ", query)) or _content(query, frozenset())
+    for word in also:
+        guessed = map(QueryTerm._make, _content(word, frozenset()))
+        subject += [term._replace(weight=term.weight * _GUESSED) for term in guessed]
+    words, _ = pieces(cleaned(query))
+    subject += [
+        ("shingles", f"{a} {b}", shingle_dimension(*map(_stem_dimension, (a, b))), SHINGLE_WEIGHT)
+        for a, b in pairwise(words)
+        if _BREAK not in (a, b)
+    ]
+    merged: dict[int, QueryTerm] = {}
+    for term in map(QueryTerm._make, subject):
+        before = merged.get(term.dimension)
+        weight = term.weight + (before.weight if before else 0.0)
+        merged[term.dimension] = (before or term)._replace(weight=weight)
+    return sorted(merged.values(), key=lambda term: FIELDS.index(term.field))
+
+
+def _stem_dimension(word: str) -> int:
+    return word_dimension(stem(word))
+
+
+def _content(
+    text: str, stop: frozenset[str] = STOP_TERMS
+) -> list[tuple[str, str, int, float]]:
+    """Return field, text, dimension and weight of the words, grams and edges of a text."""
+    text = cleaned(text)
+    words, unsegmented = pieces(text)
+    found = []
+    for word in words:
+        term = stem(word)
+        if word == _BREAK or term in stop:
+            continue
+        found.append(("words", word, word_dimension(term), WORD_WEIGHT))
+        found += [("edges", f"{e}…", edge_dimension(e), EDGE_WEIGHT) for e in edges(word)]
+    for run in _RUN.findall(unsegmented):
+        found += [("grams", g, GRAMS | hash_gram(g), weight) for g, weight in gram_weights(run)]
+    return found
+
+
+def encode_query(query: str, also: Iterable[str] = ()) -> SparseVector:
+    """Return the query side of BM25; empty when `query` holds no word at all."""
+    asked = query_terms(query, also)
+    return SparseVector([term.dimension for term in asked], [term.weight for term in asked])
+
+
+def bounded_score(score: float, weight: float) -> float:
+    """Map a BM25 score into [0, 1), rising with it: s / (s + 3·weight).
+
+    :param weight: what the query's terms weigh together, so that .5 means: as if each of them
+        were matched by a term found in one text of twenty (idf = ln 20 = 3). It makes results
+        of one query comparable with those of another, roughly; the order is BM25's.
+    """
+    if not (weight > 0 and score > 0 and math.isfinite(score)):
         return 0.0
-    return score / (score + 3.0 * size)
+    return score / (score + 3.0 * weight)

@@ -21,6 +21,11 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFC", lower)
 
 
+def name_key(name: str) -> str:
+    """Return what two spellings of a note's name have in common."""
+    return " ".join(normalize(name).split())
+
+
 def fold_accents(word: str) -> str:
     """Drop the accents of Latin letters (`café` -> `cafe`); other scripts stay as they are.
 

@@ -14,15 +14,9 @@ from typing import NamedTuple
 
 import Stemmer
 
+from rag.text.grams import UNSEGMENTED
 from rag.text.normalize import fold_accents, normalize
 
-# Han, kana, Hangul, Thai, Lao, Myanmar, Khmer and the iteration and length marks.
-UNSEGMENTED = (
-    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\u1100-\u11ff"
-    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"
-    "\U00020000-\U0003134f"
-)
 # Marks that belong to the letter before them but are no letters to `re`: combining
 # accents, Hebrew and Arabic points, and the vowel signs of the Indic scripts.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0dff"
@@ -31,11 +25,12 @@ _WORD = f"(?:(?![{UNSEGMENTED}])[^\\W_]|[{_MARKS}])+"
 # C++, C# and F# are words to those who write them.
 _SYMBOL_WORD = r"\b[a-z](?:\+\+|#)(?!\w)"
 TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD})")
-# The same for text without any other script, four times as fast; its first group never matches.
-_ASCII_TOKEN = re.compile(f"((?!))?({_SYMBOL_WORD}|[a-z0-9]+)")
+# The words of text without unsegmented scripts, and of ASCII text: several times as fast.
+SPACED_WORD = f"{_SYMBOL_WORD}|(?:[^\\W_]|[{_MARKS}])+"
+ASCII_WORD = f"{_SYMBOL_WORD}|[a-z0-9]+"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 
-_MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
+MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
 _MAX_CACHED = 1 << 18
 _stem_word = Stemmer.Stemmer("english", 0).stemWord
 
@@ -46,7 +41,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        stem: str = _stem_word(fold_accents(word[:_MAX_WORD]))
+        stem: str = _stem_word(fold_accents(word[:MAX_WORD]))
         self[word] = stem
         return stem
 
@@ -59,12 +54,10 @@ def stem(word: str) -> str:
     return _stems[word]
 
 
-def split(text: str) -> list[tuple[str, str]]:
-    """Return the pieces of `text`, normalised, in order: (run, "") or ("", word)."""
+def cleaned(text: str) -> str:
+    """Return `text` in its normal form, without possessive endings."""
     text = normalize(text)
-    if "'" in text or "\u2019" in text:
-        text = _POSSESSIVE.sub("", text)
-    return (_ASCII_TOKEN if text.isascii() else TOKEN).findall(text)
+    return _POSSESSIVE.sub("", text) if "'" in text or "\u2019" in text else text
 
 
 class Token(NamedTuple):
@@ -76,7 +69,7 @@ class Token(NamedTuple):
 
 def tokens(text: str) -> Iterator[Token]:
     """Yield the words (stemmed) and the unsegmented runs of `text`, in order."""
-    for run, word in split(text):
+    for run, word in TOKEN.findall(cleaned(text)):
         yield Token(run, True) if run else Token(_stems[word], False)
 
 
@@ -94,3 +87,8 @@ def terms(text: str) -> list[str]:
         else:
             found.append(token.text)
     return found
+
+
+def has_words(text: str) -> bool:
+    """Tell whether there is anything in `text` that an index could hold."""
+    return TOKEN.search(normalize(text)) is not None

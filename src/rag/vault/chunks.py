@@ -26,7 +26,7 @@ _NAMESPACE = uuid.UUID("a4ccfe9e-6b4e-5d9e-8a44-0a3fd9c37c1b")
 Measure = Callable[[str], int]
 
 # Part of the index's fingerprint: raise it whenever the same note would give other chunks.
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Chunk:
 
     `heading` is the path of headings above it, outermost first. `line_start` and `line_end`
     count from 1 in the file, both inclusive. `text` is the file's own text of that span
-    (part of a line where a single line had to be cut). `position` counts from 0 in the note.
+    (part of a line where a single line had to be cut). `position` counts the chunks and
+    `section` the sections of the note, from 0.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Chunk:
     line_start: int
     line_end: int
     position: int
+    section: int
 
 
 class _Section(NamedTuple):
@@ -73,7 +75,7 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
         raise ValueError(f"chunk size {size} and overlap {overlap}: need 0 <= overlap < size")
     chunks: list[Chunk] = []
     ordinals: Counter[tuple[str, ...]] = Counter()
-    for section in _sections(note):
+    for number, section in enumerate(_sections(note)):
         for text, first, last in _cut(note, section, size, overlap, measure):
             ordinal = ordinals[section.heading]
             ordinals[section.heading] += 1
@@ -87,6 +89,7 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
                     line_start=first + 1,
                     line_end=last + 1,
                     position=len(chunks),
+                    section=number,
                 )
             )
     return chunks

@@ -1,0 +1,1 @@
+"""Question sets in, metrics out: how well the search finds what it should."""

@@ -1,0 +1,88 @@
+"""Asking a question set of the index."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import Any
+
+from haystack import Pipeline
+
+from rag.evaluation.judging import Judge, Place, gains
+from rag.evaluation.metrics import DEPTH, METRICS, score
+from rag.evaluation.questions import Question
+from rag.pipelines.models import QueryFilters
+from rag.pipelines.searching import search
+
+LATENCY = "latency_ms_p50"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one question: `ranked` lists `vault/path`, best first."""
+
+    question: Question
+    ranked: list[str]
+    metrics: dict[str, float]
+    latency_ms: float
+
+
+@dataclass
+class Run:
+    """A question set, asked in one mode, and the questions whose notes the index has not."""
+
+    mode: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    unknown: list[Question] = field(default_factory=list)
+
+
+def run_questions(
+    pipeline: Pipeline,
+    questions: Iterable[Question],
+    judge: Judge,
+    filters: QueryFilters | None = None,
+) -> Run:
+    """Search for each question and measure what is found.
+
+    A question whose notes the index does not hold is a miss like any other.
+
+    :param pipeline: from `create_search_pipeline`.
+    :raises IndexUnavailableError: when there is no index, or it is damaged.
+    :raises QueryError: when a search fails.
+    """
+    run = Run("")
+    for question in questions:
+        started = time.perf_counter()
+        response = search(pipeline, question.query, filters, DEPTH)
+        milliseconds = (time.perf_counter() - started) * 1000
+        found = [Place(result.vault, result.file_path) for result in response.results]
+        judged = judge.judged(question)
+        metrics = score(gains(found, judged), [one.gain for one in judged])
+        run.outcomes.append(Outcome(question, list(map(str, found)), metrics, milliseconds))
+        run.mode = response.mode
+        if not judge.knows(question):
+            run.unknown.append(question)
+    return run
+
+
+def summary(outcomes: list[Outcome]) -> dict[str, float]:
+    """Return the mean of each metric, the median latency, and the number of `queries`."""
+    return {
+        **{name: fmean(one.metrics[name] for one in outcomes) for name in METRICS},
+        LATENCY: median(one.latency_ms for one in outcomes),
+        "queries": len(outcomes),
+    }
+
+
+def summaries(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Return `overall` and, by name in the order of the set, `categories`."""
+    groups: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        if one.question.category:
+            groups.setdefault(one.question.category, []).append(one)
+    return {
+        "overall": summary(outcomes),
+        "categories": {name: summary(group) for name, group in groups.items()},
+    }

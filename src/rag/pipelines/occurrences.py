@@ -1,0 +1,57 @@
+"""Which notes hold a phrase: the index finds the chunks, their text decides."""
+
+from __future__ import annotations
+
+import re
+
+from haystack.dataclasses import Document
+
+from rag.pipelines.components import lexical_text
+from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.text.grams import gram_weights, hash_gram
+from rag.text.lexical import GRAMS, word_dimension
+from rag.text.normalize import fold_accents
+from rag.text.tokens import TOKEN, cleaned, stem
+
+
+def notes_holding(store: QdrantEdgeDocumentStore, phrase: str) -> list[str]:
+    """Return the ids of the notes that hold the words of `phrase` in a row, in one chunk.
+
+    Case, accents and punctuation do not matter; of a single word its other forms count too.
+    """
+    tokens = TOKEN.findall(cleaned(phrase))
+    words = [word for _, word in tokens if word]
+    if len(tokens) == len(words) == 1:
+        found = store.holding(word_dimension(stem(words[0])))
+    else:
+        pattern = _pattern(tokens)
+        found = [
+            document
+            for document in _candidates(store, tokens)
+            if pattern.search(_in_a_row(lexical_text(document)))
+        ]
+    return sorted({str(document.meta.get("file_id", document.id)) for document in found})
+
+
+def _candidates(store: QdrantEdgeDocumentStore, tokens: list[tuple[str, str]]) -> list[Document]:
+    """Return the chunks that hold the piece of a phrase most likely to be rare."""
+    words = [word for _, word in tokens if word]
+    if words:
+        return store.holding(word_dimension(stem(max(words, key=len))))
+    grams = [pair for run, _ in tokens if len(run) > 1 for pair in gram_weights(run)]
+    if not grams:  # a lone character, which the index holds only where it stands alone
+        return store.filter_documents()
+    gram, _ = max((pair for pair in grams if len(pair[0]) > 1), key=lambda pair: pair[1])
+    return store.holding(GRAMS | hash_gram(gram))
+
+
+def _in_a_row(text: str) -> str:
+    return " ".join(run or fold_accents(word) for run, word in TOKEN.findall(cleaned(text)))
+
+
+def _pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
+    """Match the tokens in a row: whole words, but any part of an unsegmented run at the ends."""
+    row = " ".join(run or fold_accents(word) for run, word in tokens)
+    first, last = tokens[0][1], tokens[-1][1]
+    head, tail = r"(?<!\S)" if first else "", r"(?!\S)" if last else ""
+    return re.compile(head + re.escape(row) + tail)

@@ -1,0 +1,271 @@
+"""From the chunks that a query found to the notes that are shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.pipelines.filtering import all_of, one_of
+from rag.stores.candidates import Candidate, Candidates
+from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.text.tokens import terms
+from rag.vault.markdown import plain
+
+# Two texts are near-duplicates when so much of their terms together is common to both
+# (Jaccard). Only results whose scores differ by less than this share are compared: texts that
+# say the same score the same.
+_SAME_TERMS = 0.9
+_SAME_SCORE = 0.05
+
+
+class Part(NamedTuple):
+    """A chunk's share in its note's score: its document's id, weight, and own score."""
+
+    id: str
+    weight: float
+    score: float
+
+
+class Hit(NamedTuple):
+    """A ranked note (or chunk): the id of the document to show, the note's id, and its score,
+
+        score = bonus + Σ weight · score of the parts.
+    """
+
+    id: str
+    note: str
+    score: float
+    parts: tuple[Part, ...]
+    bonus: float = 0.0
+
+
+class Hits(tuple[Hit, ...]):
+    """Hits that one component hands to the next without their being copied."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hits:
+        return self
+
+
+@component
+class ChunkRetriever:
+    """Find the chunks that share words with a query.
+
+    :param document_store: where to look.
+    :param top_k: how many chunks to return.
+    """
+
+    def __init__(self, document_store: QdrantEdgeDocumentStore, top_k: int = 100) -> None:
+        self.document_store = document_store
+        self.top_k = top_k
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store."""
+        return default_to_dict(
+            self, document_store=self.document_store.to_dict(), top_k=self.top_k
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_store(data))
+
+    @component.output_types(candidates=Candidates)
+    def run(
+        self,
+        query_sparse_embedding: SparseEmbedding,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        named: list[str] | None = None,
+    ) -> dict[str, Candidates]:
+        """Return `candidates`, best first.
+
+        :param named: ids of notes that must be among them if the filters let them.
+        """
+        find = self.document_store.find_candidates
+        found = find(query_sparse_embedding, filters, top_k or self.top_k)
+        missing = sorted(set(named or ()) - {candidate.note for candidate in found})
+        if missing:
+            wanted = all_of([filters, one_of("file_id", missing)])
+            more = find(query_sparse_embedding, wanted, self.top_k)
+            # Its file name may be all that a note has of the query.
+            unseen = sorted(set(missing) - {candidate.note for candidate in more})
+            more += self.first_chunks(filters, unseen) if unseen else []
+            found += more
+        return {"candidates": Candidates(found)}
+
+    def first_chunks(self, filters: dict[str, Any] | None, notes: list[str]) -> list[Candidate]:
+        """Return the first chunk of each of these notes, as far as the filters let them."""
+        first = {"field": "meta.position", "operator": "==", "value": 0}
+        wanted = all_of([filters, one_of("file_id", notes), first])
+        return self.document_store.newest(wanted, len(notes))
+
+    @component.output_types(candidates=Candidates)
+    async def run_async(
+        self,
+        query_sparse_embedding: SparseEmbedding,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        named: list[str] | None = None,
+    ) -> dict[str, Candidates]:
+        """`run`, off the event loop."""
+        return await asyncio.to_thread(self.run, query_sparse_embedding, filters, top_k, named)
+
+
+@component
+class NoteRanker:
+    """Rank notes by their best chunks together; each note is shown by its best one.
+
+    A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: the
+    parts of a section that had to be cut share its headings and part of its text, and would
+    count them twice. Weights of 1, .5, .25 rank a note above a better one because it is long.
+    A note whose name is the query comes before all that are not.
+
+    :param top_k: how many notes to return.
+    :param weights: what the first, second, … section of a note counts for.
+    """
+
+    def __init__(self, top_k: int = 10, weights: Sequence[float] = (1.0, 0.3, 0.1)) -> None:
+        if top_k < 1 or not weights:
+            raise ValueError("NoteRanker needs top_k >= 1 and at least one weight")
+        self.top_k = top_k
+        self.weights = list(weights)
+
+    @component.output_types(hits=Hits)
+    def run(
+        self,
+        candidates: Candidates,
+        named: list[str] | None = None,
+        chunks: bool = False,
+    ) -> dict[str, Hits]:
+        """Return `hits`, best first: all of them, since some may turn out to be duplicates.
+
+        :param named: ids of the notes that come first.
+        :param chunks: rank the chunks themselves, several of one note perhaps.
+        """
+        ranked = sorted(candidates, key=lambda c: (-c.score, c.id))
+        groups: dict[str, list[Candidate]] = {}
+        for candidate in ranked:
+            groups.setdefault(candidate.id if chunks else candidate.note, []).append(candidate)
+        hits = [self._merge(found) for found in groups.values()]
+        bonus = max((hit.score for hit in hits), default=0.0) or 1.0
+        first = set(named or ())
+        hits = [
+            hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in first else hit
+            for hit in hits
+        ]
+        return {"hits": Hits(sorted(hits, key=lambda hit: (-hit.score, hit.id)))}
+
+    def _merge(self, ranked: list[Candidate]) -> Hit:
+        sections: dict[int, Candidate] = {}
+        for candidate in ranked:
+            sections.setdefault(candidate.section, candidate)
+        parts = tuple(
+            Part(candidate.id, weight, candidate.score)
+            for weight, candidate in zip(self.weights, sections.values(), strict=False)
+        )
+        score = sum(part.weight * part.score for part in parts)
+        return Hit(ranked[0].id, ranked[0].note, score, parts)
+
+
+@component
+class DocumentLoader:
+    """Read the documents of the best hits, and set near-duplicates aside.
+
+    :param document_store: where they are.
+    :param top_k: how many to return.
+    """
+
+    def __init__(self, document_store: QdrantEdgeDocumentStore, top_k: int = 10) -> None:
+        self.document_store = document_store
+        self.top_k = top_k
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store."""
+        return default_to_dict(
+            self, document_store=self.document_store.to_dict(), top_k=self.top_k
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_store(data))
+
+    @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
+    def run(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:
+        """Return `documents`, best first, each with the score of its hit; and, in the same order,
+        their `hits` and the `duplicates` that each stands for."""
+        limit = self.top_k if top_k is None else top_k
+        shown: list[_Shown] = []
+        for start in range(0, len(hits), limit):
+            if len(shown) == limit:
+                break
+            batch = hits[start : start + limit]
+            read = {d.id: d for d in self.document_store.get_documents([h.id for h in batch])}
+            for hit in batch:
+                if hit.id in read:
+                    _place(shown, hit, replace(read[hit.id], score=hit.score), limit)
+        return {
+            "documents": [one.document for one in shown],
+            "hits": Hits(one.hit for one in shown),
+            "duplicates": [one.duplicates for one in shown],
+        }
+
+    @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
+    async def run_async(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:
+        """`run`, off the event loop."""
+        return await asyncio.to_thread(self.run, hits, top_k)
+
+
+class _Shown:
+    """A result, and what it stands for."""
+
+    def __init__(self, hit: Hit, document: Document) -> None:
+        self.hit = hit
+        self.document = document
+        self.duplicates: list[Document] = []
+        self._terms: frozenset[str] | None = None
+
+    def says_the_same(self, other: _Shown) -> bool:
+        """Tell whether two results are near-duplicates; the cheap signs are looked at first."""
+        if abs(self.hit.score - other.hit.score) > _SAME_SCORE * self.hit.score:
+            return False
+        sizes = sorted((len(self.document.content or ""), len(other.document.content or "")))
+        if not sizes[0] or sizes[0] < sizes[1] * _SAME_TERMS / 2:
+            return False
+        mine, theirs = self.terms(), other.terms()
+        return bool(mine) and len(mine & theirs) >= _SAME_TERMS * len(mine | theirs)
+
+    def terms(self) -> frozenset[str]:
+        if self._terms is None:
+            self._terms = frozenset(terms(plain(self.document.content or "")))
+        return self._terms
+
+
+def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> None:
+    """Add a result to those shown, or to the one that says the same."""
+    fresh = _Shown(hit, document)
+    # A note of that very name is what was asked for, whatever else says the same.
+    same = None if hit.bonus else next((one for one in shown if one.says_the_same(fresh)), None)
+    if same:
+        same.duplicates.append(document)
+    elif len(shown) < limit:
+        shown.append(fresh)
+
+
+def with_store(data: dict[str, Any]) -> dict[str, Any]:
+    """Make the store in a component's serialised form, so that only the component's own module
+    need be trusted by Haystack."""
+    parameters = dict(data["init_parameters"])
+    store = QdrantEdgeDocumentStore.from_dict(parameters["document_store"])
+    return {**data, "init_parameters": {**parameters, "document_store": store}}
+
+
+def ids_of(hits: Iterable[Hit]) -> list[str]:
+    """Return the ids of all chunks that hits were scored by."""
+    return list(dict.fromkeys(part.id for hit in hits for part in hit.parts))

@@ -1,0 +1,180 @@
+"""Which shard a store reads or writes: a published generation, or its own working copy."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import qdrant_edge as qe
+
+from rag.exceptions import IndexUnavailableError
+from rag.stores.engine import StoreError, create_shard, guard, load_shard
+from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
+from rag.stores.manifest import Manifest
+
+# Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
+# engine gives back what it mapped and allocated only when the shard is closed: merging and
+# reopening as points come keeps the writer's memory low.
+_MERGE_EVERY = 8_000
+
+
+class ShardAccess:
+    """Opens and closes the shards of one index, for one writer and any number of readers.
+
+    It reads the current generation, or, from the first write on, its own working copy.
+
+    :param directory: the folder of the index.
+    """
+
+    def __init__(self, directory: IndexDirectory) -> None:
+        self.directory = directory
+        self.mutex = threading.RLock()
+        self._work: qe.EdgeShard | None = None
+        self._unmerged = 0
+        self._writing: ExitStack | None = None
+        self._generation: Generation | None = None
+        self._reader: qe.EdgeShard | None = None
+        self._manifest: Manifest | None = None
+
+    # -- writing -----------------------------------------------------------------------
+
+    def begin_writing(self, wait: bool = False) -> None:
+        """Become the one writer of the index, until `close`.
+
+        :raises LockedError: when another process is.
+        """
+        with self.mutex:
+            if self._writing is None:
+                stack = ExitStack()
+                stack.enter_context(self.directory.writing(wait))
+                self._writing = stack
+
+    def work(self) -> qe.EdgeShard:
+        """Return the working copy, opened for writing.
+
+        :raises LockedError: when another process is writing.
+        """
+        with self.mutex:
+            if self._work is None:
+                self.begin_writing()
+                path = self.directory.work / SHARD
+                self.directory.require_space(0)
+                self._work = load_shard(path) if path.exists() else create_shard(path)
+            return self._work
+
+    def count_written(self, points: int) -> None:
+        """Take note of points written, and merge when there are enough of them."""
+        self._unmerged += points
+        if self._unmerged >= _MERGE_EVERY:
+            self.work().optimize()  # it looks for room itself
+            self._unmerged = 0
+            self.close_work()
+
+    def close_work(self) -> None:
+        """Flush and close the working copy; the lock is kept."""
+        with self.mutex:
+            if self._work is not None:
+                with guard("flush the index"):
+                    self._work.flush()  # close() swallows what goes wrong here
+                    self._work.close()
+                self._work = None
+
+    def publish(self, number: int | None = None) -> None:
+        """Make the working copy the current generation.
+
+        :param number: the generation's number; by default the next one.
+        :raises IndexingError: when the disk has no room.
+        """
+        with self.mutex:
+            shard = self.work()
+            with guard("merge the index"):
+                shard.optimize()
+                points = shard.count(qe.CountRequest())
+            self.close_work()
+            self.directory.publish(number or self.directory.newest() + 1, points)
+
+    # -- reading -----------------------------------------------------------------------
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is anything to read: a generation, or this writer's own working copy."""
+        return self._writing is not None or self.directory.current() is not None
+
+    def shard(self) -> qe.EdgeShard | None:
+        """Return the shard to read, or `None` when nothing was ever written."""
+        with self.mutex:
+            if self._work is not None:
+                return self._work
+            if self._writing is not None and (self.directory.work / SHARD).exists():
+                return self.work()
+            current = self.directory.current()
+            if current is None:
+                return None
+            if self._generation is None or self._generation.name != current:
+                self._close_reader()
+                self._open_reader()
+            return self._reader
+
+    def home(self) -> Path | None:
+        """Return the folder of the index that `shard` reads."""
+        with self.mutex:
+            if self.shard() is None:
+                return None
+            if self._work is not None:
+                return self.directory.work
+            return self._generation.path if self._generation else None
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest that belongs to the generation being read.
+
+        `None` when there is none: the index was made without one, or is being written here.
+        """
+        with self.mutex:
+            if self.shard() is None or self._generation is None:
+                return None
+            path = self._generation.path / MANIFEST
+            if self._manifest is None and path.exists():
+                self._manifest = Manifest.open_generation(path)
+            return self._manifest
+
+    def close(self) -> None:
+        """Let go of the files; unpublished writes stay in the working copy."""
+        with self.mutex:
+            self.close_work()
+            self._close_reader()
+            if self._writing is not None:
+                self._writing.close()
+                self._writing = None
+
+    def _open_reader(self) -> None:
+        generation = self.directory.open_current()
+        try:
+            shard = load_shard(generation.path / SHARD)
+            found, expected = shard.count(qe.CountRequest()), generation.points
+        except (StoreError, OSError, ValueError) as error:
+            generation.close()
+            raise self._damaged(str(error)) from error
+        if found != expected:
+            shard.close()
+            generation.close()
+            raise self._damaged(f"{found} of {expected} points")
+        self._generation, self._reader = generation, shard
+
+    def _close_reader(self) -> None:
+        for opened in (self._manifest, self._reader, self._generation):
+            if opened is not None:
+                opened.close()
+        self._manifest = self._reader = self._generation = None
+
+    def _damaged(self, details: str) -> IndexUnavailableError:
+        return IndexUnavailableError(
+            f"the index at {self.directory.path} is damaged",
+            details,
+            hint="Make it anew with `rag index --rebuild`.",
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ShardAccess:
+        # It stands for files and locks; Haystack copies component inputs.
+        return self

@@ -1,0 +1,72 @@
+"""The words that the notes hold, as they are written: for `word*`, and for words misspelt.
+
+Words are only ever added; one whose last note went stays until the index is made anew. Whoever
+takes a word from here asks the index whether any chunk still holds it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+# Shorter words have too many neighbours; in longer ones two slips are as likely as one is in
+# these (the lengths that Lucene's "fuzziness auto" uses are 3 and 6).
+_ONE_SLIP, _TWO_SLIPS = 4, 8
+_MAX_NEAR = 5
+
+
+class Vocabulary:
+    """Reads and extends the table `words` of a manifest.
+
+    :param db: the manifest's connection.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def add(self, words: Iterable[str]) -> None:
+        """Add words, those that are there already too."""
+        self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((word,) for word in words))
+
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Return those of `words` that are not in the vocabulary, in order."""
+        find = "SELECT 1 FROM words WHERE word = ?"
+        return [w for w in dict.fromkeys(words) if not self._db.execute(find, (w,)).fetchone()]
+
+    def starting_with(self, prefix: str, limit: int) -> list[str]:
+        """Return the first `limit` words, in alphabetical order, that begin with `prefix`."""
+        rows = self._db.execute(
+            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word LIMIT ?",
+            (prefix, prefix + "\U0010ffff", limit),
+        )
+        return [word for (word,) in rows]
+
+    def within(self, part: str) -> bool:
+        """Tell whether `part` stands in a longer word."""
+        find = "SELECT 1 FROM words WHERE instr(word, ?) LIMIT 1"
+        return self._db.execute(find, (part,)).fetchone() is not None
+
+    def near(self, word: str) -> Iterator[str]:
+        """Yield the words that `word` may be a slip of, the likeliest first.
+
+        A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
+        alignment distance); among equals the more similar by Jaro and Winkler comes first.
+        """
+        slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
+        if not slips:
+            return
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA, JaroWinkler
+
+        rows = self._db.execute(
+            "SELECT word FROM words WHERE length(word) BETWEEN ? AND ?",
+            (len(word) - slips, len(word) + slips),
+        )
+        found = process.extract(
+            word, [w for (w,) in rows], scorer=OSA.distance, score_cutoff=slips, limit=50
+        )
+        ranked = sorted(
+            (distance, -JaroWinkler.similarity(word, near), near) for near, distance, _ in found
+        )
+        for _, _, near in ranked[:_MAX_NEAR]:
+            yield near

@@ -1,0 +1,98 @@
+"""Files of runs: what is written is what is read, and anything else is refused with its cause."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag.evaluation.baseline import check_writable, choose_run, load_runs, save_runs
+from rag.evaluation.metrics import METRICS
+from rag.evaluation.questions import Question
+from rag.evaluation.run import Outcome, Run
+from rag.exceptions import UsageError
+
+QUESTION = Question("七", "更新", ("a.md",), ("b.md",), "ops")
+RUN = Run("lexical", [Outcome(QUESTION, ["work/a.md"], dict.fromkeys(METRICS, 1 / 3), 1.25)])
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    file = tmp_path / "run.json"
+    save_runs(file, [RUN])
+    return file
+
+
+def test_what_was_saved_is_read_to_the_last_digit(saved):
+    assert load_runs(saved) == {"lexical": RUN}
+
+
+def test_the_file_says_how_each_question_went(saved):
+    run = json.loads(saved.read_text("utf-8"))["modes"]["lexical"]
+    assert run["overall"]["queries"] == run["categories"]["ops"]["queries"] == 1
+    assert run["questions"][0]["ranked"] == ["work/a.md"]
+    assert run["questions"][0]["metrics"]["mrr"] == 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("\xff", "not JSON"),
+        ("[]", "`rag eval --save` did not make it"),
+        ('{"schema": 1, "overall": {}}', "`rag eval --save` did not make it"),
+        ('{"schema": 2, "kind": "rag eval"}', "schema 2, not 1"),
+        ('{"schema": 1, "kind": "rag eval"}', "damaged"),
+        ('{"schema": 1, "kind": "rag eval", "modes": []}', "damaged"),
+        ('{"schema": 1, "kind": "rag eval", "modes": {"lexical": {"questions": [1]}}}', "damaged"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_with_its_cause(tmp_path, text, cause):
+    (tmp_path / "run.json").write_text(text, "latin-1")
+    with pytest.raises(UsageError, match=r"run\.json") as caught:
+        load_runs(tmp_path / "run.json")
+    assert cause in str(caught.value)
+    assert "--save" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"id": 1}, {"relevant": [1]}, {"metrics": {}}, {"latency_ms": "soon"}, {"ranked": None}]
+    + [{"metrics": dict.fromkeys(METRICS, bad)} for bad in (float("nan"), 2, -1, 10**400)],
+    ids=lambda change: str(change)[:40],
+)
+def test_a_question_of_a_wrong_shape_means_damage(saved, change):
+    found = json.loads(saved.read_text("utf-8"))
+    found["modes"]["lexical"]["questions"][0] |= change
+    saved.write_text(json.dumps(found), "utf-8")
+    with pytest.raises(UsageError, match="damaged"):
+        load_runs(saved)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="No such file"):
+        load_runs(tmp_path / "none.json")
+
+
+def test_a_run_is_compared_with_that_of_the_same_mode():
+    dense = Run("dense")
+    assert choose_run({"lexical": RUN, "dense": dense}, "dense") is dense
+
+
+def test_a_baseline_of_one_mode_serves_any_other():
+    assert choose_run({"lexical": RUN}, "hybrid") is RUN
+
+
+def test_a_baseline_of_several_other_modes_is_refused():
+    with pytest.raises(UsageError, match=r"no run of mode hybrid \(it has: lexical, dense\)"):
+        choose_run({"lexical": RUN, "dense": Run("dense")}, "hybrid")
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    for place in (tmp_path, tmp_path / "none" / "run.json"):
+        with pytest.raises(UsageError, match="cannot write"):
+            check_writable(place)
+        with pytest.raises(UsageError, match="cannot write"):
+            save_runs(place, [RUN])

@@ -1,0 +1,56 @@
+"""From the names that a question uses to the gain of each result."""
+
+from __future__ import annotations
+
+from rag.evaluation.judging import Judge, Place, gains
+from rag.evaluation.questions import Question
+
+WORK, HOME = Place("work", "a.md"), Place("home", "a.md")
+OTHER = Place("work", "sub/b.md")
+JUDGE = Judge([WORK, HOME, OTHER])
+
+
+def gains_of(
+    results: list[Place], relevant: tuple[str, ...] = (), partial: tuple[str, ...] = ()
+) -> list[float]:
+    return gains(results, JUDGE.judged(Question("1", "x", relevant, partial)))
+
+
+def test_a_relevant_note_gains_1_a_partial_one_half_and_any_other_nothing():
+    assert gains_of([HOME, OTHER, WORK], ("sub/b.md",), ("work/a.md",)) == [0, 1, 0.5]
+
+
+def test_a_note_may_be_named_with_its_vault():
+    assert gains_of([HOME, WORK], ("work/a.md",)) == [0, 1]
+
+
+def test_a_bare_path_means_the_note_of_any_vault():
+    assert gains_of([HOME], ("a.md",)) == gains_of([WORK], ("a.md",)) == [1]
+
+
+def test_a_name_is_answered_once():
+    assert gains_of([HOME, WORK], ("a.md",)) == [1, 0]
+
+
+def test_each_of_two_names_wants_a_note_of_its_own():
+    assert gains_of([WORK, HOME], ("a.md", "work/a.md")) == [1, 1]
+
+
+def test_two_names_of_one_note_count_once():
+    question = Question("1", "x", ("sub/b.md", "work/sub/b.md"))
+    assert len(JUDGE.judged(question)) == 1
+
+
+def test_of_two_names_of_one_note_the_higher_gain_counts():
+    assert gains_of([OTHER], ("sub/b.md",), ("work/sub/b.md",)) == [1]
+
+
+def test_notes_that_the_index_does_not_hold_are_still_wanted():
+    question = Question("1", "x", ("gone.md", "lost.md", "a.md"))
+    assert [one.gain for one in JUDGE.judged(question)] == [1, 1, 1]
+
+
+def test_a_question_is_known_when_one_of_its_relevant_notes_is():
+    assert JUDGE.knows(Question("1", "x", ("gone.md", "a.md")))
+    assert not JUDGE.knows(Question("1", "x", ("gone.md",), ("a.md",)))
+    assert JUDGE.knows(Question("1", "x", (), ("gone.md", "a.md")))

@@ -1,0 +1,83 @@
+"""Asking a question set of a real index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rag.config import RAGConfig
+from rag.evaluation.judging import Judge
+from rag.evaluation.questions import Question
+from rag.evaluation.run import Outcome, Run, run_questions, summaries
+from rag.pipelines.models import QueryFilters
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.searching import create_search_pipeline
+from rag.stores import get_document_store
+
+NOTES = {
+    "work": {"backups.md": "backups are kept for ninety days", "rollback.md": "rolling back"},
+    "home": {"backups.md": "backups of photos", "garden.md": "the apple tree"},
+}
+PLACES = [(vault, path) for vault, notes in NOTES.items() for path in notes]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, write_notes: Callable[..., Path]) -> Iterator[Callable[..., Run]]:
+    """Ask questions of an index of two vaults: `ask(question, …, filters=…)`."""
+    config = RAGConfig(data_dir=tmp_path / "data")
+    with IndexRun(config) as run:
+        for vault, notes in NOTES.items():
+            run.index_vault(vault, write_notes(vault, notes))
+        run.publish()
+    with get_document_store(config) as store:
+        pipeline = create_search_pipeline(store, config)
+
+        def asked(*questions: Question, filters: QueryFilters | None = None) -> Run:
+            return run_questions(pipeline, questions, Judge(PLACES), filters)
+
+        yield asked
+
+
+def test_a_question_that_finds_its_note_first_scores_1(ask):
+    (outcome,) = ask(Question("1", "apple tree", ("garden.md",))).outcomes
+    assert set(outcome.metrics.values()) == {1.0}
+    assert outcome.ranked == ["home/garden.md"]
+    assert outcome.latency_ms > 0
+
+
+def test_a_run_has_the_mode_that_the_search_came_to(ask):
+    assert ask(Question("1", "apple", ("garden.md",))).mode == "lexical"
+
+
+def test_a_query_that_finds_nothing_is_a_miss(ask):
+    (outcome,) = ask(Question("1", "xylophone", ("garden.md",))).outcomes
+    assert (outcome.ranked, set(outcome.metrics.values())) == ([], {0.0})
+
+
+def test_filters_hold_for_every_question(ask):
+    question = Question("1", "backups", ("work/backups.md",))
+    (outcome,) = ask(question, filters=QueryFilters(["home"])).outcomes
+    assert outcome.ranked == ["home/backups.md"]
+    assert outcome.metrics["recall_10"] == 0
+
+
+def test_a_note_that_the_index_does_not_hold_is_a_miss_and_told(ask):
+    gone, found = Question("1", "apple", ("gone.md",)), Question("2", "apple", ("garden.md",))
+    run = ask(gone, found)
+    assert run.unknown == [gone]
+    assert summaries(run.outcomes)["overall"]["mrr"] == 0.5
+
+
+def test_a_summary_is_the_mean_of_the_metrics_and_the_median_of_the_latency():
+    def outcome(value: float, milliseconds: float, category: str = "") -> Outcome:
+        metrics = dict.fromkeys(
+            ("ndcg_5", "ndcg_10", "mrr", "hit_1", "hit_3", "hit_5", "recall_10"), value
+        )
+        return Outcome(Question("1", "x", ("a",), (), category), [], metrics, milliseconds)
+
+    found = summaries([outcome(1, 1, "b"), outcome(0, 2, "a"), outcome(0.5, 9, "b"), outcome(0, 3)])
+    assert list(found["categories"]) == ["b", "a"]
+    assert (found["overall"]["ndcg_10"], found["overall"]["latency_ms_p50"]) == (0.375, 2.5)
+    assert (found["categories"]["b"]["mrr"], found["categories"]["b"]["queries"]) == (0.75, 2)

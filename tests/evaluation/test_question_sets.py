@@ -1,0 +1,136 @@
+"""Reading question sets: what a line may say, and how each mistake is named."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.evaluation.questions import Question, parse_questions, read_questions
+from rag.exceptions import UsageError
+
+
+def parse(*lines: dict[str, Any] | str) -> list[Question]:
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    return parse_questions(text.encode(), "q.jsonl")
+
+
+def test_a_line_says_what_is_asked_and_what_should_be_found():
+    line = {"id": "a", "query": "x", "relevant": ["a.md"], "partial": ["b.md"], "category": "ops"}
+    assert parse(line) == [Question("a", "x", ("a.md",), ("b.md",), "ops")]
+
+
+def test_query_and_relevant_are_enough():
+    assert parse({"query": "x", "relevant": ["a.md"]}) == [Question("1", "x", ("a.md",))]
+
+
+def test_a_question_without_id_has_the_number_of_its_line():
+    lines = [{"query": "x", "relevant": ["a.md"]}, "", {"query": "y", "relevant": ["a.md"]}]
+    assert [question.id for question in parse(*lines)] == ["1", "3"]
+
+
+def test_an_id_may_be_a_whole_number():
+    assert parse({"id": 7, "query": "x", "relevant": ["a.md"]})[0].id == "7"
+
+
+def test_null_is_the_same_as_no_key():
+    line = {"id": None, "query": "x", "relevant": ["a.md"], "partial": None, "category": None}
+    assert parse(line) == [Question("1", "x", ("a.md",))]
+
+
+def test_other_keys_are_passed_over():
+    assert parse({"query": "x", "relevant": ["a.md"], "answer": 42})[0].query == "x"
+
+
+def test_partial_notes_alone_are_enough():
+    assert parse({"query": "x", "relevant": [], "partial": ["a.md"]})[0].partial == ("a.md",)
+
+
+def test_a_note_that_is_relevant_and_partial_is_relevant():
+    (question,) = parse({"query": "x", "relevant": ["a.md"], "partial": ["a.md", "b.md"]})
+    assert (question.relevant, question.partial) == (("a.md",), ("b.md",))
+
+
+def test_paths_are_nfc_and_named_once():
+    decomposed = unicodedata.normalize("NFD", "がぎ.md")
+    (question,) = parse({"query": "x", "relevant": [decomposed, "がぎ.md"]})
+    assert question.relevant == ("がぎ.md",)
+
+
+def test_a_byte_order_mark_crlf_and_blank_lines_do_no_harm():
+    data = b'\xef\xbb\xbf{"query": "x", "relevant": ["a.md"]}\r\n \r\n\r\n'
+    assert len(parse_questions(data, "q.jsonl")) == 1
+
+
+def test_a_line_ends_at_a_newline_and_nowhere_else():
+    line = '{"query": "one\u2028two", "relevant": ["a.md"]}'
+    assert parse(line)[0].query == "one\u2028two"
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("no JSON", "not JSON (Expecting value at column 1)"),
+        ('{"query": "x"', "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": ' + "1" * 5000 + "}", "4300"),
+        ("[]", "not a JSON object"),
+        ('"text"', "not a JSON object"),
+        ({"relevant": ["a.md"]}, "'query' is missing"),
+        ({"query": None, "relevant": ["a.md"]}, "'query' is missing"),
+        ({"query": "x"}, "'relevant' is missing"),
+        ({"query": 1, "relevant": ["a.md"]}, "'query' is not text"),
+        ({"query": " ", "relevant": ["a.md"]}, "'query' is empty"),
+        ('{"query": "\\ud800", "relevant": ["a.md"]}', "'query' is not Unicode text"),
+        ({"query": "x", "relevant": "a.md"}, "'relevant' is not a list of paths"),
+        ({"query": "x", "relevant": [1]}, "'a path of relevant' is not text"),
+        ({"query": "x", "relevant": [""]}, "'a path of relevant' is empty"),
+        ({"query": "x", "relevant": ["a.md"], "partial": {}}, "'partial' is not a list of paths"),
+        ({"query": "x", "relevant": []}, "'relevant' and 'partial' name no note"),
+        ({"query": "x", "relevant": [], "partial": []}, "'relevant' and 'partial' name no note"),
+        ({"id": True, "query": "x", "relevant": ["a.md"]}, "'id' is not text"),
+        ({"id": "", "query": "x", "relevant": ["a.md"]}, "'id' is empty"),
+        ({"query": "x", "relevant": ["a.md"], "category": 3}, "'category' is not text"),
+        ({"id": "first", "query": "x", "relevant": ["a.md"]}, "'first' is that of line 1 too"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_mistake_is_named_with_file_line_and_cause(line, cause):
+    with pytest.raises(UsageError) as caught:
+        parse({"id": "first", "query": "x", "relevant": ["a.md"]}, "", line)
+    assert str(caught.value).startswith("q.jsonl, line 3: ")
+    assert cause in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_line_number_that_is_the_id_of_another_line_is_a_mistake():
+    with pytest.raises(UsageError, match="line 2: the id '2' is that of line 1 too"):
+        parse({"id": "2", "query": "x", "relevant": ["a"]}, {"query": "y", "relevant": ["a"]})
+
+
+def test_text_that_is_not_utf8_is_named_with_its_line():
+    with pytest.raises(UsageError, match=r"q\.jsonl, line 2: not UTF-8"):
+        parse_questions('{"query": "x", "relevant": ["a"]}\n証明書'.encode("shift-jis"), "q.jsonl")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf"], ids=["empty", "blank", "mark"])
+def test_a_set_without_questions_is_a_mistake(data):
+    with pytest.raises(UsageError, match="holds no questions"):
+        parse_questions(data, "q.jsonl")
+
+
+def test_a_missing_file_and_a_folder_are_mistakes(tmp_path):
+    with pytest.raises(UsageError, match="No such file"):
+        read_questions(tmp_path / "none.jsonl")
+    with pytest.raises(UsageError, match="is a folder"):
+        read_questions(tmp_path)
+
+
+@given(st.binary() | st.recursive(st.none() | st.text(), st.lists).map(json.dumps).map(str.encode))
+def test_anything_else_is_a_usage_error_and_never_another(data: bytes):
+    with pytest.raises(UsageError):
+        parse_questions(data, "q.jsonl")
