@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -50,6 +51,28 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
         body = snippet_text(result, query, width // 2 if wide else width)
         if body.plain:
             print_indented(console, body, 4)
+        for line in _notes(result):
+            print_indented(console, Text(line, style="dim"), 4)
+
+
+def _notes(result: SearchResult) -> Iterator[str]:
+    """Yield what else there is to say of a result: what it stands for, and why it stands there."""
+    if result.duplicates:
+        first, more = result.duplicates[:2], len(result.duplicates) - 2
+        also = ", ".join(first) + (f" and {more} more" if more > 0 else "")
+        yield clean(f"= says the same as {also}")
+    why = result.explanation
+    if why is None:
+        return
+    parts = [f"{why.bonus:.2f} (called so)"] if why.bonus else []
+    parts += [
+        f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
+    ]
+    yield f"{why.total:.2f} = {' + '.join(parts)}"
+    yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
+    for chunk in why.chunks:
+        terms = " ".join(f"{clean(term.term)}={term.score:.2f}" for term in chunk.terms)
+        yield f"line {chunk.line_start}: {terms}"
 
 
 def print_indented(console: Console, text: Text, indent: int) -> None:

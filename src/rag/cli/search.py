@@ -22,7 +22,7 @@ from rag.cli.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.output import print_file, print_json, say
+from rag.cli.output import clean, print_file, print_json, say
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts, make_filters, near_tags
 from rag.config import load_config
 
@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    query: Annotated[
+        str,
+        typer.Argument(
+            help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
+            " title:"
+        ),
+    ],
     vaults: Vaults = None,
     tags: Tags = None,
     date_from: DateFrom = None,
@@ -40,6 +46,9 @@ def search(
     top_k: TopK = None,
     mode: Mode = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each result's score is made of.")
+    ] = False,
     table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
     json: Json = False,
     output_format: OutputFormat = "text",
@@ -49,11 +58,15 @@ def search(
 ) -> None:
     """Find notes.
 
+    Words need not all be found; the more a note says of them, the higher it stands. A query
+    in which a word begins with a minus goes after `--`, or in quotes with another word before.
+
     \b
     rag search "rolling back a deploy"
     rag search 証明書の更新 --vault エンジニア
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
+    rag search 'deploy* "error budget" -draft tag:runbook'
     """
     from rag.pipelines.searching import create_search_pipeline
     from rag.pipelines.searching import search as run_search
@@ -69,10 +82,12 @@ def search(
     with get_document_store(config) as store:
         pipeline = create_search_pipeline(store, config)
         limit = top_k or config.search.top_k
-        response = run_search(pipeline, query, filters, limit, chunks=chunks)
+        response = run_search(pipeline, query, filters, limit, chunks=chunks, explained=explain)
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:
         facts.warn_if_stale()
+        for word, meant in response.corrections.items():
+            say(f'searched for "{clean(meant)}": no note holds "{clean(word)}"')
     if as_json:
         print_json(to_json(response, facts, milliseconds))
     elif paths:
@@ -83,7 +98,7 @@ def search(
     if not response.results:
         if not as_json:
             say(f"nothing found for {query!r}")
-            near_tags(tags, facts)
+            near_tags(response.tags, facts)
         raise typer.Exit(1)
 
 
@@ -94,6 +109,7 @@ def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> d
     return {
         "query": response.query,
         "mode": response.mode,
+        "corrections": response.corrections,
         "results": [
             {"rank": rank, **result_to_dict(result)}
             for rank, result in enumerate(response.results, 1)
@@ -108,4 +124,4 @@ def _print(response: SearchResponse, facts: IndexFacts, table: bool) -> None:
     from rag.cli.results import print_results, print_table
 
     show = print_table if table else print_results
-    show(response.results, response.query, facts)
+    show(response.results, response.searched, facts)

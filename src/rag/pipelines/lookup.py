@@ -66,7 +66,11 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     roots = manifest.vaults()
     tiers: list[list[tuple[str, str]]] = [[], [], [], []]
     for vault, path, title, aliases, identity in names:
-        paths = {name_key(path), name_key(f"{vault}/{path}"), name_key(f"{roots.get(vault)}/{path}")}
+        paths = {
+            name_key(path),
+            name_key(f"{vault}/{path}"),
+            name_key(f"{roots.get(vault)}/{path}"),
+        }
         if wanted in paths or f"{wanted}.md" in paths:
             tiers[0].append((vault, path))
         elif wanted == name_key(title) or wanted == name_key(Path(path).stem):
@@ -98,4 +102,3 @@ def _near(wanted: str, names: list[tuple[str, str, str, list[str], str]]) -> lis
     close = get_close_matches(wanted, list(spoken), 5, 0.5)
     within = [label for label in spoken if wanted and wanted in label][:5]
     return list(dict.fromkeys(spoken[label] for label in [*close, *within]))[:5]
-

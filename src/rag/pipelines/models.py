@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +87,7 @@ class SearchResult:
 class SearchResponse:
     """The results of a query, best first; `mode` is how they were found.
 
+    `searched` is what notes were ranked by: the query's words and those added to them.
     `corrections` maps words that no note holds to what was searched for instead; `tags` are
     those that were filtered by.
     """
@@ -95,6 +96,7 @@ class SearchResponse:
     results: list[SearchResult]
     total: int
     mode: str = "lexical"
+    searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
 
@@ -126,6 +128,7 @@ class Answer:
 
 def result_to_dict(result: SearchResult) -> dict[str, Any]:
     """Return a result in the shape of the command line's JSON, rank aside."""
+    explained = {} if result.explanation is None else {"explanation": asdict(result.explanation)}
     return {
         "score": round(result.score, 6),
         "scores": {name: round(value, 6) for name, value in result.scores.items()},
@@ -138,4 +141,6 @@ def result_to_dict(result: SearchResult) -> dict[str, Any]:
         "tags": result.tags,
         "created": result.created,
         "content": result.content,
+        "duplicates": result.duplicates,
+        **explained,
     }

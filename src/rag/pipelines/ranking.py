@@ -12,16 +12,18 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.pipelines.filtering import all_of, one_of
+from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.text.tokens import terms
 from rag.vault.markdown import plain
 
 # Two texts are near-duplicates when so much of their terms together is common to both
-# (Jaccard). Only results whose scores differ by less than this share are compared: texts that
+# (Jaccard). Only results whose lengths and scores are as near as this are compared: texts that
 # say the same score the same.
 _SAME_TERMS = 0.9
-_SAME_SCORE = 0.05
+_SAME_LENGTH = 0.8
+_SAME_SCORE = 0.03
 
 
 class Part(NamedTuple):
@@ -35,7 +37,7 @@ class Part(NamedTuple):
 class Hit(NamedTuple):
     """A ranked note (or chunk): the id of the document to show, the note's id, and its score,
 
-        score = bonus + Σ weight · score of the parts.
+    score = bonus + Σ weight · score of the parts.
     """
 
     id: str
@@ -45,11 +47,8 @@ class Hit(NamedTuple):
     bonus: float = 0.0
 
 
-class Hits(tuple[Hit, ...]):
-    """Hits that one component hands to the next without their being copied."""
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Hits:
-        return self
+class Hits(Batch[Hit]):
+    """Hits that Haystack does not copy."""
 
 
 @component
@@ -66,9 +65,7 @@ class ChunkRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store."""
-        return default_to_dict(
-            self, document_store=self.document_store.to_dict(), top_k=self.top_k
-        )
+        return default_to_dict(self, document_store=self.document_store.to_dict(), top_k=self.top_k)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -187,9 +184,7 @@ class DocumentLoader:
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store."""
-        return default_to_dict(
-            self, document_store=self.document_store.to_dict(), top_k=self.top_k
-        )
+        return default_to_dict(self, document_store=self.document_store.to_dict(), top_k=self.top_k)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -236,7 +231,7 @@ class _Shown:
         if abs(self.hit.score - other.hit.score) > _SAME_SCORE * self.hit.score:
             return False
         sizes = sorted((len(self.document.content or ""), len(other.document.content or "")))
-        if not sizes[0] or sizes[0] < sizes[1] * _SAME_TERMS / 2:
+        if not sizes[0] or sizes[0] < sizes[1] * _SAME_LENGTH:
             return False
         mine, theirs = self.terms(), other.terms()
         return bool(mine) and len(mine & theirs) >= _SAME_TERMS * len(mine | theirs)

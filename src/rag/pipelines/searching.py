@@ -131,7 +131,8 @@ def _list_notes(
     ranked = NoteRanker().run(Candidates(first))["hits"]
     order = {note: at for at, note in enumerate(notes)}
     hits = Hits(sorted(ranked, key=lambda hit: order[hit.note]))
-    return cast(dict[str, Any], DocumentLoader(store).run(hits, top_k))
+    output: dict[str, Any] = DocumentLoader(store).run(hits, top_k)
+    return output
 
 
 def to_response(output: dict[str, Any], understood: Understood) -> SearchResponse:
@@ -145,6 +146,7 @@ def to_response(output: dict[str, Any], understood: Understood) -> SearchRespons
         query=understood.query,
         results=results,
         total=len(results),
+        searched=" ".join([understood.text, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,
     )

@@ -174,7 +174,9 @@ def _corrections(
     loans = KATAKANA_WORD.findall(cleaned(parsed.text))
     for word in manifest.vocabulary.unknown(loans):
         # Part of a longer word, it is found by its characters.
-        near = None if manifest.vocabulary.within(word) else next(manifest.vocabulary.near(word), None)
+        near = (
+            None if manifest.vocabulary.within(word) else next(manifest.vocabulary.near(word), None)
+        )
         if near and not any(near in text for text in loans):
             found[word] = near
     return found

@@ -1,33 +1,39 @@
-"""Documents that one component hands to the next without being copied."""
+"""Runs of things that one component hands to the next without being copied."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, overload
 
 from haystack.dataclasses import Document
 
+T = TypeVar("T")
 
-class DocumentBatch(Sequence[Document]):
-    """A read-only run of documents that Haystack does not copy.
 
-    Haystack deep-copies every component's inputs, document by document; over an index of
-    10,000 notes that costs more than making the vectors. Nobody may change a document of a
-    batch in place.
+class Batch(Sequence[T]):
+    """A read-only sequence that Haystack does not copy.
+
+    Haystack deep-copies every component's inputs, item by item, even of tuples; over an index
+    of 10,000 notes that costs more than making the vectors, and in a search more than the
+    engine's work. Nobody may change an item of a batch in place.
     """
 
-    def __init__(self, documents: Sequence[Document]) -> None:
-        self._documents = tuple(documents)
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items = tuple(items)
 
     def __len__(self) -> int:
-        return len(self._documents)
+        return len(self._items)
 
     @overload
-    def __getitem__(self, index: int) -> Document: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Document]: ...
-    def __getitem__(self, index: int | slice) -> Document | Sequence[Document]:
-        return self._documents[index]
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._items[index]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> DocumentBatch:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Batch[T]:
         return self
+
+
+class DocumentBatch(Batch[Document]):
+    """Documents that Haystack does not copy."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from rag.stores.batch import Batch
 
 CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
@@ -18,14 +19,8 @@ class Candidate(NamedTuple):
     score: float
 
 
-class Candidates(tuple[Candidate, ...]):
-    """Candidates that one component hands to the next without their being copied."""
-
-    def __new__(cls, candidates: Iterable[Candidate] = ()) -> Candidates:
-        return super().__new__(cls, candidates)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Candidates:
-        return self
+class Candidates(Batch[Candidate]):
+    """Candidates that Haystack does not copy."""
 
 
 def to_candidate(point: Any) -> Candidate:

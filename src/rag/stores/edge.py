@@ -37,6 +37,8 @@ from rag.stores.points import (
 )
 
 _BATCH = 1000
+
+
 class QdrantEdgeDocumentStore:
     """A document store in a folder, with one writer and any number of readers.
 
@@ -365,4 +367,3 @@ def _weight(document: Document) -> int:
     sparse, dense = document.sparse_embedding, document.embedding
     numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
     return 32 * numbers + 16 * len(document.content or "") + 1000
-

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def _weigh(keys: Array, lengths: Array) -> list[SparseVector]:
     bounds = np.searchsorted(owners, np.arange(len(lengths) + 1)).tolist()
     return [
         SparseVector(indices[start:end], values[start:end])
-        for start, end in zip(bounds, bounds[1:], strict=False)
+        for start, end in pairwise(bounds)
     ]
 
 

@@ -161,9 +161,7 @@ def _stem_dimension(word: str) -> int:
     return word_dimension(stem(word))
 
 
-def _content(
-    text: str, stop: frozenset[str] = STOP_TERMS
-) -> list[tuple[str, str, int, float]]:
+def _content(text: str, stop: frozenset[str] = STOP_TERMS) -> list[tuple[str, str, int, float]]:
     """Return field, text, dimension and weight of the words, grams and edges of a text."""
     text = cleaned(text)
     words, unsegmented = pieces(text)
