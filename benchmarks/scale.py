@@ -27,11 +27,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from haystack import Document
-
 from rag.config import load_config
 from rag.pipelines import create_search_pipeline, search
 from rag.pipelines.refresh import IndexRun
+from rag.stores.candidates import Candidate
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.vault import read_note, scan_folder
 
@@ -60,10 +59,10 @@ class TimedStore(QdrantEdgeDocumentStore):
 
     seconds = 0.0
 
-    def query_sparse(self, *arguments: Any, **options: Any) -> list[Document]:
+    def find_candidates(self, *arguments: Any, **options: Any) -> list[Candidate]:
         """Do what the store does."""
         started = time.perf_counter()
-        found = super().query_sparse(*arguments, **options)
+        found = super().find_candidates(*arguments, **options)
         self.seconds += time.perf_counter() - started
         return found
 

@@ -15,6 +15,7 @@ from rag.pipelines.filtering import all_of, one_of
 from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.text.budget import count_tokens
 from rag.text.tokens import terms
 from rag.vault.markdown import plain
 
@@ -22,6 +23,7 @@ from rag.vault.markdown import plain
 # (Jaccard). Only results whose lengths and scores are as near as this are compared: texts that
 # say the same score the same.
 _SAME_TERMS = 0.9
+_MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
 
@@ -231,14 +233,17 @@ class _Shown:
         if abs(self.hit.score - other.hit.score) > _SAME_SCORE * self.hit.score:
             return False
         sizes = sorted((len(self.document.content or ""), len(other.document.content or "")))
-        if not sizes[0] or sizes[0] < sizes[1] * _SAME_LENGTH:
+        if sizes[0] < sizes[1] * _SAME_LENGTH:
             return False
         mine, theirs = self.terms(), other.terms()
-        return bool(mine) and len(mine & theirs) >= _SAME_TERMS * len(mine | theirs)
+        return len(mine & theirs) >= _SAME_TERMS * len(mine | theirs) > 0
 
     def terms(self) -> frozenset[str]:
+        """Return the terms of the text; none when it is too short to compare."""
         if self._terms is None:
-            self._terms = frozenset(terms(plain(self.document.content or "")))
+            text = plain(self.document.content or "")
+            is_long = count_tokens(text) >= _MIN_TOKENS
+            self._terms = frozenset(terms(text) if is_long else ())
         return self._terms
 
 

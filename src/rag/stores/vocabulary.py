@@ -26,7 +26,9 @@ class Vocabulary:
 
     def add(self, words: Iterable[str]) -> None:
         """Add words, those that are there already too."""
+        self._db.execute("BEGIN IMMEDIATE")
         self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((word,) for word in words))
+        self._db.execute("COMMIT")
 
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Return those of `words` that are not in the vocabulary, in order."""

@@ -125,10 +125,7 @@ def _weigh(keys: Array, lengths: Array) -> list[SparseVector]:
     values = (tf * (K1 + 1) / (tf + k[owners])).tolist()
     indices = (keys & np.uint64(0xFFFFFFFF)).tolist()
     bounds = np.searchsorted(owners, np.arange(len(lengths) + 1)).tolist()
-    return [
-        SparseVector(indices[start:end], values[start:end])
-        for start, end in pairwise(bounds)
-    ]
+    return [SparseVector(indices[start:end], values[start:end]) for start, end in pairwise(bounds)]
 
 
 class _WordTable(dict[str, int]):

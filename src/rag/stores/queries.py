@@ -1,0 +1,110 @@
+"""What ranking asks of an index, beyond the protocol of Haystack's document stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import qdrant_edge as qe
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.stores.access import ShardAccess
+from rag.stores.candidates import CANDIDATE_FIELDS, Candidate, to_candidate
+from rag.stores.engine import guard
+from rag.stores.filters import convert_filters
+from rag.stores.points import SPARSE, point_id, sparse_vector, to_document
+
+
+class ShardQueries:
+    """Queries of the shard that `access` opens.
+
+    :param access: whose shard is read.
+    """
+
+    def __init__(self, access: ShardAccess) -> None:
+        self.access = access
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[qe.EdgeShard | None]:
+        with self.access.mutex, guard(what):
+            yield self.access.shard()
+
+    def _query_points(
+        self, query: qe.Query, filters: dict[str, Any] | None, top_k: int, payload: bool | list[str]
+    ) -> list[Any]:
+        if top_k < 1:
+            raise ValueError(f"top_k must be at least 1, not {top_k}")
+        request = qe.QueryRequest(
+            limit=top_k, query=query, filter=convert_filters(filters), with_payload=payload
+        )
+        with self._reading("search") as shard:
+            points = shard.query(request) if shard else []
+        # The engine returns equal scores in no certain order.
+        return sorted(points, key=lambda point: (-point.score, str(point.id)))
+
+    def find_candidates(
+        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
+    ) -> list[Candidate]:
+        """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
+        if not query.indices:
+            return []
+        asked = qe.Query.Nearest(sparse_vector(query), using=SPARSE)
+        return [
+            to_candidate(p) for p in self._query_points(asked, filters, top_k, CANDIDATE_FIELDS)
+        ]
+
+    def get_documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the documents of these ids, in their order, without vectors; unknown ones are
+        passed over."""
+        wanted: list[Any] = [point_id(identity) for identity in ids]
+        with self._reading("read documents") as shard:
+            points = shard.retrieve(wanted, True, False) if shard and wanted else []
+        found = {str(point.id): point for point in points}
+        return [to_document(found[key]) for key in wanted if key in found]
+
+    def holding(self, dimension: int, limit: int | None = None) -> list[Document]:
+        """Return all documents (at most `limit`) whose sparse vector has a dimension."""
+        asked = qe.Query.Nearest(sparse_vector(SparseEmbedding([dimension], [1.0])), using=SPARSE)
+        if limit is None:
+            with self._reading("count") as shard:
+                limit = max(1, shard.count(qe.CountRequest())) if shard else 1
+        return [to_document(point) for point in self._query_points(asked, None, limit, True)]
+
+    def score_dimensions(
+        self, query: SparseEmbedding, ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return, for each dimension of a query, what it adds to the score of which document.
+
+        The engine computes each, so that they add up to what `find_candidates` says.
+        """
+        wanted = {point_id(identity): identity for identity in ids}
+        if not wanted:
+            return [{} for _ in query.indices]
+        among = qe.Filter(must=[qe.HasIdCondition(set(wanted))])
+        requests = [
+            qe.QueryRequest(
+                limit=len(wanted),
+                query=qe.Query.Nearest(
+                    sparse_vector(SparseEmbedding([index], [value])), using=SPARSE
+                ),
+                filter=among,
+            )
+            for index, value in zip(query.indices, query.values, strict=True)
+        ]
+        with self._reading("explain") as shard:
+            found = [shard.query(request) for request in requests] if shard else []
+        return [{wanted[str(point.id)]: point.score for point in points} for points in found]
+
+    def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
+        """Return chunks of the notes created last, those of a note beside each other, score 0."""
+        request = qe.ScrollRequest(
+            limit=top_k,
+            filter=convert_filters(filters),
+            with_payload=CANDIDATE_FIELDS,
+            order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
+        )
+        with self._reading("list documents") as shard:
+            points = shard.scroll(request)[0] if shard else []
+        return [to_candidate(point) for point in points]
