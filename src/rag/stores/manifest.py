@@ -79,6 +79,7 @@ class NoteRow:
 
 
 _COLUMNS = tuple(NoteRow.__dataclass_fields__)
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 _JSON = ("aliases", "tags", "links", "problems")
 
 
@@ -285,6 +286,8 @@ class Manifest:
         marks = ", ".join("?" * len(_COLUMNS))
         for row in rows:
             self._db.execute(f"REPLACE INTO notes VALUES ({marks})", _to_row(row))
+            if row.pending:
+                continue
             self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
             if row.chunks:
                 names = {name_key(n) for n in (row.title, PurePath(row.path).stem, *row.aliases)}
@@ -343,11 +346,11 @@ def _to_row(row: NoteRow) -> list[Any]:
     for name in _COLUMNS:
         value = getattr(row, name)
         if name in _JSON:
-            value = json.dumps(value, ensure_ascii=False)
+            value = _to_json(value)
         elif name == "file":
             value = value.encode("utf-8", "surrogateescape")
         elif name == "chunks":
-            value = b"".join(uuid.UUID(key.id).bytes + key.hash for key in value)
+            value = b"".join(bytes.fromhex(key.id.replace("-", "")) + key.hash for key in value)
         values.append(value)
     return values
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,7 @@ from rag.stores.filters import FALSE_FIELDS, TRUE_FIELDS
 DENSE = "embedding"
 SPARSE = "lexical"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SCALARS = (str, int, float, bool, type(None))
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _MAX_DEPTH = 64  # the engine fails at 130
@@ -30,12 +32,9 @@ _MAX_FLOAT = 3.4028234e38
 
 def point_id(document_id: str) -> str:
     """Return the UUID of a document's point: its id where that is one, else a hash of it."""
-    try:
-        identity = str(uuid.UUID(document_id))
-    except ValueError:
-        identity = ""
     # Other spellings of a UUID are ids of other documents.
-    return identity if identity == document_id else str(uuid.uuid5(_NAMESPACE, document_id))
+    is_uuid = _UUID.fullmatch(document_id)
+    return document_id if is_uuid else str(uuid.uuid5(_NAMESPACE, document_id))
 
 
 def to_point(document: Document) -> qe.Point:

@@ -8,23 +8,29 @@ prints the error and fits them again.
 
 from __future__ import annotations
 
-import re
+from functools import cache
+from typing import Any
+
+import numpy as np
 
 FEATURES = ("word", "letter", "kana", "ideograph", "digit", "mark", "other", "line")
 WEIGHTS = (0.85, 0.048, 0.6, 0.96, 1.18, 1.01, 1.58, 0.58)
 
-_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
-_DIGIT = re.compile(r"[0-9\uff10-\uff19]+")
-_MARK = re.compile(
-    r"[!-/:-@\[-`{-~]+|[\u3000-\u3004\u3008-\u303f\u2010-\u203e\uff01-\uff0f\uff1a-\uff65]"
-)
-_LINE = re.compile(r"\n+")
-_KANA = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]+")
-_IDEOGRAPH = re.compile(r"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-_OTHER = re.compile(
-    r"[^\s\x00-\x7f\u00c0-\u024f\u2010-\u203e\u3000-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    r"\uf900-\ufaff\uff01-\uff9f]+"
-)
+# Classes of characters, each as first and last of its ranges; a later class takes what it
+# shares with an earlier one. Of Latin letters, ASCII punctuation and line ends the runs count.
+# White space and controls count nothing; what is in no class is `other`.
+_NOTHING, _LATIN, _PUNCTUATION, _LINE, _KANA, _IDEOGRAPH, _DIGIT, _MARK, _OTHER = range(9)
+_RANGES = {
+    _NOTHING: "\x00\x7f\x85\x85\u00a0\u00a0\u1680\u1680\u2000\u200a\u205f\u205f",
+    _LATIN: "AZaz\u00c0\u024f",
+    _PUNCTUATION: "!/:@[`{~",
+    _LINE: "\n\n",
+    _KANA: "\u3041\u30ff\u31f0\u31ff\uff66\uff9f",
+    _IDEOGRAPH: "\u3005\u3007\u3400\u4dbf\u4e00\u9fff\uf900\ufaff",
+    _DIGIT: "09\uff10\uff19",
+    _MARK: "\u2010\u203e\u3000\u3004\u3008\u303f\uff01\uff0f\uff1a\uff65",
+}
+_PLANE = 0x10000  # beyond the first plane everything is `other`
 
 
 def count_tokens(text: str) -> int:
@@ -40,15 +46,30 @@ def count_tokens(text: str) -> int:
 def features(text: str) -> tuple[int, ...]:
     """Count what `FEATURES` names: Latin words and their letters, kana, ideographs, digits,
     punctuation, all other characters, and line ends."""
-    words = _WORD.findall(text)
-    counts = [len(words), _size(words)]
-    if text.isascii():
-        counts += [0, 0, _size(_DIGIT.findall(text)), len(_MARK.findall(text)), 0]
-    else:
-        counts += [_size(p.findall(text)) for p in (_KANA, _IDEOGRAPH, _DIGIT)]
-        counts += [len(_MARK.findall(text)), _size(_OTHER.findall(text))]
-    return *counts, len(_LINE.findall(text))
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    classes = _class_table()[np.minimum(codes, _PLANE)]
+    size = np.bincount(classes, minlength=_OTHER + 1)
+    starts = np.empty(len(classes), bool)
+    starts[:1] = True
+    np.not_equal(classes[1:], classes[:-1], out=starts[1:])
+    runs = np.bincount(classes[starts], minlength=_OTHER + 1)
+    return (
+        int(runs[_LATIN]),
+        int(size[_LATIN]),
+        int(size[_KANA]),
+        int(size[_IDEOGRAPH]),
+        int(size[_DIGIT]),
+        int(runs[_PUNCTUATION] + size[_MARK]),
+        int(size[_OTHER]),
+        int(runs[_LINE]),
+    )
 
 
-def _size(found: list[str]) -> int:
-    return sum(map(len, found))
+@cache
+def _class_table() -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Return the class of every character of the first plane."""
+    table = np.full(_PLANE + 1, _OTHER, np.uint8)
+    for number, ranges in _RANGES.items():
+        for first, last in zip(ranges[::2], ranges[1::2], strict=True):
+            table[ord(first) : ord(last) + 1] = number
+    return table
