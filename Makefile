@@ -15,7 +15,7 @@ export Q VAULT TAG TOP_K FORMAT
 FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
-.PHONY: install demo test lint types bench crash index search ask status clean docs cron timer launchd \
+.PHONY: install demo test lint types bench peers crash index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -45,8 +45,14 @@ types: install
 	$(BIN)/mypy
 
 bench: install
-	$(BIN)/python benchmarks/recall.py
+	$(BIN)/python benchmarks/quality.py
+	$(BIN)/python benchmarks/tokenizing.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/index.py
+
+# The searches that `make bench` compares with, 200 MB of them.
+peers: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 
 crash: install
 	$(BIN)/python benchmarks/crash.py

@@ -39,7 +39,8 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
     for rank, result in enumerate(results, 1):
         head = Text(f"{rank:>2}  ", style="dim")
         head.append(clean(result.title), style="bold")
-        head.append(f"  {result.score:.2f}", style="dim")
+        if result.score:  # notes that were only filtered have none
+            head.append(f"  {result.score:.2f}", style="dim")
         console.print(head, soft_wrap=True)
         where = place(result, facts.file(result))
         heading = [part for part in result.heading if part != result.title]

@@ -52,23 +52,27 @@ class Vocabulary:
         """Yield the words that `word` may be a slip of, the likeliest first.
 
         A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
-        alignment distance); among equals the more similar by Jaro and Winkler comes first.
+        alignment distance); among equals the more similar by Jaro and Winkler comes first. Words
+        with the same first letter come before all others.
         """
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
             return
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA, JaroWinkler
+        # Few slips are in the first letter; most often this spares reading all words.
+        start, end = word[0], word[0] + "\U0010ffff"
+        lengths = len(word) - slips, len(word) + slips
+        for scope in ("word >= ? AND word < ?", "NOT (word >= ? AND word < ?)"):
+            rows = self._db.execute(
+                f"SELECT word FROM words WHERE {scope} AND length(word) BETWEEN ? AND ?",
+                (start, end, *lengths),
+            )
+            yield from _nearest(word, [near for (near,) in rows], slips)
 
-        rows = self._db.execute(
-            "SELECT word FROM words WHERE length(word) BETWEEN ? AND ?",
-            (len(word) - slips, len(word) + slips),
-        )
-        found = process.extract(
-            word, [w for (w,) in rows], scorer=OSA.distance, score_cutoff=slips, limit=50
-        )
-        ranked = sorted(
-            (distance, -JaroWinkler.similarity(word, near), near) for near, distance, _ in found
-        )
-        for _, _, near in ranked[:_MAX_NEAR]:
-            yield near
+
+def _nearest(word: str, known: list[str], slips: int) -> list[str]:
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA, JaroWinkler
+
+    found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=50)
+    ranked = sorted((slip, -JaroWinkler.similarity(word, near), near) for near, slip, _ in found)
+    return [near for *_, near in ranked[:_MAX_NEAR]]
