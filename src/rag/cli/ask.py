@@ -23,7 +23,14 @@ from rag.cli.options import (
     wants_json,
 )
 from rag.cli.output import print_file, print_json, print_line, say
-from rag.cli.query import IndexFacts, check_vaults, index_facts, make_filters, near_tags
+from rag.cli.query import (
+    IndexFacts,
+    check_vaults,
+    index_facts,
+    make_filters,
+    near_tags,
+    tell_corrections,
+)
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -71,6 +78,7 @@ def ask(
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:
         facts.warn_if_stale()
+        tell_corrections(answer.corrections)
     if as_json:
         print_json(_to_json(question, answer, facts, milliseconds))
     elif paths:
@@ -102,6 +110,7 @@ def _to_json(question: str, answer: Answer, facts: IndexFacts, milliseconds: int
             {"number": number, **result_to_dict(source)}
             for number, source in enumerate(answer.sources, 1)
         ],
+        "corrections": answer.corrections,
         "elapsed_ms": milliseconds,
         "index": facts.to_json(),
     }

@@ -22,8 +22,16 @@ from rag.cli.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.output import clean, print_file, print_json, say
-from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts, make_filters, near_tags
+from rag.cli.output import print_file, print_json, say
+from rag.cli.query import (
+    IndexFacts,
+    check_mode,
+    check_vaults,
+    index_facts,
+    make_filters,
+    near_tags,
+    tell_corrections,
+)
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -86,8 +94,7 @@ def search(
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:
         facts.warn_if_stale()
-        for word, meant in response.corrections.items():
-            say(f'searched for "{clean(meant)}": no note holds "{clean(word)}"')
+        tell_corrections(response.corrections)
     if as_json:
         print_json(to_json(response, facts, milliseconds))
     elif paths:

@@ -116,6 +116,7 @@ class Answer:
 
     `confidence` is the mean score of its sources. `found` is false when the notes hold no
     answer. `model` names the model that wrote the text; empty means it is all quotation.
+    `corrections` are as in `SearchResponse`.
     """
 
     text: str
@@ -124,6 +125,7 @@ class Answer:
     found: bool = True
     model: str = ""
     quotes: list[Quote] = field(default_factory=list)
+    corrections: dict[str, str] = field(default_factory=dict)
 
 
 def result_to_dict(result: SearchResult) -> dict[str, Any]:

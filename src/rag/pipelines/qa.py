@@ -52,12 +52,14 @@ def ask(
     store = open_store(pipeline)
     with own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
-        inputs = {**search_inputs(understood, top_k), "answerer": {"query": understood.text}}
+        inputs = {**search_inputs(understood, top_k), "answerer": {"query": understood.meant}}
         output = pipeline.run(inputs, include_outputs_from={"loader"})
     quotes: list[Quote] = output["answerer"]["quotes"]
     if not quotes:
-        return Answer(NOT_FOUND, [], 0.0, found=False)
-    return _answer(quotes, to_response(output["loader"], understood).results)
+        return Answer(NOT_FOUND, [], 0.0, found=False, corrections=understood.corrections)
+    answer = _answer(quotes, to_response(output["loader"], understood).results)
+    answer.corrections = understood.corrections
+    return answer
 
 
 def _answer(quotes: list[Quote], results: list[SearchResult]) -> Answer:

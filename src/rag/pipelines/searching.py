@@ -146,7 +146,7 @@ def to_response(output: dict[str, Any], understood: Understood) -> SearchRespons
         query=understood.query,
         results=results,
         total=len(results),
-        searched=" ".join([understood.text, *understood.also]),
+        searched=" ".join([understood.meant, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,
     )

@@ -39,6 +39,14 @@ class Understood:
     tags: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
 
+    @property
+    def meant(self) -> str:
+        """The text with its misspelt words corrected."""
+        text = cleaned(self.text) if self.corrections else self.text
+        for word, near in self.corrections.items():
+            text = text.replace(word, near)
+        return text
+
 
 def understand(
     store: QdrantEdgeDocumentStore, query: str, filters: QueryFilters | None = None
