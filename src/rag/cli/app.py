@@ -118,4 +118,7 @@ def _nowhere() -> TextIO:
 def _usage_error(error: _click.exceptions.ClickException) -> UsageError:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "rag"
-    return UsageError(error.format_message(), hint=f"See `{command} --help`.")
+    hint = f"See `{command} --help`."
+    if isinstance(error, _click.exceptions.NoSuchOption) and command in ("rag search", "rag ask"):
+        hint += f" To leave out notes with a word: `{command} -- words -without`."
+    return UsageError(error.format_message(), hint=hint)

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question; `-` reads it from stdin.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="QUESTION…", help="The question; `-` reads it from stdin."),
+    ],
     vaults: Vaults = None,
     tags: Tags = None,
     date_from: DateFrom = None,
@@ -66,6 +69,7 @@ def ask(
 
     as_json = wants_json(json, output_format)
     config = load_config(config_file)
+    question = " ".join(words)
     if question == "-":
         question = sys.stdin.read().strip() if sys.stdin else ""
     started = time.monotonic()

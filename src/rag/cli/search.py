@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 
 def search(
-    query: Annotated[
-        str,
+    words: Annotated[
+        list[str],
         typer.Argument(
+            metavar="QUERY…",
             help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
             " title:"
         ),
@@ -82,6 +83,7 @@ def search(
 
     as_json = wants_json(json, output_format)
     config = load_config(config_file)
+    query = " ".join(words)
     started = time.monotonic()
     check_mode(config.search.mode if mode is None else mode)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rag.exceptions import QueryError
@@ -75,15 +75,16 @@ def understand(
         none_of(one_of("file_id", notes_holding(store, text))) for text in parsed.excluded
     ]
     corrections = _corrections(store, manifest, parsed)
-    return Understood(
+    understood = Understood(
         query=query,
         text=parsed.text.strip(),
         also=[*_expansions(manifest, parsed), *corrections.values()],
         corrections=corrections,
         filters=all_of(conditions),
         tags=[*((filters.tags if filters else None) or []), *parsed.values("tag")],
-        named=manifest.named(parsed.text) if manifest else [],
     )
+    named = manifest.named(understood.meant) if manifest else []
+    return replace(understood, named=named)
 
 
 def _in_query(parsed: ParsedQuery, negated: bool, manifest: Manifest | None) -> QueryFilters:

@@ -16,7 +16,7 @@ _MAX_NEAR = 5
 
 
 class Vocabulary:
-    """Reads and extends the table `words` of a manifest.
+    """Reads and extends the table `words` of a manifest, and knows the notes' names.
 
     :param db: the manifest's connection.
     """
@@ -52,8 +52,8 @@ class Vocabulary:
         """Yield the words that `word` may be a slip of, the likeliest first.
 
         A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
-        alignment distance); among equals the more similar by Jaro and Winkler comes first. Words
-        with the same first letter come before all others.
+        alignment distance). Words with the same first letter come before all others; among those
+        of as many slips, one that is a note's name, then the more similar by Jaro and Winkler.
         """
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
@@ -66,13 +66,19 @@ class Vocabulary:
                 f"SELECT word FROM words WHERE {scope} AND length(word) BETWEEN ? AND ?",
                 (start, end, *lengths),
             )
-            yield from _nearest(word, [near for (near,) in rows], slips)
+            yield from self._nearest(word, [near for (near,) in rows], slips)
 
+    def _nearest(self, word: str, known: list[str], slips: int) -> list[str]:
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA, JaroWinkler
 
-def _nearest(word: str, known: list[str], slips: int) -> list[str]:
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA, JaroWinkler
+        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=50)
+        ranked = sorted(
+            (slip, not self._is_name(near), -JaroWinkler.similarity(word, near), near)
+            for near, slip, _ in found
+        )
+        return [near for *_, near in ranked[:_MAX_NEAR]]
 
-    found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=50)
-    ranked = sorted((slip, -JaroWinkler.similarity(word, near), near) for near, slip, _ in found)
-    return [near for *_, near in ranked[:_MAX_NEAR]]
+    def _is_name(self, word: str) -> bool:
+        find = "SELECT 1 FROM names WHERE key = ?"
+        return self._db.execute(find, (word,)).fetchone() is not None
