@@ -20,7 +20,7 @@ from pathlib import Path
 import Stemmer
 
 from rag.text.encoding import DocumentEncoder
-from rag.text.grams import gram_weights
+from rag.text.grams import weigh_grams
 from rag.text.lexical import edges
 from rag.text.normalize import fold_accents
 from rag.text.tokens import TOKEN, cleaned
@@ -68,7 +68,7 @@ def _encode(text: str) -> tuple[list[int], list[float]]:
     before = ""
     for run, word in TOKEN.findall(cleaned(text)):
         if run:
-            terms += [f"g {gram}" for gram, _ in gram_weights(run)]
+            terms += [f"g {gram.text}" for gram in weigh_grams(run)]
             before = ""
             continue
         stemmed = stem(fold_accents(word))

@@ -44,7 +44,7 @@ def search(
         typer.Argument(
             metavar="QUERY…",
             help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
-            " title:"
+            " title:",
         ),
     ],
     vaults: Vaults = None,

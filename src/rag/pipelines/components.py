@@ -45,19 +45,19 @@ class LexicalDocumentEmbedder:
 
     @component.output_types(documents=list[Document], words=list[str])
     def run(self, documents: list[Document]) -> dict[str, Sequence[Document] | list[str]]:
-        """Return `documents` with their `sparse_embedding`, and the `words` not met before.
+        """Return `documents` with their `sparse_embedding`, and the `words` they are written with.
 
         A `DocumentBatch` gives another.
         """
-        vectors = self._encoder.encode([lexical_text(document) for document in documents])
+        encoded = self._encoder.encode([lexical_text(document) for document in documents])
         embedded = [
             replace(document, sparse_embedding=_sparse(vector))
-            for document, vector in zip(documents, vectors, strict=True)
+            for document, vector in zip(documents, encoded.vectors, strict=True)
         ]
         is_batch = isinstance(documents, DocumentBatch)
         return {
             "documents": DocumentBatch(embedded) if is_batch else embedded,
-            "words": self._encoder.take_words(),
+            "words": encoded.words,
         }
 
     @component.output_types(documents=list[Document], words=list[str])

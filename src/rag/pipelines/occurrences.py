@@ -8,7 +8,7 @@ from haystack.dataclasses import Document
 
 from rag.pipelines.components import lexical_text
 from rag.stores.edge import QdrantEdgeDocumentStore
-from rag.text.grams import gram_weights, hash_gram
+from rag.text.grams import hash_gram, weigh_grams
 from rag.text.lexical import GRAMS, word_dimension
 from rag.text.normalize import fold_accents
 from rag.text.tokens import TOKEN, cleaned, stem
@@ -38,11 +38,11 @@ def _candidates(store: QdrantEdgeDocumentStore, tokens: list[tuple[str, str]]) -
     words = [word for _, word in tokens if word]
     if words:
         return store.holding(word_dimension(stem(max(words, key=len))))
-    grams = [pair for run, _ in tokens if len(run) > 1 for pair in gram_weights(run)]
+    grams = [gram for run, _ in tokens if len(run) > 1 for gram in weigh_grams(run)]
     if not grams:  # a lone character, which the index holds only where it stands alone
         return store.filter_documents()
-    gram, _ = max((pair for pair in grams if len(pair[0]) > 1), key=lambda pair: pair[1])
-    return store.holding(GRAMS | hash_gram(gram))
+    rarest = max((gram for gram in grams if len(gram.text) > 1), key=lambda gram: gram.weight)
+    return store.holding(GRAMS | hash_gram(rarest.text))
 
 
 def _in_a_row(text: str) -> str:

@@ -50,7 +50,7 @@ def ask(
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store = open_store(pipeline)
-    with own_errors(QueryError, "the search failed"):
+    with store.access.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
         inputs = {**search_inputs(understood, top_k), "answerer": {"query": understood.meant}}
         output = pipeline.run(inputs, include_outputs_from={"loader"})

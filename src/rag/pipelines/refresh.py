@@ -101,6 +101,9 @@ class IndexRun:
         self._prepared = False
         self._rebuild = rebuild
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
+        self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
+        self._touched: list[NoteRow] = []  # the same text in a file with another time
+        self._words: set[str] = set()  # those known to be in the working copy
         self._settled: set[str] = set()  # vaults that the working copy holds as they are now
         self._lock = self.directory.writing(wait)
 
@@ -150,6 +153,7 @@ class IndexRun:
         manifest = Manifest.open_work(self.directory.work / MANIFEST)
         self._begin(manifest)
         self._settled.clear()
+        self._words.clear()
         return manifest
 
     @property
@@ -248,6 +252,10 @@ class IndexRun:
                 batch, size = [], 0
         if batch:
             self._write_batch(batch, report)
+        self.manifest.refresh(self._seen)
+        if self._touched:
+            self.manifest.finish(self._touched)
+        self._seen, self._touched = [], []
         progress(len(files), len(files))
 
     def _read(
@@ -270,11 +278,9 @@ class IndexRun:
         if before and not before.pending and not before.failed and before.hash == read.row.hash:
             report.unchanged += 1
             read.row.indexed_at = before.indexed_at
-            if (before.mtime_ns, before.chunks) == (read.row.mtime_ns, read.row.chunks):
-                self.manifest.refresh([read.row])
-                return None
             if before.chunks == read.row.chunks:
-                self.manifest.finish([read.row])
+                is_touched = before.mtime_ns != read.row.mtime_ns
+                (self._touched if is_touched else self._seen).append(read.row)
                 return None
         elif before:
             report.changed += 1
@@ -306,8 +312,9 @@ class IndexRun:
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
         assert self._pipeline is not None
-        words = write_documents(self._pipeline, documents)
+        words = set(write_documents(self._pipeline, documents)) - self._words
         self.manifest.vocabulary.add(words)
+        self._words |= words
         self._store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
         report.chunks += len(documents)

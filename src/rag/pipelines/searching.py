@@ -71,7 +71,7 @@ def search(
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store = open_store(pipeline)
-    with own_errors(QueryError, "the search failed"):
+    with store.access.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, query, filters)
         if understood.text:
             output = pipeline.run(

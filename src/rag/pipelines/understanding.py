@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.manifest import Manifest
 from rag.text.lexical import KATAKANA_WORD, content_words, word_dimension
 from rag.text.normalize import name_key
-from rag.text.tokens import cleaned, stem
+from rag.text.tokens import TOKEN, cleaned, stem
 
 _MAX_EXPANSIONS = 32  # words that one `word*` may stand for
 
@@ -42,10 +43,10 @@ class Understood:
     @property
     def meant(self) -> str:
         """The text with its misspelt words corrected."""
-        text = cleaned(self.text) if self.corrections else self.text
-        for word, near in self.corrections.items():
-            text = text.replace(word, near)
-        return text
+        if not self.corrections:
+            return self.text
+        spaced = TOKEN.sub(lambda m: self.corrections.get(m[0], m[0]), cleaned(self.text))
+        return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
 
 
 def understand(
@@ -56,9 +57,9 @@ def understand(
     :raises QueryError: when the query is empty, or a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """
-    if not query.strip():
-        raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     parsed = parse_query(query)
+    if not parsed:
+        raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     manifest = store.access.manifest()
     conditions = [build_qdrant_filters(filters)]
     conditions += [build_qdrant_filters(_in_query(parsed, False, manifest))]
@@ -71,14 +72,13 @@ def understand(
             condition = one_of("file_id", _matching(manifest, term.field, term.value))
             conditions.append(none_of(condition) if term.negated else condition)
     conditions += [one_of("file_id", notes_holding(store, phrase)) for phrase in parsed.phrases]
-    conditions += [
-        none_of(one_of("file_id", notes_holding(store, text))) for text in parsed.excluded
-    ]
+    unwanted_words = [*parsed.excluded, *_beginning(manifest, parsed.excluded_prefixes)]
+    conditions += [none_of(one_of("file_id", notes_holding(store, w))) for w in unwanted_words]
     corrections = _corrections(store, manifest, parsed)
     understood = Understood(
         query=query,
         text=parsed.text.strip(),
-        also=[*_expansions(manifest, parsed), *corrections.values()],
+        also=[*_beginning(manifest, parsed.prefixes), *corrections.values()],
         corrections=corrections,
         filters=all_of(conditions),
         tags=[*((filters.tags if filters else None) or []), *parsed.values("tag")],
@@ -155,12 +155,13 @@ def _at_paths(manifest: Manifest | None, globs: list[str]) -> list[str]:
     ]
 
 
-def _expansions(manifest: Manifest | None, parsed: ParsedQuery) -> list[str]:
+def _beginning(manifest: Manifest | None, prefixes: Sequence[str]) -> list[str]:
+    """Return the words of the notes that begin with one of `prefixes`."""
     if manifest is None:
         return []
     return [
         word
-        for prefix in parsed.prefixes
+        for prefix in prefixes
         for word in manifest.vocabulary.starting_with(cleaned(prefix), _MAX_EXPANSIONS)
     ]
 
@@ -173,20 +174,14 @@ def _corrections(
         return {}
     exact = {word for text in (*parsed.phrases, *parsed.prefixes) for word in content_words(text)}
     spaced = [w for w in content_words(parsed.text) if w.isalpha() and w not in exact]
+    loans = KATAKANA_WORD.findall(cleaned(parsed.text))
     found: dict[str, str] = {}
-    for word in manifest.vocabulary.unknown(spaced):
-        if _is_held(store, word):  # in another form
+    for word in manifest.vocabulary.unknown([*spaced, *loans]):
+        # It may be known in another form; part of a longer loan word is found by its characters.
+        if _is_held(store, word) or (word in loans and manifest.vocabulary.within(word)):
             continue
         near = next((n for n in manifest.vocabulary.near(word) if _is_held(store, n)), None)
-        if near:
-            found[word] = near
-    loans = KATAKANA_WORD.findall(cleaned(parsed.text))
-    for word in manifest.vocabulary.unknown(loans):
-        # Part of a longer word, it is found by its characters.
-        near = (
-            None if manifest.vocabulary.within(word) else next(manifest.vocabulary.near(word), None)
-        )
-        if near and not any(near in text for text in loans):
+        if near and near not in loans:
             found[word] = near
     return found
 

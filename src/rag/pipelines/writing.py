@@ -43,7 +43,7 @@ def to_documents(read: ReadNote, wanted: set[str]) -> list[Document]:
 def write_documents(pipeline: Pipeline, documents: list[Document]) -> list[str]:
     """Run the indexing pipeline over some chunks.
 
-    :returns: the words that this pipeline met for the first time.
+    :returns: the words that they are written with.
     :raises RAGError: what a component of ours raised, or an `IndexingError` for any other.
     """
     if not documents:

@@ -3,7 +3,7 @@
 | written | means |
 |---|---|
 | `"exact phrase"` | only notes that hold these words in a row |
-| `-word`, `-"a phrase"` | no note that holds it |
+| `-word`, `-"a phrase"`, `-kube*` | no note that holds it |
 | `kube*` | words that begin so |
 | `tag:`, `vault:`, `path:`, `title:` | only such notes; with `-` before it, none of these |
 
@@ -22,15 +22,16 @@ from rag.text.tokens import has_words
 
 FIELDS = ("tag", "vault", "path", "title")
 
-_QUOTED = r'"(?:[^"]*)"|“(?:[^”]*)”|＂(?:[^＂]*)＂|„(?:[^“”]*)[“”]'
+_QUOTES = '"“”＂„'
+_QUOTED = '"[^"]*"|“[^”]*”|”[^”]*”|＂[^＂]*＂|„[^“”]*[“”]'
 _TOKEN = re.compile(
     rf"""(?P<minus>[-－−](?=[^\s\-－−]))?
-    (?:(?P<field>{"|".join(FIELDS)})[:：](?:(?P<quoted_value>{_QUOTED})|(?P<value>[^\s"“＂„]\S*))
+    (?:(?P<field>{"|".join(FIELDS)})[:：](?:(?P<quoted_value>{_QUOTED})|(?P<value>[^\s{_QUOTES}]\S*))
     |(?P<phrase>{_QUOTED})
     |(?P<word>\S+))""",
     re.IGNORECASE | re.VERBOSE,
 )
-_PREFIX = re.compile(r"(\w[\w'’-]+)\*$")
+_PREFIX = re.compile(r"(\w\w+)[*＊]$")
 
 
 class FieldTerm(NamedTuple):
@@ -47,14 +48,19 @@ class ParsedQuery:
 
     `text` is what notes are ranked by: the plain words, with those of phrases, prefixes and
     titles, in the order in which they were written. `phrases` must stand in a note, `excluded`
-    words and phrases must not; `prefixes` are beginnings of words, without the star.
+    words and phrases must not; `prefixes` are beginnings of words, without the star, and
+    `excluded_prefixes` those of words that must not.
     """
 
     text: str
     phrases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
+    excluded_prefixes: tuple[str, ...] = ()
     fields: tuple[FieldTerm, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.excluded or self.excluded_prefixes or self.fields)
 
     def values(self, field: str, negated: bool = False) -> list[str]:
         """Return the values given for one field."""
@@ -63,34 +69,60 @@ class ParsedQuery:
 
 def parse_query(query: str) -> ParsedQuery:
     """Read a query; every text is one."""
+    query = query.encode("utf-8", "replace").decode("utf-8")  # a shell may pass any bytes
     words: list[str] = []
     phrases: list[str] = []
     excluded: list[str] = []
     prefixes: list[str] = []
+    excluded_prefixes: list[str] = []
     fields: list[FieldTerm] = []
     for token in _TOKEN.finditer(query):
-        negated = token["minus"] is not None
-        if token["field"]:
-            value = (token["value"] or token["quoted_value"][1:-1]).strip()
-            field = token["field"].lower()
-            if value:
-                fields.append(FieldTerm(field, value, negated))
-                if field == "title" and not negated:
-                    words.append(value)
-            continue
-        phrase = token["phrase"][1:-1] if token["phrase"] else ""
-        text = phrase or token["word"] or ""
-        prefix = _PREFIX.match(text) if not phrase else None
-        if negated and has_words(text):
-            excluded.append(text)
-        elif phrase and has_words(phrase):
-            phrases.append(phrase)
-            words.append(phrase)
+        prefix = _beginning(token["word"])
+        if token["field"] and token["field"].lower() in FIELDS:  # re folds İ and ı too
+            term = _field_term(token)
+            fields += [term] if term.value else []
+            words += [term.value] if term.field == "title" and not term.negated else []
+        elif token["minus"] and prefix:
+            excluded_prefixes.append(prefix)
+        elif token["minus"] and _is_excluded(token):
+            excluded.append(token["phrase"][1:-1] if token["phrase"] else token["word"])
+        elif token["phrase"] and not token["minus"]:
+            if has_words(token["phrase"]):
+                phrases.append(token["phrase"][1:-1].strip())
+                words.append(phrases[-1])
         elif prefix:
-            prefixes.append(prefix[1])
-            words.append(prefix[1])
+            prefixes.append(prefix)
+            words.append(token["word"][:-1])
         else:
-            words.append(text)
+            words.append(token[0])
     return ParsedQuery(
-        " ".join(words), tuple(phrases), tuple(excluded), tuple(prefixes), tuple(fields)
+        " ".join(filter(None, words)),
+        tuple(phrases),
+        tuple(excluded),
+        tuple(prefixes),
+        tuple(excluded_prefixes),
+        tuple(fields),
     )
+
+
+def _field_term(token: re.Match[str]) -> FieldTerm:
+    value = token["value"] or token["quoted_value"][1:-1]
+    return FieldTerm(token["field"].lower(), value.strip(), token["minus"] is not None)
+
+
+def _beginning(word: str | None) -> str:
+    """Return the beginning of a word that `word` asks for, empty when it asks for none."""
+    prefix = _PREFIX.search(word or "")
+    return prefix[1] if prefix and has_words(prefix[1]) else ""
+
+
+def _is_excluded(token: re.Match[str]) -> bool:
+    """Tell whether a minus stands before something that a note could hold.
+
+    A quote that is never closed and a field without a value are plain text.
+    """
+    if token["phrase"]:
+        return has_words(token["phrase"])
+    word = token["word"] or token[0]
+    is_field = word.rstrip(":：").lower() in FIELDS and word[-1] in ":："
+    return has_words(word) and word[0] not in _QUOTES and not is_field

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class ShardAccess:
         self._generation: Generation | None = None
         self._reader: qe.EdgeShard | None = None
         self._manifest: Manifest | None = None
+        self._pins = 0
 
     # -- writing -----------------------------------------------------------------------
 
@@ -47,6 +49,7 @@ class ShardAccess:
         """
         with self.mutex:
             if self._writing is None:
+                self._close_reader()  # a writer reads its own working copy
                 stack = ExitStack()
                 stack.enter_context(self.directory.writing(wait))
                 self._writing = stack
@@ -76,10 +79,10 @@ class ShardAccess:
         """Flush and close the working copy; the lock is kept."""
         with self.mutex:
             if self._work is not None:
+                shard, self._work = self._work, None
                 with guard("flush the index"):
-                    self._work.flush()  # close() swallows what goes wrong here
-                    self._work.close()
-                self._work = None
+                    shard.flush()  # close() swallows what goes wrong here
+                    shard.close()
 
     def publish(self, number: int | None = None) -> None:
         """Make the working copy the current generation.
@@ -109,6 +112,8 @@ class ShardAccess:
                 return self._work
             if self._writing is not None and (self.directory.work / SHARD).exists():
                 return self.work()
+            if self._pins and self._reader is not None:
+                return self._reader
             current = self.directory.current()
             if current is None:
                 return None
@@ -116,6 +121,17 @@ class ShardAccess:
                 self._close_reader()
                 self._open_reader()
             return self._reader
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Go on reading one generation, whatever is published meanwhile."""
+        with self.mutex:
+            self._pins += 1
+        try:
+            yield
+        finally:
+            with self.mutex:
+                self._pins -= 1
 
     def home(self) -> Path | None:
         """Return the folder of the index that `shard` reads."""
@@ -132,7 +148,7 @@ class ShardAccess:
         `None` when there is none: the index was made without one, or is being written here.
         """
         with self.mutex:
-            if self.shard() is None or self._generation is None:
+            if self._writing is not None or self.shard() is None or self._generation is None:
                 return None
             path = self._generation.path / MANIFEST
             if self._manifest is None and path.exists():
@@ -142,17 +158,20 @@ class ShardAccess:
     def close(self) -> None:
         """Let go of the files; unpublished writes stay in the working copy."""
         with self.mutex:
-            self.close_work()
-            self._close_reader()
-            if self._writing is not None:
-                self._writing.close()
-                self._writing = None
+            try:
+                self.close_work()
+            finally:
+                self._close_reader()
+                if self._writing is not None:
+                    self._writing.close()
+                    self._writing = None
 
     def _open_reader(self) -> None:
         generation = self.directory.open_current()
         try:
             shard = load_shard(generation.path / SHARD)
-            found, expected = shard.count(qe.CountRequest()), generation.points
+            with guard("count"):
+                found, expected = shard.count(qe.CountRequest()), generation.points
         except (StoreError, OSError, ValueError) as error:
             generation.close()
             raise self._damaged(str(error)) from error

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from rag.exceptions import IndexUnavailableError
 from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.transactions import transaction
 from rag.stores.vocabulary import Vocabulary
 from rag.text.normalize import name_key
 
@@ -120,8 +121,7 @@ class Manifest:
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
             # A store hands it to whichever thread searches, one at a time.
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
-            db.execute("SELECT 1 FROM notes LIMIT 1")
-            _verify(db)
+            _verify(db, "notes")
         except sqlite3.Error as error:
             raise IndexUnavailableError(
                 f"the index at {path.parent} is damaged",
@@ -247,7 +247,8 @@ class Manifest:
 
     def refresh(self, rows: Iterable[NoteRow]) -> None:
         """Record that unchanged files need no second look; readers need not know."""
-        self._store(rows)
+        with self._transaction(revise=False):
+            self._store(rows)
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
@@ -295,8 +296,13 @@ class Manifest:
                     "INSERT INTO names VALUES (?, ?)", [(row.id, name) for name in names if name]
                 )
 
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self)
+    @contextmanager
+    def _transaction(self, revise: bool = True) -> Iterator[None]:
+        """Make a change of the index: all of it or nothing, and a new revision."""
+        with transaction(self._db):
+            if revise:
+                self.raise_revision()
+            yield
 
 
 @contextmanager
@@ -312,33 +318,20 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         yield manifest
 
 
-def _verify(db: sqlite3.Connection) -> None:
+def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
     """Read all of a database once (4 ms for 10,000 notes): without it a damaged page would show
-    in the middle of a search. A damaged one is closed.
+    in the middle of a search. A damaged one, or one without the table, is closed.
 
     :raises sqlite3.DatabaseError: when some of it is damaged.
     """
     try:
+        db.execute(f"SELECT 1 FROM {table} LIMIT 1")
         [(verdict,)] = db.execute("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
     except sqlite3.Error:
         db.close()
         raise
-
-
-class _Transaction:
-    """A change of the index: all of it or nothing, and a new revision."""
-
-    def __init__(self, manifest: Manifest) -> None:
-        self._manifest = manifest
-
-    def __enter__(self) -> None:
-        self._manifest._db.execute("BEGIN IMMEDIATE")
-        self._manifest.raise_revision()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._manifest._db.execute("ROLLBACK" if kind else "COMMIT")
 
 
 def _to_row(row: NoteRow) -> list[Any]:

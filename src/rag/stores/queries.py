@@ -94,7 +94,7 @@ class ShardQueries:
             for index, value in zip(query.indices, query.values, strict=True)
         ]
         with self._reading("explain") as shard:
-            found = [shard.query(request) for request in requests] if shard else []
+            found = [shard.query(request) if shard else [] for request in requests]
         return [{wanted[str(point.id)]: point.score for point in points} for points in found]
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
@@ -102,9 +102,17 @@ class ShardQueries:
         request = qe.ScrollRequest(
             limit=top_k,
             filter=convert_filters(filters),
-            with_payload=CANDIDATE_FIELDS,
+            with_payload=[*CANDIDATE_FIELDS, "meta.created"],
             order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
         )
         with self._reading("list documents") as shard:
             points = shard.scroll(request)[0] if shard else []
-        return [to_candidate(point) for point in points]
+        # The engine returns notes of one day in no certain order.
+        found = [(_created(point), to_candidate(point)) for point in points]
+        found.sort(key=lambda pair: (pair[1].note, pair[1].id))
+        found.sort(key=lambda pair: pair[0], reverse=True)
+        return [candidate for _, candidate in found]
+
+
+def _created(point: Any) -> str:
+    return str((point.payload.get("meta") or {}).get("created", ""))

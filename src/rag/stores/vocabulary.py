@@ -9,6 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
+from rag.stores.transactions import transaction
+
 # Shorter words have too many neighbours; in longer ones two slips are as likely as one is in
 # these (the lengths that Lucene's "fuzziness auto" uses are 3 and 6).
 _ONE_SLIP, _TWO_SLIPS = 4, 8
@@ -26,9 +28,8 @@ class Vocabulary:
 
     def add(self, words: Iterable[str]) -> None:
         """Add words, those that are there already too."""
-        self._db.execute("BEGIN IMMEDIATE")
-        self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((word,) for word in words))
-        self._db.execute("COMMIT")
+        with transaction(self._db):
+            self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((w,) for w in words))
 
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Return those of `words` that are not in the vocabulary, in order."""
@@ -72,7 +73,7 @@ class Vocabulary:
         from rapidfuzz import process
         from rapidfuzz.distance import OSA, JaroWinkler
 
-        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=50)
+        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=None)
         ranked = sorted(
             (slip, not self._is_name(near), -JaroWinkler.similarity(word, near), near)
             for near, slip, _ in found

@@ -10,7 +10,7 @@ import threading
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,66 +41,91 @@ _MASK = np.uint64(SHINGLES - 1)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+class Encoded(NamedTuple):
+    """The vector of each text, in order, and the words that they are written with, sorted."""
+
+    vectors: list[SparseVector]
+    words: list[str]
+
+
 class DocumentEncoder:
-    """Makes the sparse vectors of texts, and remembers the words it met.
+    """Makes the sparse vectors of texts.
 
     Instances may be shared between threads; one does its work at a time.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._words = _WordTable()
-        self._new_words: set[str] = set()
+        self._table = _WordTable()
 
-    def encode(self, texts: Sequence[str]) -> list[SparseVector]:
-        """Return the vector of each text, title and headings included."""
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Return the vectors of texts, title and headings included."""
+        vectors: list[SparseVector] = []
+        words: set[str] = set()
         with self._lock:
-            vectors = []
             for start in range(0, len(texts), _BATCH):
-                self._words.keep_small()
-                vectors += self._encode([cleaned(t) for t in texts[start : start + _BATCH]])
-                self._new_words.update(self._words.take_new())
-            return vectors
+                self._table.keep_small()
+                part = self._encode([cleaned(text) for text in texts[start : start + _BATCH]])
+                vectors += part.vectors
+                words.update(part.words)
+        return Encoded(vectors, sorted(words))
 
-    def take_words(self) -> list[str]:
-        """Return the words met for the first time since this was last asked, in order."""
-        with self._lock:
-            words, self._new_words = self._new_words, set()
-        return sorted(word for word in words if 2 <= len(word) <= MAX_WORD // 2)
-
-    def _encode(self, texts: list[str]) -> list[SparseVector]:
-        rows: list[int] = []
-        counts: list[int] = []
-        unsegmented: list[str] = []
+    def _encode(self, texts: list[str]) -> Encoded:
+        spaced, loans, unsegmented = _Rows(), _Rows(), []
         for text in texts:
             words, run_text = pieces(text)
-            rows += map(self._words.__getitem__, words)
-            counts.append(len(words))
+            spaced.add([self._table[word] for word in words])
+            loans.add([self._table[loan] for loan in KATAKANA_WORD.findall(run_text)])
             unsegmented.append(run_text)
-            if run_text:
-                self._new_words.update(KATAKANA_WORD.findall(run_text))
-        word_keys, lengths = self._word_keys(np.array(rows, np.int64), counts)
+        word_keys, lengths = self._word_keys(spaced)
         gram_keys, characters = _gram_keys(unsegmented)
         lengths += characters / CHARACTERS_PER_WORD
-        return _weigh(np.concatenate((*word_keys, gram_keys)), lengths)
+        loan_keys = loans.owners() | self._table.lookup(loans.array())[:, 0]
+        vectors = _weigh(np.concatenate((*word_keys, loan_keys, gram_keys)), lengths)
+        used = np.unique(np.concatenate((spaced.array(), loans.array()))).tolist()
+        return Encoded(vectors, [word for word in map(self._table.word, used) if _is_kept(word)])
 
-    def _word_keys(self, rows: Array, counts: list[int]) -> tuple[list[Array], Array]:
+    def _word_keys(self, spaced: _Rows) -> tuple[list[Array], Array]:
         """Return the keys (text << 32 | dimension) of words, shingles and edges, and the number
         of words of each text."""
-        texts = np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
+        rows, owners = spaced.array(), spaced.owners()
         is_word = rows > 0  # row 0 is the break
-        table = self._words.lookup(rows)
-        owners = texts << np.uint64(32)
+        table = self._table.lookup(rows)
         dimensions = table[:, 0]
         keys = [(owners | dimensions)[is_word]]
-        pairs = is_word[:-1] & is_word[1:] & (texts[:-1] == texts[1:])
+        pairs = is_word[:-1] & is_word[1:] & (owners[:-1] == owners[1:])
         mixed = (dimensions[:-1] * np.uint64(SHINGLE_MIX) ^ dimensions[1:]) & _MASK
         keys.append((owners[:-1] | np.uint64(SHINGLES) | mixed)[pairs])
         for column in range(1, _COLUMNS):
             edge = table[:, column]
             keys.append((owners | edge)[edge > 0])
-        lengths = np.bincount(texts[is_word].astype(np.int64), minlength=len(counts))
-        return keys, lengths.astype(np.float64)
+        texts = (owners[is_word] >> np.uint64(32)).astype(np.int64)
+        return keys, np.bincount(texts, minlength=len(spaced.counts)).astype(np.float64)
+
+
+def _is_kept(word: str) -> bool:
+    """Whether a word is worth remembering: neither a letter nor a number nor base64."""
+    return 2 <= len(word) <= MAX_WORD // 2 and not word.isdigit()
+
+
+class _Rows:
+    """Rows of the word table, of many texts."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self.counts: list[int] = []
+
+    def add(self, rows: list[int]) -> None:
+        self._rows += rows
+        self.counts.append(len(rows))
+
+    def array(self) -> Array:
+        return np.array(self._rows, np.int64)
+
+    def owners(self) -> Array:
+        """Return, for each row, the number of its text, in the upper half of a key."""
+        texts = np.arange(len(self.counts), dtype=np.uint64)
+        return np.repeat(texts, self.counts) << np.uint64(32)
 
 
 def _gram_keys(texts: list[str]) -> tuple[Array, Array]:
@@ -134,25 +159,24 @@ class _WordTable(dict[str, int]):
     def __init__(self) -> None:
         super().__init__({"\0": 0})
         self._rows = array("Q", [0] * _COLUMNS)
-        self._new: list[str] = []
+        self._words = ["\0"]
 
     def __missing__(self, word: str) -> int:
         dimensions = [word_dimension(stem(word)), *map(edge_dimension, edges(word))]
         self._rows.extend(dimensions + [0] * (_COLUMNS - len(dimensions)))
+        self._words.append(word)
         self[word] = row = len(self)
-        self._new.append(word)
         return row
+
+    def word(self, row: int) -> str:
+        return self._words[row]
 
     def lookup(self, rows: Array) -> Array:
         # The view must be gone before the array can grow again; what is taken from it is a copy.
         return np.frombuffer(self._rows, np.uint64).reshape(-1, _COLUMNS)[rows]
 
-    def take_new(self) -> list[str]:
-        words, self._new = self._new, []
-        return words
-
     def keep_small(self) -> None:
         if len(self) > _MAX_WORDS:
             self.clear()
             self["\0"] = 0
-            del self._rows[_COLUMNS:]
+            del self._rows[_COLUMNS:], self._words[1:]

@@ -10,7 +10,7 @@ so, grams ranked better than a dictionary's words on the questions this was deve
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,8 +48,16 @@ def script_table() -> np.ndarray[Any, np.dtype[np.uint8]]:
     return table
 
 
-def gram_weights(run: str) -> list[tuple[str, float]]:
-    """Return the grams of a run of unsegmented text, each with what it says of the run.
+class Gram(NamedTuple):
+    """A gram: its text, where in its run it begins, and what it says of the run."""
+
+    text: str
+    start: int
+    weight: float
+
+
+def weigh_grams(run: str) -> list[Gram]:
+    """Return the grams of a run of unsegmented text.
 
     Single characters: ideographs, and any that stands alone. Pairs: all. Triples: of hiragana
     or letters.
@@ -57,19 +65,19 @@ def gram_weights(run: str) -> list[tuple[str, float]]:
     table = script_table()
     scripts = [int(table[ord(char)]) for char in run]
     if len(run) == 1:
-        return [(run, UNIGRAM_WEIGHT)]
+        return [Gram(run, 0, UNIGRAM_WEIGHT)]
     found = [
-        (char, UNIGRAM_WEIGHT)
-        for char, script in zip(run, scripts, strict=True)
+        Gram(char, at, UNIGRAM_WEIGHT)
+        for at, (char, script) in enumerate(zip(run, scripts, strict=True))
         if script == IDEOGRAPHS
     ]
     for at in range(len(run) - 1):
         first, second = scripts[at : at + 2]
         # Two characters by themselves are a word to whoever wrote them so.
         weight = _PAIR_WEIGHTS[first] if first == second else _SEAM_WEIGHT
-        found.append((run[at : at + 2], WORD_WEIGHT if len(run) == 2 else weight))
+        found.append(Gram(run[at : at + 2], at, WORD_WEIGHT if len(run) == 2 else weight))
     found += [
-        (run[at : at + 3], TRIGRAM_WEIGHT)
+        Gram(run[at : at + 3], at, TRIGRAM_WEIGHT)
         for at in range(len(run) - 2)
         if scripts[at] in (HIRAGANA, LETTERS) and len(set(scripts[at : at + 3])) == 1
     ]
@@ -86,7 +94,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def hash_grams(codes: Array) -> tuple[Array, Array, Array]:
-    """Find the grams of `gram_weights` in many texts at once.
+    """Find the grams of `weigh_grams` in many texts at once.
 
     :param codes: code points (uint32) of texts, with a character of no unsegmented script
         between any two and at both ends.

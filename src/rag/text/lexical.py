@@ -10,9 +10,9 @@ vector holds the term-frequency part, the query vector the weight and qtf, and t
 multiplies by idf from its own counts, so no vector changes when another note does.
 
 Four fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
-29 hash the term. `words` are stemmed; `grams` stand in for them in scripts without spaces;
-`shingles` are two words side by side; `edges` are the first letters of longer words, which
-join what the stemmer keeps apart (administer, administration).
+29 hash the term. `words` are stemmed, and runs of katakana are words; `grams` stand in for words
+in scripts without spaces; `shingles` are two words side by side; `edges` are the first letters
+of longer words, which join what the stemmer keeps apart (administer, administration).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
-from rag.text.grams import UNSEGMENTED, gram_weights, hash_gram
+from rag.text.grams import UNSEGMENTED, hash_gram, weigh_grams
 from rag.text.normalize import fold_accents
 from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
 from rag.text.tokens import (
@@ -34,6 +34,7 @@ from rag.text.tokens import (
     MAX_WORD,
     SPACED_WORD,
     cleaned,
+    run_grams,
     stem,
     terms,
 )
@@ -54,18 +55,18 @@ EDGE_LENGTHS = (4, 6)
 WORD_WEIGHT = 1.0
 SHINGLE_WEIGHT = 0.15
 EDGE_WEIGHT = 0.1
+_LOAN_WEIGHT = 0.5  # a run of katakana as a word; its pairs of characters count too
 _GUESSED = 0.8  # what a word that was not typed counts for, against one that was
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
-LEXICAL_VERSION = 2
+LEXICAL_VERSION = 3
 
 _BREAK = "\0"  # stands where an unsegmented run parted two words
 _RUN = re.compile(f"[{UNSEGMENTED}]+")
 _SPACED = re.compile(f"{SPACED_WORD}|{_BREAK}")
 _ASCII = re.compile(ASCII_WORD)
-# Loan words are the words of Japanese that people misspell, and the only ones to be seen
-# without a dictionary.
-KATAKANA_WORD = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
+# Loan words are the only words of Japanese to be seen without a dictionary.
+KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,12 @@ def content_terms(query: str) -> Counter[str]:
 
     Question words are left out unless nothing else remains.
     """
-    words = terms(JAPANESE_QUESTION.sub(" ", query))
-    return Counter(term for term in words if term not in STOP_TERMS) or Counter(terms(query))
+    everything = Counter(terms(query))
+    content = Counter(everything)
+    for asked in JAPANESE_QUESTION.findall(cleaned(query)):
+        content.subtract(run_grams(asked))
+    content = Counter({t: n for t, n in content.items() if n > 0 and t not in STOP_TERMS})
+    return content or everything
 
 
 def content_words(query: str) -> list[str]:
@@ -139,9 +144,9 @@ def query_terms(query: str, also: Iterable[str] = ()) -> list[QueryTerm]:
 
     :param also: further words to look for, such as corrections.
     """
-    subject = _content(JAPANESE_QUESTION.sub(" ", query)) or _content(query, frozenset())
+    subject = _content(query) or _content(query, asking=True)
     for word in also:
-        guessed = map(QueryTerm._make, _content(word, frozenset()))
+        guessed = map(QueryTerm._make, _content(word, asking=True))
         subject += [term._replace(weight=term.weight * _GUESSED) for term in guessed]
     words, _ = pieces(cleaned(query))
     subject += [
@@ -161,19 +166,28 @@ def _stem_dimension(word: str) -> int:
     return word_dimension(stem(word))
 
 
-def _content(text: str, stop: frozenset[str] = STOP_TERMS) -> list[tuple[str, str, int, float]]:
-    """Return field, text, dimension and weight of the words, grams and edges of a text."""
-    text = cleaned(text)
-    words, unsegmented = pieces(text)
+def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float]]:
+    """Return field, text, dimension and weight of the words, grams and edges of a text.
+
+    :param asking: with the words that only ask, too.
+    """
+    words, unsegmented = pieces(cleaned(text))
     found = []
     for word in words:
         term = stem(word)
-        if word == _BREAK or term in stop:
+        if word == _BREAK or (term in STOP_TERMS and not asking):
             continue
         found.append(("words", word, word_dimension(term), WORD_WEIGHT))
         found += [("edges", f"{e}…", edge_dimension(e), EDGE_WEIGHT) for e in edges(word)]
+    loans = KATAKANA_WORD.findall(unsegmented)
+    found += [("words", loan, word_dimension(loan), _LOAN_WEIGHT) for loan in loans]
     for run in _RUN.findall(unsegmented):
-        found += [("grams", g, GRAMS | hash_gram(g), weight) for g, weight in gram_weights(run)]
+        asked = [] if asking else [match.span() for match in JAPANESE_QUESTION.finditer(run)]
+        found += [
+            ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight)
+            for gram in weigh_grams(run)
+            if not any(a <= gram.start and gram.start + len(gram.text) <= b for a, b in asked)
+        ]
     return found
 
 

@@ -19,15 +19,15 @@ from rag.text.normalize import fold_accents, normalize
 
 # Marks that belong to the letter before them but are no letters to `re`: combining
 # accents, Hebrew and Arabic points, and the vowel signs of the Indic scripts.
-_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0dff"
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
 _RUN = f"[{UNSEGMENTED}]+"
 _WORD = f"(?:(?![{UNSEGMENTED}])[^\\W_]|[{_MARKS}])+"
-# C++, C# and F# are words to those who write them.
-_SYMBOL_WORD = r"\b[a-z](?:\+\+|#)(?!\w)"
+# C++, C# and F# are words to those who write them, with a version after them too.
+_SYMBOL_WORD = rf"(?:(?<!\w)|(?<=[{UNSEGMENTED}]))[a-z](?:\+\+|#)(?=[{UNSEGMENTED}]|(?![^\W\d]))"
 TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD})")
 # The words of text without unsegmented scripts, and of ASCII text: several times as fast.
 SPACED_WORD = f"{_SYMBOL_WORD}|(?:[^\\W_]|[{_MARKS}])+"
-ASCII_WORD = f"{_SYMBOL_WORD}|[a-z0-9]+"
+ASCII_WORD = r"\b[a-z](?:\+\+|#)(?![a-z_])|[a-z0-9]+"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 
 MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
