@@ -89,10 +89,10 @@ def ask(
         for source in answer.sources:
             print_file(facts.file(source))
     elif answer.found:
-        _print(answer, question, facts, no_sources, quiet)
+        _print(answer, facts, no_sources, quiet)
     else:
         print_line(answer.text)
-        near_tags(tags, facts)
+        near_tags(answer.tags, facts)
     if not answer.found:
         raise typer.Exit(1)
 
@@ -120,7 +120,7 @@ def _to_json(question: str, answer: Answer, facts: IndexFacts, milliseconds: int
     }
 
 
-def _print(answer: Answer, question: str, facts: IndexFacts, no_sources: bool, quiet: bool) -> None:
+def _print(answer: Answer, facts: IndexFacts, no_sources: bool, quiet: bool) -> None:
     from rich.text import Text
 
     from rag.cli.output import clean, make_console
@@ -131,7 +131,7 @@ def _print(answer: Answer, question: str, facts: IndexFacts, no_sources: bool, q
     for quote in answer.quotes:
         shown = clean(quote.text)
         text = Text(shown)
-        for start, end in match_spans(shown, question):
+        for start, end in match_spans(shown, answer.searched):
             text.stylize("bold", start, end)
         print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
     if not no_sources:

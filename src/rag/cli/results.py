@@ -69,6 +69,8 @@ def _notes(result: SearchResult) -> Iterator[str]:
     parts += [
         f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
     ]
+    if not parts:
+        return
     yield f"{why.total:.2f} = {' + '.join(parts)}"
     yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
     for chunk in why.chunks:

@@ -19,8 +19,8 @@ def _sparse(vector: SparseVector) -> SparseEmbedding:
     return SparseEmbedding(vector.indices, vector.values)
 
 
-def lexical_text(document: Document) -> str:
-    """Return the words a chunk is found by: title, headings, aliases, then its text.
+def lexical_parts(document: Document) -> list[str]:
+    """Return what a chunk is found by: title, headings, aliases, and last its text.
 
     A heading that repeats the title counts once, and the heading's own line not again.
     """
@@ -33,7 +33,7 @@ def lexical_text(document: Document) -> str:
         first, _, rest = body.partition("\n")
         if plain(first.lstrip("# ").rstrip("# ")) == heading[-1]:
             body = rest
-    return "\n".join([*names, plain(body)])
+    return [*names, plain(body)]
 
 
 @component
@@ -49,7 +49,7 @@ class LexicalDocumentEmbedder:
 
         A `DocumentBatch` gives another.
         """
-        encoded = self._encoder.encode([lexical_text(document) for document in documents])
+        encoded = self._encoder.encode(["\n".join(lexical_parts(d)) for d in documents])
         embedded = [
             replace(document, sparse_embedding=_sparse(vector))
             for document, vector in zip(documents, encoded.vectors, strict=True)

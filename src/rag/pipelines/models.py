@@ -116,7 +116,7 @@ class Answer:
 
     `confidence` is the mean score of its sources. `found` is false when the notes hold no
     answer. `model` names the model that wrote the text; empty means it is all quotation.
-    `corrections` are as in `SearchResponse`.
+    `searched`, `corrections` and `tags` are as in `SearchResponse`.
     """
 
     text: str
@@ -125,7 +125,9 @@ class Answer:
     found: bool = True
     model: str = ""
     quotes: list[Quote] = field(default_factory=list)
+    searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
 
 
 def result_to_dict(result: SearchResult) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 
 from haystack.dataclasses import Document
 
-from rag.pipelines.components import lexical_text
+from rag.pipelines.components import lexical_parts
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.text.grams import hash_gram, weigh_grams
 from rag.text.lexical import GRAMS, word_dimension
@@ -17,7 +17,8 @@ from rag.text.tokens import TOKEN, cleaned, stem
 def notes_holding(store: QdrantEdgeDocumentStore, phrase: str) -> list[str]:
     """Return the ids of the notes that hold the words of `phrase` in a row, in one chunk.
 
-    Case, accents and punctuation do not matter; of a single word its other forms count too.
+    They stand in its title, in one heading or alias, or in its text. Case, accents and punctuation
+    do not matter; of a single word its other forms count too.
     """
     tokens = TOKEN.findall(cleaned(phrase))
     words = [word for _, word in tokens if word]
@@ -28,7 +29,7 @@ def notes_holding(store: QdrantEdgeDocumentStore, phrase: str) -> list[str]:
         found = [
             document
             for document in _candidates(store, tokens)
-            if pattern.search(_in_a_row(lexical_text(document)))
+            if any(pattern.search(_in_a_row(part)) for part in lexical_parts(document))
         ]
     return sorted({str(document.meta.get("file_id", document.id)) for document in found})
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from haystack import Pipeline
 
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
 from rag.pipelines.errors import own_errors
-from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResult
+from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResponse
 from rag.pipelines.quotation import QuotationAnswerer
 from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
 from rag.pipelines.understanding import understand
@@ -54,24 +56,23 @@ def ask(
         understood = understand(store, question, filters)
         inputs = {**search_inputs(understood, top_k), "answerer": {"query": understood.meant}}
         output = pipeline.run(inputs, include_outputs_from={"loader"})
-    quotes: list[Quote] = output["answerer"]["quotes"]
-    if not quotes:
-        return Answer(NOT_FOUND, [], 0.0, found=False, corrections=understood.corrections)
-    answer = _answer(quotes, to_response(output["loader"], understood).results)
-    answer.corrections = understood.corrections
-    return answer
+    return _answer(output["answerer"]["quotes"], to_response(output["loader"], understood))
 
 
-def _answer(quotes: list[Quote], results: list[SearchResult]) -> Answer:
+def _answer(quotes: list[Quote], response: SearchResponse) -> Answer:
     """Number the sources in the order in which the answer names them."""
     numbers: dict[int, int] = {}
     for quote in quotes:
         numbers.setdefault(quote.source, len(numbers) + 1)
     cited = [Quote(quote.text, numbers[quote.source], quote.line) for quote in quotes]
-    sources = [results[source - 1] for source in numbers]
+    sources = [response.results[source - 1] for source in numbers]
     return Answer(
-        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited),
+        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited) or NOT_FOUND,
         sources=sources,
-        confidence=sum(source.score for source in sources) / len(sources),
+        confidence=fmean(source.score for source in sources) if sources else 0.0,
+        found=bool(quotes),
         quotes=cited,
+        searched=response.searched,
+        corrections=response.corrections,
+        tags=response.tags,
     )

@@ -15,6 +15,7 @@ from rag.pipelines.filtering import all_of, one_of
 from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.retrievers import with_store
 from rag.text.budget import count_tokens
 from rag.text.tokens import terms
 from rag.vault.markdown import plain
@@ -81,14 +82,18 @@ class ChunkRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         named: list[str] | None = None,
+        matched: list[str] | None = None,
     ) -> dict[str, Candidates]:
         """Return `candidates`, best first.
 
         :param named: ids of notes that must be among them if the filters let them.
+        :param matched: ids of notes that belong among them, if there is room, though they may
+            share no indexed term with the query.
         """
-        find = self.document_store.find_candidates
-        found = find(query_sparse_embedding, filters, top_k or self.top_k)
-        missing = sorted(set(named or ()) - {candidate.note for candidate in found})
+        find, limit = self.document_store.find_candidates, top_k or self.top_k
+        found = find(query_sparse_embedding, filters, limit)
+        wanted_notes = {*(named or ()), *((matched or ())[:limit] if len(found) < limit else ())}
+        missing = sorted(wanted_notes - {candidate.note for candidate in found})
         if missing:
             wanted = all_of([filters, one_of("file_id", missing)])
             more = find(query_sparse_embedding, wanted, self.top_k)
@@ -111,9 +116,12 @@ class ChunkRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         named: list[str] | None = None,
+        matched: list[str] | None = None,
     ) -> dict[str, Candidates]:
         """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, query_sparse_embedding, filters, top_k, named)
+        return await asyncio.to_thread(
+            self.run, query_sparse_embedding, filters, top_k, named, matched
+        )
 
 
 @component
@@ -125,14 +133,12 @@ class NoteRanker:
     count them twice. Weights of 1, .5, .25 rank a note above a better one because it is long.
     A note whose name is the query comes before all that are not.
 
-    :param top_k: how many notes to return.
     :param weights: what the first, second, … section of a note counts for.
     """
 
-    def __init__(self, top_k: int = 10, weights: Sequence[float] = (1.0, 0.3, 0.1)) -> None:
-        if top_k < 1 or not weights:
-            raise ValueError("NoteRanker needs top_k >= 1 and at least one weight")
-        self.top_k = top_k
+    def __init__(self, weights: Sequence[float] = (1.0, 0.3, 0.1)) -> None:
+        if not weights:
+            raise ValueError("NoteRanker needs at least one weight")
         self.weights = list(weights)
 
     @component.output_types(hits=Hits)
@@ -152,7 +158,8 @@ class NoteRanker:
         for candidate in ranked:
             groups.setdefault(candidate.id if chunks else candidate.note, []).append(candidate)
         hits = [self._merge(found) for found in groups.values()]
-        bonus = max((hit.score for hit in hits), default=0.0) or 1.0
+        # Above whatever else was found, even where its name is all that a note has of the query.
+        bonus = 1.0 + max((hit.score for hit in hits), default=0.0)
         first = set(named or ())
         hits = [
             hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in first else hit
@@ -230,13 +237,14 @@ class _Shown:
 
     def says_the_same(self, other: _Shown) -> bool:
         """Tell whether two results are near-duplicates; the cheap signs are looked at first."""
-        if abs(self.hit.score - other.hit.score) > _SAME_SCORE * self.hit.score:
+        mine, theirs = self.hit.score - self.hit.bonus, other.hit.score - other.hit.bonus
+        if self.hit.note == other.hit.note or abs(mine - theirs) > _SAME_SCORE * mine:
             return False
         sizes = sorted((len(self.document.content or ""), len(other.document.content or "")))
         if sizes[0] < sizes[1] * _SAME_LENGTH:
             return False
-        mine, theirs = self.terms(), other.terms()
-        return len(mine & theirs) >= _SAME_TERMS * len(mine | theirs) > 0
+        common = self.terms() & other.terms()
+        return len(common) >= _SAME_TERMS * len(self.terms() | other.terms()) > 0
 
     def terms(self) -> frozenset[str]:
         """Return the terms of the text; none when it is too short to compare."""
@@ -256,14 +264,6 @@ def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> Non
         same.duplicates.append(document)
     elif len(shown) < limit:
         shown.append(fresh)
-
-
-def with_store(data: dict[str, Any]) -> dict[str, Any]:
-    """Make the store in a component's serialised form, so that only the component's own module
-    need be trusted by Haystack."""
-    parameters = dict(data["init_parameters"])
-    store = QdrantEdgeDocumentStore.from_dict(parameters["document_store"])
-    return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
 def ids_of(hits: Iterable[Hit]) -> list[str]:

@@ -13,9 +13,8 @@ from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
 from rag.pipelines.explaining import explain
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
-from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hits, NoteRanker
+from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.pipelines.understanding import Understood, understand
-from rag.stores.candidates import Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
 from rag.text.lexical import bounded_score, query_terms
@@ -40,7 +39,7 @@ def create_search_pipeline(
     pipeline = Pipeline()
     pipeline.add_component("embedder", LexicalTextEmbedder())
     pipeline.add_component("retriever", ChunkRetriever(store, _MIN_CHUNKS))
-    pipeline.add_component("ranker", NoteRanker(top_k))
+    pipeline.add_component("ranker", NoteRanker())
     pipeline.add_component("loader", DocumentLoader(store, top_k))
     pipeline.connect("embedder.sparse_embedding", "retriever.query_sparse_embedding")
     pipeline.connect("retriever.candidates", "ranker.candidates")
@@ -99,6 +98,7 @@ def search_inputs(
             "filters": understood.filters,
             "top_k": max(_MIN_CHUNKS, top_k * _CHUNKS_PER_NOTE),
             "named": understood.named,
+            "matched": understood.matched,
         },
         "ranker": {"named": understood.named, "chunks": chunks},
         "loader": {"top_k": top_k},
@@ -119,20 +119,20 @@ def open_store(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
 def _list_notes(
     store: QdrantEdgeDocumentStore, understood: Understood, top_k: int
 ) -> dict[str, Any]:
-    """List the notes that a query without words selects, the newest first."""
+    """List the notes that a query without words selects, the newest first; none when it does not
+    filter either."""
+    notes: list[str] = []
     wanted = top_k * _CHUNKS_PER_NOTE
-    while True:
+    while understood.filters:
         found = store.newest(understood.filters, wanted)
         notes = list(dict.fromkeys(candidate.note for candidate in found))
         if len(notes) >= top_k or len(found) < wanted:
             break
         wanted *= 4
     first = ChunkRetriever(store).first_chunks(understood.filters, notes[:top_k])
-    ranked = NoteRanker().run(Candidates(first))["hits"]
-    order = {note: at for at, note in enumerate(notes)}
-    hits = Hits(sorted(ranked, key=lambda hit: order[hit.note]))
-    output: dict[str, Any] = DocumentLoader(store).run(hits, top_k)
-    return output
+    hits = Hits(Hit(candidate.id, candidate.note, 0.0, ()) for candidate in first)
+    documents = store.get_documents([hit.id for hit in hits])
+    return {"documents": documents, "hits": hits, "duplicates": [[] for _ in documents]}
 
 
 def to_response(output: dict[str, Any], understood: Understood) -> SearchResponse:

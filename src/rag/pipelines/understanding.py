@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rag.exceptions import QueryError
-from rag.pipelines.filtering import all_of, build_qdrant_filters, none_of, one_of
+from rag.pipelines.filtering import Filter, all_of, build_qdrant_filters, none_of, one_of
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.occurrences import notes_holding
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.manifest import Manifest
-from rag.text.lexical import KATAKANA_WORD, content_words, word_dimension
-from rag.text.normalize import name_key
-from rag.text.tokens import TOKEN, cleaned, stem
+from rag.text.lexical import KATAKANA_WORD, content_words, pieces, word_dimension
+from rag.text.normalize import fold_accents, name_key
+from rag.text.tokens import TOKEN, cleaned, has_words, stem
 
 _MAX_EXPANSIONS = 32  # words that one `word*` may stand for
 
@@ -29,7 +30,8 @@ class Understood:
     words to look for: those a prefix stands for, and corrections. `corrections` maps words that
     no note holds to the word searched for instead. `filters` are those of the flags and of the
     query together, as Haystack writes them; `tags` the tags among them. `named` are the ids of
-    notes that bear the query as title, alias or file name.
+    notes that bear the query as title, alias or file name; `matched` those of notes that hold a
+    phrase of the query or bear its `title:`, whatever words the index has of them.
     """
 
     query: str
@@ -39,6 +41,7 @@ class Understood:
     filters: dict[str, Any] | None = None
     tags: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
+    matched: list[str] = field(default_factory=list)
 
     @property
     def meant(self) -> str:
@@ -61,43 +64,66 @@ def understand(
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     manifest = store.access.manifest()
-    conditions = [build_qdrant_filters(filters)]
-    conditions += [build_qdrant_filters(_in_query(parsed, False, manifest))]
-    unwanted = _in_query(parsed, True, manifest)
-    conditions += [none_of(build_qdrant_filters(part)) for part in _single(unwanted)]
+    matched = [notes_holding(store, phrase) for phrase in parsed.phrases]
+    matched += [_titled(manifest, title) for title in parsed.values("title")]
+    conditions = [
+        build_qdrant_filters(filters),
+        *_stated(parsed, manifest),
+        *(one_of("file_id", notes) for notes in matched),
+        *(none_of(one_of("file_id", notes)) for notes in _excluded(store, manifest, parsed)),
+    ]
     if filters and filters.paths:
         conditions.append(one_of("file_id", _at_paths(manifest, filters.paths)))
-    for term in parsed.fields:
-        if term.field in ("path", "title"):
-            condition = one_of("file_id", _matching(manifest, term.field, term.value))
-            conditions.append(none_of(condition) if term.negated else condition)
-    conditions += [one_of("file_id", notes_holding(store, phrase)) for phrase in parsed.phrases]
-    unwanted_words = [*parsed.excluded, *_beginning(manifest, parsed.excluded_prefixes)]
-    conditions += [none_of(one_of("file_id", notes_holding(store, w))) for w in unwanted_words]
-    corrections = _corrections(store, manifest, parsed)
+    named = manifest.named(parsed.text) if manifest else []
+    text = parsed.text if named or has_words(parsed.text) else ""
+    # A name that somebody gave is no slip.
+    corrections = {} if named else _corrections(store, manifest, parsed)
     understood = Understood(
         query=query,
-        text=parsed.text.strip(),
-        also=[*_beginning(manifest, parsed.prefixes), *corrections.values()],
+        text=text,
+        also=[*_beginning(manifest, parsed.prefixes, _MAX_EXPANSIONS), *corrections.values()],
         corrections=corrections,
         filters=all_of(conditions),
         tags=[*((filters.tags if filters else None) or []), *parsed.values("tag")],
+        named=named,
+        matched=list(dict.fromkeys(note for notes in matched for note in notes)),
     )
-    named = manifest.named(understood.meant) if manifest else []
-    return replace(understood, named=named)
+    if manifest and corrections:
+        return replace(understood, named=manifest.named(understood.meant))
+    return understood
 
 
-def _in_query(parsed: ParsedQuery, negated: bool, manifest: Manifest | None) -> QueryFilters:
-    """Return the vaults and tags that a query names."""
-    vaults = [_vault(name, manifest) for name in parsed.values("vault", negated)]
-    return QueryFilters(vaults=vaults or None, tags=parsed.values("tag", negated) or None)
+def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> list[Filter | None]:
+    """Return the conditions of a query's `vault:`, `tag:`, `path:` and negated `title:`."""
+    vaults = [_vault(name, manifest) for name in parsed.values("vault")]
+    tags = parsed.values("tag")
+    conditions = [build_qdrant_filters(QueryFilters(vaults=vaults or None, tags=tags or None))]
+    conditions += [one_of("file_id", _on_path(manifest, p)) for p in parsed.values("path")]
+    for term in parsed.fields:
+        if not term.negated:
+            continue
+        match term.field:
+            case "vault":
+                unwanted = build_qdrant_filters(QueryFilters(vaults=[_vault(term.value, manifest)]))
+            case "tag":
+                unwanted = build_qdrant_filters(QueryFilters(tags=[term.value]))
+            case "path":
+                unwanted = one_of("file_id", _on_path(manifest, term.value))
+            case _:
+                unwanted = one_of("file_id", _titled(manifest, term.value))
+        conditions.append(none_of(unwanted))
+    return conditions
 
 
-def _single(filters: QueryFilters) -> list[QueryFilters]:
-    """Part filters that must all hold from each other, so that each can be denied."""
-    return [QueryFilters(vaults=[vault]) for vault in filters.vaults or []] + [
-        QueryFilters(tags=[tag]) for tag in filters.tags or []
-    ]
+def _excluded(
+    store: QdrantEdgeDocumentStore, manifest: Manifest | None, parsed: ParsedQuery
+) -> Iterator[list[str]]:
+    """Yield the ids of notes that must not be found."""
+    # Words of unsegmented scripts are in no vocabulary, but any part of them can be found.
+    runs = [prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]]
+    spaced = [prefix for prefix in parsed.excluded_prefixes if prefix not in runs]
+    for text in (*parsed.excluded, *runs, *_beginning(manifest, spaced, limit=-1)):
+        yield notes_holding(store, text)
 
 
 def _vault(name: str, manifest: Manifest | None) -> str:
@@ -116,20 +142,28 @@ def _vault(name: str, manifest: Manifest | None) -> str:
     raise unknown_vault(name, known)
 
 
-def _matching(manifest: Manifest | None, field_name: str, value: str) -> list[str]:
-    """Return the ids of the notes whose title or alias holds `value`, or whose path does."""
-    if manifest is None:
-        return []
-    wanted = name_key(value)
-    if field_name == "path":
-        if re.search(r"[*?\[]", value):
-            return _at_paths(manifest, [value])
-        return [i for v, p, _, _, i in manifest.names() if wanted in name_key(f"{v}/{p}")]
+def _titled(manifest: Manifest | None, value: str) -> list[str]:
+    """Return the ids of the notes whose title or an alias holds `value`."""
+    wanted = _folded(value)
     return [
         identity
-        for _, _, title, aliases, identity in manifest.names()
-        if any(wanted in name_key(name) for name in (title, *aliases))
+        for _, _, title, aliases, identity in (manifest.names() if manifest else [])
+        if any(wanted in _folded(name) for name in (title, *aliases))
     ]
+
+
+def _on_path(manifest: Manifest | None, value: str) -> list[str]:
+    """Return the ids of the notes whose vault and path hold `value`, or match it as a pattern."""
+    if re.search(r"[*?\[]", value):
+        with suppress(QueryError):
+            return _at_paths(manifest, [value])
+    wanted = _folded(value)
+    names = manifest.names() if manifest else []
+    return [i for vault, path, _, _, i in names if wanted in _folded(f"{vault}/{path}")]
+
+
+def _folded(name: str) -> str:
+    return fold_accents(name_key(name))
 
 
 def _at_paths(manifest: Manifest | None, globs: list[str]) -> list[str]:
@@ -155,14 +189,14 @@ def _at_paths(manifest: Manifest | None, globs: list[str]) -> list[str]:
     ]
 
 
-def _beginning(manifest: Manifest | None, prefixes: Sequence[str]) -> list[str]:
-    """Return the words of the notes that begin with one of `prefixes`."""
+def _beginning(manifest: Manifest | None, prefixes: Sequence[str], limit: int) -> list[str]:
+    """Return the words of the notes that begin with one of `prefixes`, so many of each."""
     if manifest is None:
         return []
     return [
         word
         for prefix in prefixes
-        for word in manifest.vocabulary.starting_with(cleaned(prefix), _MAX_EXPANSIONS)
+        for word in manifest.vocabulary.starting_with(cleaned(prefix), limit)
     ]
 
 
@@ -172,18 +206,24 @@ def _corrections(
     """Return the words of a query that no note holds, each with the word it may be a slip of."""
     if manifest is None:
         return {}
-    exact = {word for text in (*parsed.phrases, *parsed.prefixes) for word in content_words(text)}
-    spaced = [w for w in content_words(parsed.text) if w.isalpha() and w not in exact]
-    loans = KATAKANA_WORD.findall(cleaned(parsed.text))
+    loans = _loans(parsed.text)
+    words = [word for word in content_words(parsed.text) if word.isalpha()]
+    exact = " ".join([*parsed.phrases, *parsed.prefixes])
+    as_written = {*content_words(exact), *_loans(exact)}
     found: dict[str, str] = {}
-    for word in manifest.vocabulary.unknown([*spaced, *loans]):
+    for word in manifest.vocabulary.unknown([*words, *loans]):
         # It may be known in another form; part of a longer loan word is found by its characters.
-        if _is_held(store, word) or (word in loans and manifest.vocabulary.within(word)):
+        is_part = word in loans and manifest.vocabulary.within(word)
+        if word in as_written or is_part or _is_held(store, word):
             continue
         near = next((n for n in manifest.vocabulary.near(word) if _is_held(store, n)), None)
         if near and near not in loans:
             found[word] = near
     return found
+
+
+def _loans(text: str) -> list[str]:
+    return KATAKANA_WORD.findall(cleaned(text))
 
 
 def _is_held(store: QdrantEdgeDocumentStore, word: str) -> bool:

@@ -9,7 +9,7 @@
 
 A value with spaces is quoted (`title:"Daily note"`). Curly and full-width quotes, full-width
 colons and minus signs count too. Whatever else is written is plain text: a quote that is never
-closed, a lone minus, a colon after any other word. Nothing is a syntax error.
+closed, a minus alone or before a digit, a colon after any other word. Nothing is a syntax error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIELDS = ("tag", "vault", "path", "title")
 _QUOTES = '"“”＂„'
 _QUOTED = '"[^"]*"|“[^”]*”|”[^”]*”|＂[^＂]*＂|„[^“”]*[“”]'
 _TOKEN = re.compile(
-    rf"""(?P<minus>[-－−](?=[^\s\-－−]))?
+    rf"""(?P<minus>(?<!\S)[-－−](?=[^\s\-－−\d]))?
     (?:(?P<field>{"|".join(FIELDS)})[:：](?:(?P<quoted_value>{_QUOTED})|(?P<value>[^\s{_QUOTES}]\S*))
     |(?P<phrase>{_QUOTED})
     |(?P<word>\S+))""",
@@ -78,8 +78,8 @@ def parse_query(query: str) -> ParsedQuery:
     fields: list[FieldTerm] = []
     for token in _TOKEN.finditer(query):
         prefix = _beginning(token["word"])
-        if token["field"] and token["field"].lower() in FIELDS:  # re folds İ and ı too
-            term = _field_term(token)
+        term = _field_term(token)
+        if term:
             fields += [term] if term.value else []
             words += [term.value] if term.field == "title" and not term.negated else []
         elif token["minus"] and prefix:
@@ -105,9 +105,15 @@ def parse_query(query: str) -> ParsedQuery:
     )
 
 
-def _field_term(token: re.Match[str]) -> FieldTerm:
-    value = token["value"] or token["quoted_value"][1:-1]
-    return FieldTerm(token["field"].lower(), value.strip(), token["minus"] is not None)
+def _field_term(token: re.Match[str]) -> FieldTerm | None:
+    """Return the condition that a token states, `None` when it states none."""
+    field = (token["field"] or "").lower()
+    if field not in FIELDS:  # `re` takes the Turkish i for ours
+        return None
+    value = (token["value"] or token["quoted_value"][1:-1]).strip()
+    if field == "tag" and value and not has_words(value):
+        return None
+    return FieldTerm(field, value, token["minus"] is not None)
 
 
 def _beginning(word: str | None) -> str:

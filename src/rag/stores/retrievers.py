@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from weakref import WeakValueDictionary
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
@@ -11,6 +12,20 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import FilterPolicy, apply_filter_policy
 
 from rag.stores.edge import QdrantEdgeDocumentStore
+
+# The components of a pipeline that were written with one store are read with one store.
+_stores: WeakValueDictionary[tuple[str, str], QdrantEdgeDocumentStore] = WeakValueDictionary()
+
+
+def with_store(data: dict[str, Any]) -> dict[str, Any]:
+    """Make the store in a component's serialised form.
+
+    Done here, so that only the component's own module need be trusted by Haystack.
+    """
+    parameters = dict(data["init_parameters"])
+    store = QdrantEdgeDocumentStore.from_dict(parameters["document_store"])
+    store = _stores.setdefault((store.path, store.similarity), store)
+    return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
 class _EdgeRetriever:
@@ -49,12 +64,7 @@ class _EdgeRetriever:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        # Made here, so that only the component's own module need be trusted by Haystack.
-        parameters = dict(data["init_parameters"])
-        parameters["document_store"] = QdrantEdgeDocumentStore.from_dict(
-            parameters["document_store"]
-        )
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
+        return default_from_dict(cls, with_store(data))
 
     def _arguments(self, filters: dict[str, Any] | None, top_k: int | None) -> tuple[Any, int]:
         merged = apply_filter_policy(self.filter_policy, self.filters, filters)
