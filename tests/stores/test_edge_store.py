@@ -30,17 +30,6 @@ from rag.stores.sparse_copy import copy_tree
 Store = QdrantEdgeDocumentStore
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    return str(tmp_path / "index")
-
-
-@pytest.fixture
-def store(path: str) -> Iterator[Store]:
-    with Store(path) as store:
-        yield store
-
-
 def doc(name: str, content: str = "text", **more: Any) -> Document:
     return Document(id=name, content=content, **more)
 
@@ -112,22 +101,6 @@ def test_more_documents_than_one_batch_holds_are_all_written_and_read(store: Sto
     assert store.write_documents([doc(name) for name in names]) == 2500
     assert store.count_documents() == 2500
     assert set(contents(store)) == names
-
-
-def test_merging_in_the_middle_of_writing_loses_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rag.stores.edge._MERGE_EVERY", 10)
-    for start in range(0, 36, 6):
-        store.write_documents(
-            [
-                doc(str(n), embedding=[1.0, n], sparse_embedding=sparse(d1=1.0 + n))
-                for n in range(start, start + 6)
-            ]
-        )
-    best = [str(n) for n in reversed(range(36))]
-    assert ids(store.query_sparse(sparse(d1=1.0), top_k=99)) == best
-    assert ids(store.query_dense([0.0, 1.0], top_k=99)) == best
 
 
 def test_deleted_documents_are_gone_and_unknown_ids_do_no_harm(store: Store) -> None:
@@ -480,6 +453,7 @@ def test_what_was_not_published_is_there_for_the_next_writer_only(path: str) -> 
         assert writer.count_documents() == 1
 
 
+@pytest.mark.usefixtures("slow_shards")
 def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -497,6 +471,7 @@ def test_a_writer_killed_while_it_made_the_shard_leaves_nothing_in_the_way(
         assert [p.name for p in next_writer.access.directory.work.iterdir()] == [SHARD]
 
 
+@pytest.mark.usefixtures("slow_shards")
 def test_publishing_an_index_of_nothing_is_an_index_of_nothing(store: Store, path: str) -> None:
     store.publish()
     with Store(path) as reader:

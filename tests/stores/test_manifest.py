@@ -181,12 +181,117 @@ def test_a_raised_revision_is_above_the_given_one_too(manifest: Manifest) -> Non
 def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> None:
     manifest.finish([note("a.md", chunks=1)])
     before = manifest.revision
-    with pytest.raises(ValueError, match="badly formed"):
+    with pytest.raises(ValueError):
         manifest.finish(
             [note("a.md", chunks=2), replace(note("b.md"), chunks=[ChunkKey("no id", b"")])]
         )
     assert manifest.revision == before
     assert manifest.expected_points() == 1
+
+
+# -- notes by name ---------------------------------------------------------------------
+
+
+def test_a_note_is_named_by_title_alias_and_file_name(manifest: Manifest) -> None:
+    row = note("ops/roll-back.md", title="Rolling back", aliases=["Undo", "巻き戻し"], id="1")
+    manifest.finish([row, note("other.md", id="2")])
+    for name in ("Rolling back", "Undo", "巻き戻し", "roll-back"):
+        assert manifest.named(name) == ["1"]
+
+
+@pytest.mark.parametrize("name", ["", " ", "Rolling", "back", "ops/roll-back", "roll-back.md", "%"])
+def test_part_of_a_name_is_no_name(manifest: Manifest, name: str) -> None:
+    manifest.finish([note("ops/roll-back.md", title="Rolling back", aliases=[""], id="1")])
+    assert manifest.named(name) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rolling BACK",
+        "  Rolling \t back\n",
+        "Ｒｏｌｌｉｎｇ　ｂａｃｋ",
+        "Roll\u200bing back",
+        "ﾌﾟﾗｸﾞｲﾝ",
+        "フ\u309aラク\u3099イン",
+        "CAFE\u0301",
+    ],
+)
+def test_case_width_composition_and_white_space_of_a_name_do_not_matter(
+    manifest: Manifest, name: str
+) -> None:
+    manifest.finish([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])
+    assert manifest.named(name) == ["1"]
+
+
+def test_only_the_last_ending_is_left_out_of_a_file_name(manifest: Manifest) -> None:
+    manifest.finish([note("v1.2 plan.md", title="Plan", id="1")])
+    assert manifest.named("v1.2 plan") == ["1"]
+    assert manifest.named("v1") == []
+
+
+def test_a_title_that_is_the_file_name_too_is_one_name(manifest: Manifest) -> None:
+    manifest.finish([note("Plan.md", title="plan", aliases=["PLAN"], id="1")])
+    assert manifest.named("plan") == ["1"]
+
+
+def test_all_notes_of_a_name_are_named_in_order_of_their_ids(manifest: Manifest) -> None:
+    manifest.finish(
+        [
+            note("plan.md", vault="home", id="2"),
+            note("a.md", aliases=["Plan"], id="3"),
+            note("b.md", title="plan", id="1"),
+        ]
+    )
+    assert manifest.named("plan") == ["1", "2", "3"]
+
+
+def test_a_note_is_named_as_it_is_called_now(manifest: Manifest) -> None:
+    manifest.finish([note("a.md", title="Old", aliases=["Was"], id="1")])
+    manifest.finish([note("a.md", title="New", aliases=["Is"], id="1")])
+    assert [manifest.named(name) for name in ("Old", "Was")] == [[], []]
+    assert [manifest.named(name) for name in ("New", "Is", "a")] == [["1"], ["1"], ["1"]]
+
+
+def test_a_note_keeps_its_names_when_it_only_needed_a_second_look(manifest: Manifest) -> None:
+    manifest.finish([note("a.md", title="Plan", id="1")])
+    manifest.refresh([note("a.md", title="Plan", racy=True, id="1")])
+    assert manifest.named("Plan") == ["1"]
+
+
+def test_a_second_look_that_is_interrupted_leaves_a_note_its_names(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_: str) -> str:
+        raise KeyboardInterrupt
+
+    manifest.finish([note("a.md", title="Plan", id="1")])
+    with monkeypatch.context() as patch:
+        patch.setattr("rag.stores.manifest.name_key", killed)
+        with pytest.raises(KeyboardInterrupt):
+            manifest.refresh([note("a.md", title="Plan", id="1")])
+    assert manifest.named("Plan") == ["1"]
+
+
+def test_a_forgotten_note_is_named_no_longer_and_its_namesake_is(manifest: Manifest) -> None:
+    manifest.finish([note("plan.md", id="1"), note("plan.md", vault="home", id="2")])
+    manifest.forget("work", ["plan.md", "never there.md"])
+    assert manifest.named("plan") == ["2"]
+
+
+def test_a_note_without_chunks_is_not_named(manifest: Manifest) -> None:
+    manifest.finish([note("a.md", title="Plan", id="1")])
+    manifest.finish([note("a.md", title="Plan", chunks=0, id="1")])
+    assert manifest.named("Plan") == []
+
+
+def test_a_generation_s_manifest_knows_names_and_words(manifest: Manifest, file: Path) -> None:
+    manifest.finish([note("a.md", title="Plan", id="1")])
+    manifest.vocabulary.add(["plan"])
+    manifest.close()
+    with Manifest.open_generation(file) as published:
+        assert published.named("plan") == ["1"]
+        assert published.vocabulary.unknown(["plan"]) == []
 
 
 # -- facts -----------------------------------------------------------------------------
@@ -232,7 +337,7 @@ def test_a_vault_follows_its_folder_and_can_be_dropped(manifest: Manifest) -> No
 @pytest.fixture
 def published(manifest: Manifest, file: Path) -> Path:
     """The closed manifest of a generation; its name has what a URI would take for its own."""
-    manifest.finish(note(f"{n}.md", title="x" * 200) for n in range(100))
+    manifest.finish(note(f"{n}.md", title="x" * 200, id=str(n)) for n in range(100))
     manifest.close()
     return file.parent.rename(file.parent.parent / "gen 1?#%20").joinpath(file.name)
 
@@ -287,3 +392,13 @@ def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object)
     with pytest.raises(IndexUnavailableError) as caught:
         Manifest.open_generation(published)
     assert "rag index --rebuild" in caught.value.hint
+
+
+def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path) -> None:
+    whole = published.read_bytes()
+    pages = range(0, len(whole), 4096)
+    assert len(pages) > 10
+    for start in pages:
+        published.write_bytes(whole[:start] + b"\xaa" * 4096 + whole[start + 4096 :])
+        with pytest.raises(IndexUnavailableError):
+            Manifest.open_generation(published)

@@ -47,7 +47,7 @@ def test_normalising_gives_what_a_reader_takes_it_for(text: str, expected: str) 
     assert normalize(text) == expected
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(ANY_TEXT)
 def test_normalising_twice_equals_once(text: str) -> None:
     assert normalize(normalize(text)) == normalize(text)
@@ -116,6 +116,33 @@ def test_scripts_meet_without_a_space() -> None:
     assert terms("JSONで返す") == ["json", "で", "返", "す", "で返", "返す"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"), [("C++を学ぶ", "c++"), ("C#の本", "c#"), ("日本語C#", "c#")]
+)
+def test_the_name_of_a_language_meets_japanese_without_a_space(text: str, expected: str) -> None:
+    assert expected in terms(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C++20", ["c++", "20"]),
+        ("C#8 é", ["c#", "8", "e"]),
+        ("C++20の本", ["c++", "20", "の", "本", "の本"]),
+        ("c++d x#y _c++ abc#", ["c", "d", "x", "y", "c", "abc"]),
+    ],
+)
+def test_the_sign_belongs_to_the_name_before_a_digit_and_not_before_a_letter(
+    text: str, expected: list[str]
+) -> None:
+    assert terms(text) == expected
+
+
+def test_a_danda_is_no_letter() -> None:
+    assert terms("है। है॥") == terms("है है")
+    assert terms("।॥") == []
+
+
 @pytest.mark.parametrize("text", ["", "  \n\u3000", "。、！？「」", "--- *** ===", "\u200b\ufeff"])
 def test_a_text_without_words_has_no_terms(text: str) -> None:
     assert terms(text) == []
@@ -125,7 +152,7 @@ def test_an_endless_word_is_known_by_its_head() -> None:
     assert terms("x" * 100_000) == ["x" * 64]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(ANY_TEXT)
 def test_no_text_makes_tokens_fail_and_none_is_empty(text: str) -> None:
     assert all(token.text for token in tokens(text))

@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rag.text.tokens import has_words
+from rag.text.tokens import TOKEN, cleaned, has_words
 
 FIELDS = ("tag", "vault", "path", "title")
 
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     |(?P<word>\S+))""",
     re.IGNORECASE | re.VERBOSE,
 )
-_PREFIX = re.compile(r"(\w\w+)[*＊]$")
+_FIELD = re.compile(rf"(?:{'|'.join(FIELDS)})[:：]", re.IGNORECASE)
 
 
 class FieldTerm(NamedTuple):
@@ -82,10 +82,11 @@ def parse_query(query: str) -> ParsedQuery:
         if term:
             fields += [term] if term.value else []
             words += [term.value] if term.field == "title" and not term.negated else []
-        elif token["minus"] and prefix:
+        elif token["minus"] and prefix and prefix == cleaned(token["word"][:-1]):
             excluded_prefixes.append(prefix)
         elif token["minus"] and _is_excluded(token):
-            excluded.append(token["phrase"][1:-1] if token["phrase"] else token["word"])
+            text = token["phrase"][1:-1] if token["phrase"] else token["word"]
+            excluded.append(text.strip())
         elif token["phrase"] and not token["minus"]:
             if has_words(token["phrase"]):
                 phrases.append(token["phrase"][1:-1].strip())
@@ -117,9 +118,16 @@ def _field_term(token: re.Match[str]) -> FieldTerm | None:
 
 
 def _beginning(word: str | None) -> str:
-    """Return the beginning of a word that `word` asks for, empty when it asks for none."""
-    prefix = _PREFIX.search(word or "")
-    return prefix[1] if prefix and has_words(prefix[1]) else ""
+    """Return the beginning of a word that `word` asks for, empty when it asks for none.
+
+    Of what the index holds as several words it is that of the last.
+    """
+    if not word or word[-1] not in "*＊":
+        return ""
+    text = cleaned(word[:-1])
+    pieces = TOKEN.findall(text)
+    last = "".join(pieces[-1]) if pieces else ""
+    return last if len(last) > 1 and text.endswith(last) else ""
 
 
 def _is_excluded(token: re.Match[str]) -> bool:
@@ -129,6 +137,5 @@ def _is_excluded(token: re.Match[str]) -> bool:
     """
     if token["phrase"]:
         return has_words(token["phrase"])
-    word = token["word"] or token[0]
-    is_field = word.rstrip(":：").lower() in FIELDS and word[-1] in ":："
-    return has_words(word) and word[0] not in _QUOTES and not is_field
+    word = token["word"] or ""
+    return has_words(word) and word[0] not in _QUOTES and not _FIELD.match(word)

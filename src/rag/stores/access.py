@@ -124,8 +124,10 @@ class ShardAccess:
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Go on reading one generation, whatever is published meanwhile."""
+        """Go on reading the generation that is current now, whatever is published meanwhile."""
         with self.mutex:
+            if not self._pins:
+                self.shard()
             self._pins += 1
         try:
             yield

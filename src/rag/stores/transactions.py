@@ -16,7 +16,8 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # on a full disk SQLite has undone it already
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")

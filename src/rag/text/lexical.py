@@ -180,7 +180,7 @@ def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float
         found.append(("words", word, word_dimension(term), WORD_WEIGHT))
         found += [("edges", f"{e}…", edge_dimension(e), EDGE_WEIGHT) for e in edges(word)]
     loans = KATAKANA_WORD.findall(unsegmented)
-    found += [("words", loan, word_dimension(loan), _LOAN_WEIGHT) for loan in loans]
+    found += [("words", loan, _stem_dimension(loan), _LOAN_WEIGHT) for loan in loans]
     for run in _RUN.findall(unsegmented):
         asked = [] if asking else [match.span() for match in JAPANESE_QUESTION.finditer(run)]
         found += [

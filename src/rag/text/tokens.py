@@ -91,4 +91,4 @@ def terms(text: str) -> list[str]:
 
 def has_words(text: str) -> bool:
     """Tell whether there is anything in `text` that an index could hold."""
-    return TOKEN.search(normalize(text)) is not None
+    return TOKEN.search(cleaned(text)) is not None

@@ -1,0 +1,426 @@
+"""What people type into a search box, and what it is read as: `parse_query`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.query.syntax import FIELDS, FieldTerm, ParsedQuery, parse_query
+from rag.text.tokens import cleaned, has_words
+
+
+def query(
+    text: str = "",
+    *,
+    phrases: tuple[str, ...] = (),
+    excluded: tuple[str, ...] = (),
+    prefixes: tuple[str, ...] = (),
+    excluded_prefixes: tuple[str, ...] = (),
+    fields: tuple[FieldTerm, ...] = (),
+) -> ParsedQuery:
+    return ParsedQuery(text, phrases, excluded, prefixes, excluded_prefixes, fields)
+
+
+TAG = FieldTerm("tag", "work")
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        # Phrases, and what is ranked by them
+        ('"error budget"', query("error budget", phrases=("error budget",))),
+        (
+            'deploy "error budget" now',
+            query("deploy error budget now", phrases=("error budget",)),
+        ),
+        ('"a b" "c d"', query("a b c d", phrases=("a b", "c d"))),
+        ('"one"', query("one", phrases=("one",))),
+        ('"エラー 予算"', query("エラー 予算", phrases=("エラー 予算",))),
+        ('"a b"c', query("a b c", phrases=("a b",))),
+        ('"two\nlines"', query("two\nlines", phrases=("two\nlines",))),
+        ('"-draft kube* tag:work"', query(p := "-draft kube* tag:work", phrases=(p,))),
+        ('" error  budget " x', query("error  budget x", phrases=("error  budget",))),
+        # Exclusions
+        ("-draft", query(excluded=("draft",))),
+        ("deploy -draft plan", query("deploy plan", excluded=("draft",))),
+        ('-"first draft" plan', query("plan", excluded=("first draft",))),
+        ("-下書き", query(excluded=("下書き",))),
+        ("-c++", query(excluded=("c++",))),
+        ("-a-b", query(excluded=("a-b",))),
+        ("-k*", query(excluded=("k*",))),
+        ('-"2024 plan"', query(excluded=("2024 plan",))),
+        ('"first draft"-plan', query("first draft -plan", phrases=("first draft",))),
+        # Beginnings of words
+        ("kube*", query("kube", prefixes=("kube",))),
+        ("deploy* now", query("deploy now", prefixes=("deploy",))),
+        ("サーバ*", query("サーバ", prefixes=("サーバ",))),
+        ("kube＊　会議", query("kube 会議", prefixes=("kube",))),
+        ("e-mail*", query("e-mail", prefixes=("mail",))),
+        ("c++/kube*", query("c++/kube", prefixes=("kube",))),
+        ("会議・サーバ*", query("会議・サーバ", prefixes=("サーバ",))),
+        ("-kube*", query(excluded_prefixes=("kube",))),
+        ("deploy －kube＊", query("deploy", excluded_prefixes=("kube",))),
+        ("kube* -kubectl*", query("kube", prefixes=("kube",), excluded_prefixes=("kubectl",))),
+        # Fields
+        ("tag:work", query(fields=(TAG,))),
+        ("vault:home", query(fields=(FieldTerm("vault", "home"),))),
+        ("path:2024/*.md", query(fields=(FieldTerm("path", "2024/*.md"),))),
+        ("title:Daily", query("Daily", fields=(FieldTerm("title", "Daily"),))),
+        ('title:"Daily note" x', query("Daily note x", fields=(FieldTerm("title", "Daily note"),))),
+        ("TAG:work Title:x", query("x", fields=(TAG, FieldTerm("title", "x")))),
+        ("tag:#work", query(fields=(FieldTerm("tag", "#work"),))),
+        ("tag:work/home", query(fields=(FieldTerm("tag", "work/home"),))),
+        ("tag:a:b", query(fields=(FieldTerm("tag", "a:b"),))),
+        ("title:http://x", query("http://x", fields=(FieldTerm("title", "http://x"),))),
+        ('path:"my notes/"', query(fields=(FieldTerm("path", "my notes/"),))),
+        ('tag:" work "', query(fields=(TAG,))),
+        ("tag:仕事", query(fields=(FieldTerm("tag", "仕事"),))),
+        ("tag:-x", query(fields=(FieldTerm("tag", "-x"),))),
+        ("tag:c*", query(fields=(FieldTerm("tag", "c*"),))),
+        # Fields denied; a title that is not wanted is no word to rank by
+        ("-tag:work", query(fields=(FieldTerm("tag", "work", True),))),
+        ("-vault:home", query(fields=(FieldTerm("vault", "home", True),))),
+        ("-path:2024", query(fields=(FieldTerm("path", "2024", True),))),
+        ("-title:Daily plan", query("plan", fields=(FieldTerm("title", "Daily", True),))),
+        ('-title:"Daily note"', query(fields=(FieldTerm("title", "Daily note", True),))),
+        # As Japanese and typographers' keyboards write them
+        ("“error budget”", query("error budget", phrases=("error budget",))),
+        ("＂エラー　予算＂", query("エラー　予算", phrases=("エラー　予算",))),
+        ("„error budget“", query("error budget", phrases=("error budget",))),
+        ("„error budget”", query("error budget", phrases=("error budget",))),
+        ("”error budget”", query("error budget", phrases=("error budget",))),
+        ("-”first draft” plan", query("plan", excluded=("first draft",))),
+        ("会議　－下書き", query("会議", excluded=("下書き",))),
+        ("会議 −下書き", query("会議", excluded=("下書き",))),
+        ("－“古い 予算”", query(excluded=("古い 予算",))),
+        ("tag：仕事　会議", query("会議", fields=(FieldTerm("tag", "仕事"),))),
+        ("－tag：仕事", query(fields=(FieldTerm("tag", "仕事", True),))),
+        ("title：“日報 四月”", query("日報 四月", fields=(FieldTerm("title", "日報 四月"),))),
+        # A field without a value asks for nothing
+        ('tag:"" plan', query("plan")),
+        ('-title:" " plan', query("plan")),
+        # All together
+        (
+            'deploy* "error budget" -draft tag:runbook',
+            query(
+                "deploy error budget",
+                phrases=("error budget",),
+                excluded=("draft",),
+                prefixes=("deploy",),
+                fields=(FieldTerm("tag", "runbook"),),
+            ),
+        ),
+    ],
+)
+def test_what_is_typed_is_read_as(typed: str, expected: ParsedQuery) -> None:
+    assert parse_query(typed) == expected
+
+
+PLAIN = [
+    "error budget",
+    "リンクの作り方を教えてください",
+    # Signs that only look like an operator
+    "a-b well-known 2024-04-05",
+    "--flag",
+    "--no-cache -- x",
+    "-",
+    "a - b",
+    "−",
+    "---",
+    "*",
+    "2 * 3",
+    "k*",
+    "*kube",
+    "kube*ctl",
+    "**bold**",
+    "tag:- #",
+    "tag:# x",
+    "tag:。",
+    "tag: work",
+    "-tag: work",
+    "-path：",
+    "title:",
+    "tag",
+    "mytag:work",
+    "(tag:work)",
+    "http://example.org/a?b=c",
+    "note: call Tom",
+    "10:30",
+    "C++ vs C#",
+    "it's Tom's",
+    # A minus within a word, or before a digit
+    "-5 degrees",
+    "5 -3",
+    "-2024-04-05",
+    "会議 －５",
+    "x-draft",
+    "(-draft)",
+    # A minus before what no note could hold, or before what is plain text itself
+    "a -> b",
+    "-> x",
+    "x -/- y",
+    "-。",
+    '-"" plan',
+    '-"。"',
+    "-*",
+    "-__*",
+    # Quotes that are never closed, or that close nothing
+    '6" pipe 4"',
+    '"error budget',
+    'error" budget',
+    "“error budget",
+    "error” budget",
+    "＂error",
+    "error ”budget",
+    'tag:"work',
+    '-"error budget',
+    "-“error budget",
+    "'single quotes'",
+    "「会議 資料」",
+    "",
+]
+
+
+@pytest.mark.parametrize("typed", PLAIN)
+def test_all_else_is_plain_text(typed: str) -> None:
+    assert parse_query(typed) == query(" ".join(typed.split()))
+
+
+def test_white_space_of_any_kind_parts_words() -> None:
+    assert parse_query(" a\tb\u3000\u3000c\n-d\u00a0e ") == query("a b c e", excluded=("d",))
+
+
+@pytest.mark.parametrize("typed", ['""', '-""', '"。"', '-"。"', "-。", "->", '"__*"'])
+def test_what_holds_no_word_is_neither_phrase_nor_exclusion(typed: str) -> None:
+    parsed = parse_query(typed)
+    assert (parsed.phrases, parsed.excluded, parsed.prefixes, parsed.fields) == ((), (), (), ())
+
+
+@pytest.mark.parametrize("typed", ["tıtle:x", "TİTLE:x", 'tıtle:"a b"'])
+def test_a_field_is_not_spelt_with_a_turkish_letter(typed: str) -> None:
+    assert parse_query(typed) == query(typed)
+
+
+@pytest.mark.parametrize("typed", ["-tıtle:x", "-TİTLE:x", "-tag:-", "-tag:#", 'x -tag:"。"'])
+def test_what_is_no_field_after_all_is_none_with_a_minus_too(typed: str) -> None:
+    parsed = parse_query(typed)
+    assert parsed.fields == ()
+    assert parsed in (query(typed), query(excluded=(typed[1:],)))
+
+
+def test_a_field_whose_quote_is_never_closed_is_plain_text_with_a_minus_too() -> None:
+    assert parse_query('-tag:"work') == query('-tag:"work')
+
+
+@pytest.mark.parametrize(
+    ("typed", "prefix"),
+    [
+        ("snake_case*", "case"),
+        ("किताब*", "किताब"),
+        ("हिन्दी*", "हिन्दी"),
+        ("cafe\u0301*", "caf\u00e9"),
+        ("KUBE*", "kube"),
+    ],
+)
+def test_a_prefix_is_the_last_word_as_the_index_parts_words(typed: str, prefix: str) -> None:
+    assert parse_query(typed).prefixes == (prefix,)
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [("plan \ud800", "plan ?"), ("pl\udcffan", "pl?an"), ("\ud83d\ude00", "??")],
+)
+def test_half_a_character_is_read_as_a_question_mark(typed: str, text: str) -> None:
+    assert parse_query(typed) == query(text)
+
+
+def test_half_a_character_is_replaced_wherever_it_stands() -> None:
+    parsed = parse_query('"a \udcff" -b\udcff tag:\udcffc')
+    assert parsed == query(
+        "a ?", phrases=("a ?",), excluded=("b?",), fields=(FieldTerm("tag", "?c"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "typed", ["", " \n\u3000", '""', '" "', '"。"', "“”", 'tag:""', 'title:" "', '-tag:""']
+)
+def test_a_query_that_says_nothing_is_false(typed: str) -> None:
+    assert parse_query(typed) == query()
+    assert not parse_query(typed)
+
+
+@pytest.mark.parametrize(
+    "typed", ["x", "。", "-", '"x"', "-x", '-"x y"', "x*", "kube*", "-kube*", "tag:x", "-title:x"]
+)
+def test_a_query_that_says_something_is_true(typed: str) -> None:
+    assert parse_query(typed)
+
+
+def test_values_are_those_of_one_field_and_one_sense() -> None:
+    parsed = parse_query("tag:a -tag:b tag:c vault:d -path:e")
+    assert parsed.values("tag") == ["a", "c"]
+    assert parsed.values("tag", negated=True) == ["b"]
+    assert parsed.values("vault") == ["d"]
+    assert parsed.values("vault", negated=True) == []
+    assert parsed.values("path") == []
+    assert parsed.values("path", negated=True) == ["e"]
+
+
+# ---- for any text
+
+SIGNS = '" “ ” ＂ „ - － − -- * ＊ : ： tag: -tag: title: vault： -path: tag:" -" -“ "" #'
+ANY_TEXT = st.lists(
+    st.one_of(
+        st.sampled_from(SIGNS.split(" ")),
+        st.sampled_from(["word", "会議", "c++", "don't", " ", " ", "\u3000", "\n", "。", "\ud800"]),
+        st.characters(exclude_categories=()),
+    ),
+    max_size=20,
+).map("".join)
+
+
+@settings(deadline=None, max_examples=400)
+@given(ANY_TEXT)
+def test_every_text_is_a_query(typed: str) -> None:
+    parsed = parse_query(typed)
+    assert all(map(has_words, parsed.phrases))
+    assert all(map(has_words, parsed.excluded))
+    assert all(map(has_words, (*parsed.prefixes, *parsed.excluded_prefixes)))
+    assert not any(
+        sign in prefix
+        for prefix in (*parsed.prefixes, *parsed.excluded_prefixes)
+        for sign in "*＊-"
+    )
+    assert bool(parsed) == (parsed != query())
+    assert all(phrase == phrase.strip() for phrase in parsed.phrases)
+    repr(parsed).encode()  # no half of a character is left
+    assert all(name in FIELDS and value.strip() == value != "" for name, value, _ in parsed.fields)
+
+
+@settings(deadline=None, max_examples=300)
+@given(ANY_TEXT)
+def test_what_is_ranked_by_was_typed_in_that_order(typed: str) -> None:
+    rest = iter(typed.encode("utf-8", "replace").decode())
+    assert all(char in rest for char in "".join(parse_query(typed).text.split()))
+
+
+@settings(deadline=None, max_examples=300)
+@given(ANY_TEXT)
+def test_phrases_prefixes_and_titles_are_ranked_by_too(typed: str) -> None:
+    parsed = parse_query(typed)
+    wanted = [*parsed.phrases, *parsed.prefixes, *parsed.values("title")]
+    assert all(cleaned(part) in cleaned(parsed.text) for part in wanted)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters='"“”＂„-－−*＊:：')))
+def test_text_without_operators_comes_back_as_it_was(typed: str) -> None:
+    assert parse_query(typed) == query(" ".join(typed.split()))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PLAIN[: PLAIN.index('6" pipe 4"')]), max_size=5))
+def test_plain_text_beside_plain_text_is_plain(parts: list[str]) -> None:
+    parts = [part for part in parts if not part.endswith(":")]  # a value may follow
+    assert parse_query(" ".join(parts)) == query(" ".join(" ".join(parts).split()))
+
+
+# ---- for any query made of known parts
+
+
+@dataclass
+class Part:
+    """What is typed, what it adds to the text, and what else it says."""
+
+    typed: str
+    text: str = ""
+    said: dict[str, object] = field(default_factory=dict)
+
+
+LETTERS = "abzABZ09éßя日本語かなカナー한글ไทย_.,'’/#+&()=?!。、・"
+WORD = st.text(st.sampled_from(LETTERS), min_size=1, max_size=8).filter(has_words)
+PHRASE = st.lists(
+    st.one_of(WORD, st.sampled_from(["-", "-draft", "kube*", "tag:x", "：", "*"])), min_size=1
+).map(" ".join)
+QUOTES = st.sampled_from(['""', "“”", "””", "＂＂", "„“", "„”"])
+STAR = st.sampled_from("*＊")
+BEGINNING = st.one_of(
+    st.text("abé9", min_size=2, max_size=6), st.text("日本カナ", min_size=2, max_size=6)
+)
+MINUS = st.sampled_from("-－−")
+COLON = st.sampled_from(":：")
+
+
+def quoted(text: str, quotes: str) -> str:
+    return f"{quotes[0]}{text}{quotes[1]}"
+
+
+def field_part(name: str, upper: bool, colon: str, value: str, how: str, minus: str) -> Part:
+    written = quoted(value, how) if how or " " in value else value
+    term = FieldTerm(name, value, bool(minus))
+    text = value if name == "title" and not minus else ""
+    return Part(f"{minus}{name.upper() if upper else name}{colon}{written}", text, {"fields": term})
+
+
+PARTS = st.one_of(
+    WORD.map(lambda word: Part(word, word)),
+    st.sampled_from(["--flag", "-", "a-b", '6"', "http://x"]).map(lambda word: Part(word, word)),
+    st.builds(
+        lambda text, how: Part(quoted(text, how), text, {"phrases": text}),
+        PHRASE.filter(has_words),
+        QUOTES,
+    ),
+    st.builds(
+        lambda minus, word: Part(minus + word, "", {"excluded": word}),
+        MINUS,
+        WORD.filter(lambda word: not word[0].isdigit()),
+    ),
+    st.builds(
+        lambda minus, text, how: Part(minus + quoted(text, how), "", {"excluded": text}),
+        MINUS,
+        PHRASE.filter(has_words),
+        QUOTES,
+    ),
+    st.builds(
+        lambda head, word, star: Part(f"{head}{word}{star}", head + word, {"prefixes": word}),
+        st.sampled_from(["", "", "e-", "c++/", "・", "(x)"]),
+        BEGINNING,
+        STAR,
+    ),
+    st.builds(
+        lambda minus, word, star: Part(minus + word + star, "", {"excluded_prefixes": word}),
+        MINUS,
+        BEGINNING.filter(lambda word: not word[0].isdigit()),
+        STAR,
+    ),
+    st.builds(
+        field_part,
+        st.sampled_from(FIELDS),
+        st.booleans(),
+        COLON,
+        WORD,
+        st.one_of(st.just(""), QUOTES),
+        st.one_of(st.just(""), MINUS),
+    ),
+    st.builds(
+        field_part,
+        st.sampled_from(FIELDS),
+        st.booleans(),
+        COLON,
+        PHRASE.filter(has_words),
+        QUOTES,
+        st.one_of(st.just(""), MINUS),
+    ),
+)
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(PARTS, max_size=8), st.sampled_from([" ", "\u3000", "  ", "\n", "\t"]))
+def test_a_query_of_known_parts_is_read_as_those_parts(parts: list[Part], space: str) -> None:
+    parsed = parse_query(space.join(part.typed for part in parts))
+    for kind in ("phrases", "excluded", "prefixes", "excluded_prefixes", "fields"):
+        assert list(getattr(parsed, kind)) == [p.said[kind] for p in parts if kind in p.said]
+    assert parsed.text == " ".join(part.text for part in parts if part.text)

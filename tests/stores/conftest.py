@@ -1,0 +1,72 @@
+"""Stores on the real engine, each in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import qdrant_edge as qe
+
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.engine import create_shard, load_shard
+from rag.stores.generations import MANIFEST
+from rag.stores.manifest import Manifest
+from rag.stores.sparse_copy import copy_tree
+
+Store = QdrantEdgeDocumentStore
+
+
+@pytest.fixture(scope="session")
+def empty_shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A shard as the engine makes it, closed."""
+    path = tmp_path_factory.mktemp("empty") / "shard"
+    create_shard(path).close()
+    return path
+
+
+@pytest.fixture(autouse=True)
+def quick_shards(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, empty_shard: Path
+) -> None:
+    """Copy the empty shard wherever one is made: half of most tests' time went into making it.
+
+    Where the making itself is tested, `@pytest.mark.usefixtures("slow_shards")`.
+    """
+
+    def copied(path: Path) -> qe.EdgeShard:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        copy_tree(empty_shard, path)
+        return load_shard(path)
+
+    if "slow_shards" not in request.fixturenames:
+        monkeypatch.setattr("rag.stores.access.create_shard", copied)
+
+
+@pytest.fixture
+def slow_shards() -> None:
+    """Shards are made by the engine."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "index")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[Store]:
+    with Store(path) as store:
+        yield store
+
+
+@pytest.fixture
+def publish() -> Callable[[Store, str], None]:
+    """Publish a generation whose manifest says `made=…`: `publish(store, "first")`."""
+
+    def published(store: Store, made: str) -> None:
+        store.begin_writing()
+        with Manifest.open_work(store.access.directory.work / MANIFEST) as manifest:
+            manifest.set(made=made)
+        store.publish()
+
+    return published

@@ -1,0 +1,533 @@
+"""`ShardAccess`: which shard a store reads or writes, and the manifest that belongs to it."""
+
+import copy
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError, LockedError
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.searching import create_search_pipeline, search
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.manifest import Manifest
+
+Store = QdrantEdgeDocumentStore
+Publish = Callable[[Store, str], None]
+
+
+@pytest.fixture
+def reader(path: str) -> Iterator[Store]:
+    """A second store on the same index, as another process would have."""
+    with Store(path) as reader:
+        yield reader
+
+
+def doc(name: str) -> Document:
+    return Document(id=name, content=name)
+
+
+def made(store: Store) -> str | None:
+    """Return what the manifest that a store hands out says of its generation."""
+    manifest = store.access.manifest()
+    return manifest.get("made") if manifest else None
+
+
+# -- the manifest of what is read ------------------------------------------------------
+
+
+def test_the_manifest_is_that_of_the_generation_being_read(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    assert made(reader) == "first"
+
+
+def test_the_manifest_stays_the_same_object_while_the_generation_does(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    manifest = reader.access.manifest()
+    reader.count_documents()
+    assert reader.access.manifest() is manifest
+
+
+def test_the_manifest_follows_a_publish(store: Store, reader: Store, publish: Publish) -> None:
+    for generation in ("first", "second", "third"):
+        publish(store, generation)
+        assert made(reader) == generation
+
+
+def test_what_the_writer_does_to_its_manifest_is_unseen_before_it_is_published(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    with Manifest.open_work(store.access.directory.work / MANIFEST) as manifest:
+        manifest.set(made="second")
+    assert made(reader) == "first"
+
+
+def test_an_index_that_was_never_written_has_no_manifest(store: Store, path: str) -> None:
+    assert store.access.manifest() is None
+    assert not Path(path).exists()
+
+
+def test_an_index_published_without_a_manifest_has_none(store: Store, reader: Store) -> None:
+    store.write_documents([doc("a")])
+    store.publish()
+    assert reader.access.manifest() is None
+    assert reader.count_documents() == 1
+
+
+def test_a_store_that_is_writing_has_no_manifest(store: Store, publish: Publish) -> None:
+    publish(store, "first")
+    assert store.access.manifest() is None
+
+
+def test_a_store_that_read_and_now_writes_has_no_manifest(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    store.close()
+    assert made(reader) == "first"
+    reader.write_documents([doc("b")])
+    assert made(reader) is None
+
+
+def test_a_store_that_read_and_now_publishes_lets_go_of_what_it_read(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    store.close()
+    reader.count_documents()
+    publish(reader, "second")
+    assert [p.name for p in Path(reader.path).glob("gen-*") if p.is_dir()] == ["gen-2"]
+
+
+def test_the_manifest_may_be_read_by_another_thread_than_the_one_that_opened_it(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    assert made(reader) == "first"
+    found: list[str | None] = []
+    thread = threading.Thread(target=lambda: found.append(made(reader)))
+    thread.start()
+    thread.join()
+    assert found == ["first"]
+
+
+def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    (Path(store.path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
+    with pytest.raises(IndexUnavailableError) as caught:
+        reader.access.manifest()
+    assert "rag index --rebuild" in caught.value.hint
+
+
+# -- opening and closing ---------------------------------------------------------------
+
+
+def open_files(path: str) -> list[str]:
+    """Return the files below a folder that this process has open or mapped, deleted ones too."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with suppress(FileNotFoundError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115
+    for line in Path("/proc/self/maps").read_text("utf-8").splitlines():
+        found += line.split(maxsplit=5)[5:]
+    return sorted(name for name in found if name.startswith(f"{path}/"))
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's /proc")
+
+
+@needs_proc
+def test_a_closed_reader_holds_no_file(store: Store, path: str, publish: Publish) -> None:
+    publish(store, "first")
+    store.close()
+    assert made(store) == "first"
+    assert any(name.endswith(MANIFEST) for name in open_files(path))
+    store.close()
+    assert open_files(path) == []
+
+
+@needs_proc
+def test_a_closed_writer_holds_no_file(store: Store, path: str) -> None:
+    store.write_documents([doc("a")])
+    assert open_files(path)
+    store.close()
+    assert open_files(path) == []
+
+
+@needs_proc
+def test_a_reader_that_follows_many_generations_holds_the_files_of_one(
+    store: Store, reader: Store, path: str, publish: Publish
+) -> None:
+    held = []
+    for generation in ("first", "second", "third", "fourth"):
+        publish(store, generation)
+        store.close()
+        assert made(reader) == generation
+        held.append(len(open_files(path)))
+    assert len(set(held)) == 1
+
+
+@needs_proc
+@pytest.mark.parametrize("file", ["points", "shard", "shard/segments"])
+def test_a_reader_that_fails_to_open_a_generation_holds_no_file(
+    store: Store, path: str, publish: Publish, file: str
+) -> None:
+    store.write_documents([doc("a")])
+    publish(store, "first")
+    store.close()
+    damaged = Path(path) / "gen-1" / file
+    damaged.rename(damaged.with_name("away"))
+    with pytest.raises(IndexUnavailableError):
+        store.count_documents()
+    assert open_files(path) == []
+
+
+@needs_proc
+def test_a_manifest_that_cannot_be_opened_holds_no_file(
+    store: Store, path: str, publish: Publish
+) -> None:
+    publish(store, "first")
+    store.close()
+    (Path(path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
+    with pytest.raises(IndexUnavailableError):  # the exception in hand keeps its frames alive
+        store.access.manifest()
+    store.close()
+    assert open_files(path) == []
+
+
+def test_after_closing_the_manifest_can_be_had_again(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    before = reader.access.manifest()
+    reader.close()
+    assert made(reader) == "first"
+    assert reader.access.manifest() is not before
+
+
+def test_writing_may_begin_twice_and_ends_with_close(store: Store, reader: Store) -> None:
+    store.begin_writing()
+    store.begin_writing()
+    with pytest.raises(LockedError):
+        reader.begin_writing()
+    store.close()
+    reader.begin_writing()
+
+
+def test_closing_the_working_copy_keeps_the_lock_and_what_was_written(
+    store: Store, reader: Store
+) -> None:
+    store.write_documents([doc("a")])
+    store.access.close_work()
+    with pytest.raises(LockedError):
+        reader.begin_writing()
+    assert store.count_documents() == 1
+
+
+class BrokenShard:
+    """Stands for a shard whose disk is full: the engine cannot be made to fail on purpose."""
+
+    def flush(self) -> None:
+        raise RuntimeError("No space left on device")
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_writer_that_cannot_flush_says_so_and_lets_go_of_the_lock(
+    store: Store, reader: Store
+) -> None:
+    store.begin_writing()
+    store.access._work = BrokenShard()  # type: ignore[assignment]
+    try:
+        with pytest.raises(IndexUnavailableError, match="flush"):
+            store.close()
+        reader.begin_writing()
+    finally:
+        store.access._work = None
+
+
+@needs_proc
+def test_a_writer_that_cannot_flush_holds_no_file(
+    store: Store, path: str, publish: Publish
+) -> None:
+    publish(store, "first")
+    store.close()
+    assert store.count_documents() == 0
+    store.begin_writing()
+    store.access._work = BrokenShard()  # type: ignore[assignment]
+    with pytest.raises(IndexUnavailableError, match="flush"):
+        store.close()
+    assert open_files(path) == []
+    store.close()
+    assert made(store) == "first"
+
+
+# -- what is read ----------------------------------------------------------------------
+
+
+def test_the_home_is_the_folder_that_is_read(store: Store, reader: Store) -> None:
+    assert store.access.home() is None
+    store.write_documents([doc("a")])
+    assert store.access.home() == Path(store.path) / "work"
+    assert reader.access.home() is None
+    store.publish()
+    assert reader.access.home() == Path(store.path) / "gen-1"
+
+
+def test_there_is_something_to_read_once_a_generation_is_published_or_one_writes(
+    store: Store, reader: Store
+) -> None:
+    assert not store.is_readable
+    store.begin_writing()
+    assert store.is_readable
+    assert not reader.is_readable
+    store.publish()
+    assert reader.is_readable
+
+
+def test_the_lock_alone_hides_no_generation_from_its_holder(store: Store, publish: Publish) -> None:
+    store.write_documents([doc("a")])
+    publish(store, "first")
+    store.access.close_work()
+    store.access.directory.clear_work()
+    assert store.count_documents() == 1
+    assert made(store) is None  # a writer's own is not here yet
+
+
+def test_a_store_that_is_copied_is_the_same_store(store: Store) -> None:
+    assert copy.deepcopy(store) is store
+    assert copy.deepcopy(store.access) is store.access
+
+
+# -- staying with one generation -------------------------------------------------------
+
+
+def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    with reader.access.pinned():
+        assert made(reader) == "first"
+        store.write_documents([doc("a")])
+        publish(store, "second")
+        assert (reader.count_documents(), made(reader)) == (0, "first")
+        assert reader.access.home() == Path(store.path) / "gen-1"
+        assert reader.access.home().exists()  # type: ignore[union-attr]
+    assert (reader.count_documents(), made(reader)) == (1, "second")
+    assert reader.access.home() == Path(store.path) / "gen-2"
+
+
+def test_a_manifest_in_hand_can_be_read_on_while_its_reader_is_pinned(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    with reader.access.pinned():
+        manifest = reader.access.manifest()
+        assert manifest
+        publish(store, "second")
+        reader.count_documents()
+        assert manifest.get("made") == "first"
+        assert reader.access.manifest() is manifest
+
+
+def test_a_pin_takes_hold_of_what_is_current_when_it_begins(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    with reader.access.pinned():
+        publish(store, "second")
+        assert made(reader) == "first"
+    assert made(reader) == "second"
+
+
+def test_a_pin_takes_hold_of_what_is_current_whatever_was_read_before_it(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    assert made(reader) == "first"
+    publish(store, "second")
+    with reader.access.pinned():
+        assert made(reader) == "second"
+
+
+def test_a_pin_on_an_index_that_is_not_there_yet_holds_nothing(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    with reader.access.pinned():
+        assert made(reader) is None
+        publish(store, "first")
+        assert made(reader) == "first"
+
+
+def test_pins_within_pins_hold_until_the_last_is_let_go(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    with reader.access.pinned():
+        with suppress(ZeroDivisionError), reader.access.pinned():
+            assert made(reader) == "first"
+            publish(store, "second")
+            raise ZeroDivisionError
+        assert made(reader) == "first"
+    assert made(reader) == "second"
+
+
+def test_a_pinned_store_that_begins_to_write_reads_what_it_writes(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    store.close()
+    with reader.access.pinned():
+        assert made(reader) == "first"
+        reader.write_documents([doc("b")])
+        assert (reader.count_documents(), made(reader)) == (1, None)
+
+
+def test_a_pinned_reader_may_be_closed(store: Store, reader: Store, publish: Publish) -> None:
+    publish(store, "first")
+    with reader.access.pinned():
+        assert made(reader) == "first"
+        reader.close()
+        publish(store, "second")
+        assert made(reader) == "second"
+
+
+@pytest.fixture
+def indexed(write_notes: Callable[..., Path], path: str) -> Callable[..., None]:
+    """Index notes into the store's folder: `indexed({"a.md": "text"})`."""
+
+    def index(notes: dict[str, str]) -> None:
+        folder = write_notes("work", notes)
+        with IndexRun(RAGConfig(), directory=IndexDirectory(path)) as run:
+            run.index_vault("work", folder)
+            run.publish()
+
+    return index
+
+
+BEFORE = {
+    "Rollback.md": "How to roll back a deployment.\n\n#ops",
+    "Template.md": "新しいテンプレートの deployment",
+}
+AFTER = {
+    "Rollback.md": "Gardening in spring.\n",
+    "Template.md": "Gardening in the rain.\n",
+    "Deployment.md": "deployment " * 9,
+}
+STEPS = (
+    "find_candidates",
+    "get_documents",
+    "holding",
+    "newest",
+    "score_dimensions",
+    "count_documents_by_filter",
+)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "deployment",
+        "deploymnt",
+        "rollback",
+        '"roll back" deployment',
+        "deploy* -gardening",
+        "tag:ops",
+        "-gardening",
+        "テンプレート",
+    ],
+)
+def test_a_publish_in_the_middle_of_a_search_changes_nothing(
+    reader: Store,
+    indexed: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+) -> None:
+    indexed(BEFORE)
+    pipeline = create_search_pipeline(reader)
+    undisturbed = search(pipeline, asked, explained=True)
+    assert undisturbed.results
+    published: list[str] = []
+
+    def publishing(step: str) -> Callable[..., Any]:
+        original = getattr(Store, step)
+
+        def after_it(self: Store, *args: Any, **more: Any) -> Any:
+            result = original(self, *args, **more)
+            if self is reader and not published:
+                published.append(step)
+                indexed(AFTER)
+            return result
+
+        return after_it
+
+    with monkeypatch.context() as patch:
+        for step in STEPS:
+            patch.setattr(Store, step, publishing(step))
+        disturbed = search(pipeline, asked, explained=True)
+    assert published
+    assert disturbed == undisturbed
+
+
+def test_the_next_search_sees_what_was_published_since(
+    reader: Store, indexed: Callable[..., None]
+) -> None:
+    indexed(BEFORE)
+    pipeline = create_search_pipeline(reader)
+    assert search(pipeline, "gardening").total == 0
+    indexed(AFTER)
+    assert search(pipeline, "gardening").total == 2
+
+
+# -- merging as points come ------------------------------------------------------------
+
+
+@pytest.fixture
+def merge_every_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.stores.access._MERGE_EVERY", 10)
+
+
+def test_the_working_copy_is_merged_and_closed_when_enough_was_written(
+    store: Store, merge_every_10: None
+) -> None:
+    store.write_documents([doc(str(n)) for n in range(9)])
+    opened = store.access.work()
+    store.write_documents([doc("ninth")])
+    assert store.access.work() is not opened
+
+
+def test_after_a_merge_counting_begins_anew(store: Store, merge_every_10: None) -> None:
+    store.write_documents([doc(str(n)) for n in range(10)])
+    opened = store.access.work()
+    store.write_documents([doc("tenth")])
+    assert store.access.work() is opened
+
+
+def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_every_10: None) -> None:
+    def ranked(n: int) -> Document:
+        return Document(
+            id=str(n), embedding=[1.0, n], sparse_embedding=SparseEmbedding([1], [1.0 + n])
+        )
+
+    for start in range(0, 36, 6):
+        store.write_documents([ranked(n) for n in range(start, start + 6)])
+    best = [str(n) for n in reversed(range(36))]
+    by_words = store.query_sparse(SparseEmbedding([1], [1.0]), top_k=99)
+    by_meaning = store.query_dense([0.0, 1.0], top_k=99)
+    assert [d.id for d in by_words] == [d.id for d in by_meaning] == best

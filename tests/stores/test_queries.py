@@ -1,0 +1,337 @@
+"""`ShardQueries`: what ranking asks of an index beyond Haystack's protocol."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.candidates import Candidate
+
+Store = QdrantEdgeDocumentStore
+
+WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
+
+
+def doc(name: str, *weights: tuple[int, float], **meta: Any) -> Document:
+    """`doc("a", (1, 0.5), vault="work")`: weighs .5 in dimension 1; no weights, no vector."""
+    vector = SparseEmbedding(*map(list, zip(*weights, strict=True))) if weights else None
+    return Document(id=name, content=f"text of {name}", meta=meta, sparse_embedding=vector)
+
+
+def query(**weights: float) -> SparseEmbedding:
+    """`query(d1=0.5)`: asks for dimension 1 with a weight of .5."""
+    return SparseEmbedding([int(name[1:]) for name in weights], list(weights.values()))
+
+
+def ids(found: list[Any]) -> list[str]:
+    return [one.id for one in found]
+
+
+# -- candidates ------------------------------------------------------------------------
+
+
+def test_candidates_are_what_a_sparse_query_finds_with_the_same_scores(store: Store) -> None:
+    store.write_documents([doc(str(n), (1, 1.0 + n % 7), (2 + n % 3, 2.0 + n)) for n in range(60)])
+    asked = query(d1=1.0, d2=0.5)
+    documents = store.query_sparse(asked, top_k=20)
+    candidates = store.find_candidates(asked, top_k=20)
+    assert [(c.id, c.score) for c in candidates] == [(d.id, d.score) for d in documents]
+    assert len(candidates) == 20
+
+
+def test_a_candidate_names_its_note_and_its_section(store: Store) -> None:
+    note = str(uuid.uuid4())
+    store.write_documents([doc("chunk", (1, 1.0), file_id=note, section=3)])
+    [candidate] = store.find_candidates(query(d1=1.0))
+    assert candidate == Candidate("chunk", note, 3, candidate.score)
+    assert candidate.score > 0
+
+
+def test_a_document_that_is_no_chunk_is_its_own_note(store: Store) -> None:
+    store.write_documents([doc("alone", (1, 1.0))])
+    [candidate] = store.find_candidates(query(d1=1.0))
+    assert candidate[:3] == ("alone", "alone", 0)
+
+
+def test_candidates_of_equal_score_come_in_order_of_id(store: Store) -> None:
+    names = sorted(str(uuid.UUID(int=n)) for n in range(50))
+    store.write_documents([doc(name, (1, 1.0)) for name in reversed(names)])
+    assert ids(store.find_candidates(query(d1=1.0), top_k=50)) == names
+
+
+def test_candidates_are_filtered_before_they_are_cut(store: Store) -> None:
+    store.write_documents(
+        [doc(str(n), (1, 9.0 - n), vault="home" if n < 3 else "work") for n in range(6)]
+    )
+    assert ids(store.find_candidates(query(d1=1.0), WORK, top_k=2)) == ["3", "4"]
+
+
+def test_a_filter_does_not_change_a_score(store: Store) -> None:
+    store.write_documents([doc(str(n), (1, 1.0), vault="work" if n else "home") for n in range(9)])
+    everywhere = {c.id: c.score for c in store.find_candidates(query(d1=1.0))}
+    for candidate in store.find_candidates(query(d1=1.0), WORK):
+        assert candidate.score == everywhere[candidate.id]
+
+
+def test_by_default_a_hundred_candidates_are_found(store: Store) -> None:
+    store.write_documents([doc(str(n), (1, 1.0)) for n in range(120)])
+    assert len(store.find_candidates(query(d1=1.0))) == 100
+
+
+def test_a_query_of_nothing_has_no_candidates(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0))])
+    assert store.find_candidates(query()) == []
+
+
+def test_no_candidates_at_all_cannot_be_asked_for(store: Store) -> None:
+    with pytest.raises(ValueError, match="top_k must be at least 1"):
+        store.find_candidates(query(d1=1.0), top_k=0)
+
+
+def test_a_malformed_filter_is_refused(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0))])
+    with pytest.raises(FilterError):
+        store.find_candidates(query(d1=1.0), {"field": "meta.vault"})
+
+
+# -- documents by id -------------------------------------------------------------------
+
+
+def test_documents_come_in_the_order_asked_and_unknown_ids_are_passed_over(store: Store) -> None:
+    uuid_name = str(uuid.uuid4())
+    store.write_documents([doc("a"), doc("b"), doc(uuid_name)])
+    assert ids(store.get_documents([uuid_name, "gone", "b", "a"])) == [uuid_name, "b", "a"]
+
+
+def test_documents_come_whole_but_for_their_vectors(store: Store) -> None:
+    written = replace(doc("a", (1, 1.0), tags=["x"], done=True), embedding=[1.0, 0.0])
+    store.write_documents([written])
+    [found] = store.get_documents(["a"])
+    assert (found.content, found.meta) == (written.content, written.meta)
+    assert found.embedding is found.sparse_embedding is found.score is None
+
+
+def test_a_document_asked_for_twice_comes_twice(store: Store) -> None:
+    store.write_documents([doc("a")])
+    assert ids(store.get_documents(["a", "a"])) == ["a", "a"]
+
+
+def test_asked_for_no_documents_it_returns_none(store: Store) -> None:
+    store.write_documents([doc("a")])
+    assert store.get_documents([]) == []
+
+
+# -- all that hold a word --------------------------------------------------------------
+
+
+def test_all_documents_with_a_dimension_are_found(store: Store) -> None:
+    store.write_documents(
+        [doc(str(n), (1 if n % 2 else 2, 1.0), (3, 1.0)) for n in range(250)] + [doc("bare")]
+    )
+    assert set(ids(store.holding(1))) == {str(n) for n in range(1, 250, 2)}
+    assert len(store.holding(3)) == 250
+    assert store.holding(4) == []
+
+
+def test_the_highest_dimension_is_one_like_others(store: Store) -> None:
+    store.write_documents([doc("a", (2**32 - 1, 1.0)), doc("b", (0, 1.0))])
+    assert ids(store.holding(2**32 - 1)) == ["a"]
+    assert ids(store.holding(0)) == ["b"]
+
+
+def test_no_more_than_the_limit_are_found(store: Store) -> None:
+    store.write_documents([doc(str(n), (1, 1.0)) for n in range(9)])
+    for limit in (1, 2, 8):
+        assert len(store.holding(1, limit)) == limit
+
+
+def test_documents_that_hold_a_word_come_with_their_text(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0), file_id="note")])
+    [found] = store.holding(1)
+    assert (found.content, found.meta) == ("text of a", {"file_id": "note"})
+
+
+def test_documents_that_were_deleted_or_changed_hold_the_word_no_longer(store: Store) -> None:
+    store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
+    store.delete_documents(["a"])
+    store.write_documents([doc("b", (2, 1.0))], DuplicatePolicy.OVERWRITE)
+    assert ids(store.holding(1)) == ["c"]
+
+
+# -- scores, taken apart ---------------------------------------------------------------
+
+
+def test_each_dimension_of_a_query_says_what_it_adds_to_which_document(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0), (2, 3.0)), doc("b", (2, 1.0)), doc("c", (1, 5.0))])
+    one, two, nothing = store.score_dimensions(query(d1=1.0, d2=2.0, d9=1.0), ["a", "b"])
+    assert set(one) == {"a"}
+    assert set(two) == {"a", "b"}
+    assert two["a"] == pytest.approx(3 * two["b"])
+    assert nothing == {}
+
+
+def test_only_the_documents_asked_about_are_scored_and_unknown_ones_are_not(store: Store) -> None:
+    store.write_documents([doc(str(n), (1, 1.0)) for n in range(30)])
+    [found] = store.score_dimensions(query(d1=1.0), ["3", "29", "gone"])
+    assert set(found) == {"3", "29"}
+
+
+def test_any_number_of_documents_can_be_scored(store: Store) -> None:
+    store.write_documents([doc(str(n), (1, 1.0)) for n in range(30)])
+    [found] = store.score_dimensions(query(d1=1.0), [str(n) for n in range(30)])
+    assert len(found) == 30
+
+
+def test_asked_about_no_documents_every_dimension_adds_nothing(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0))])
+    assert store.score_dimensions(query(d1=1.0, d2=1.0), []) == [{}, {}]
+
+
+WEIGHTS = st.floats(0.125, 8, width=16)
+VECTORS = st.dictionaries(st.integers(0, 5), WEIGHTS, min_size=1)
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store that every example empties and fills anew."""
+    with Store(str(tmp_path_factory.mktemp("scratch") / "index")) as store:
+        yield store
+
+
+@settings(max_examples=50, deadline=None)
+@given(vectors=st.lists(VECTORS, min_size=1, max_size=8), asked=VECTORS)
+def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(
+    scratch: Store, vectors: list[dict[int, float]], asked: dict[int, float]
+) -> None:
+    scratch.delete_documents(ids(scratch.filter_documents()))
+    scratch.write_documents([doc(str(n), *vector.items()) for n, vector in enumerate(vectors)])
+    sparse = SparseEmbedding(list(asked), list(asked.values()))
+    candidates = scratch.find_candidates(sparse)
+    by_dimension = scratch.score_dimensions(sparse, ids(candidates))
+    sharing = {str(n) for n, vector in enumerate(vectors) if vector.keys() & asked}
+    assert set(ids(candidates)) == sharing
+    for candidate in candidates:
+        parts = [scores[candidate.id] for scores in by_dimension if candidate.id in scores]
+        assert sum(parts) == pytest.approx(candidate.score, rel=1e-5)
+        assert len(parts) == len(vectors[int(candidate.id)].keys() & asked)
+
+
+# -- the newest ------------------------------------------------------------------------
+
+
+def test_the_notes_created_last_come_first(store: Store) -> None:
+    store.write_documents(
+        [
+            doc("old", created="2023-12-31"),
+            doc("morning", created="2025-03-14T08:00:00"),
+            doc("evening", created="2025-03-14T20:00:00"),
+            doc("day", created="2025-03-14"),
+            doc("ancient", created="1969-07-20"),
+        ]
+    )
+    assert ids(store.newest()) == ["evening", "morning", "day", "old", "ancient"]
+
+
+def test_no_more_than_wanted_are_listed_ten_by_default(store: Store) -> None:
+    store.write_documents([doc(str(n), created=f"20{n:02}-01-01") for n in range(10, 40)])
+    assert ids(store.newest(top_k=2)) == ["39", "38"]
+    assert len(store.newest()) == 10
+
+
+def test_the_newest_are_filtered_before_they_are_cut(store: Store) -> None:
+    store.write_documents(
+        [doc(str(n), created=f"202{n}-01-01", vault="home" if n > 3 else "work") for n in range(6)]
+    )
+    assert ids(store.newest(WORK, top_k=2)) == ["3", "2"]
+
+
+def test_a_document_without_a_date_is_not_listed(store: Store) -> None:
+    store.write_documents([doc("dated", created="2025-01-01"), doc("bare"), doc("no", created="")])
+    assert ids(store.newest()) == ["dated"]
+
+
+def test_the_newest_name_note_and_section_and_have_no_score(store: Store) -> None:
+    store.write_documents([doc("chunk", file_id="note", section=2, created="2025-01-01")])
+    assert store.newest() == [Candidate("chunk", "note", 2, 0.0)]
+
+
+def test_chunks_of_a_note_are_listed_beside_each_other(store: Store) -> None:
+    notes = [(str(uuid.UUID(int=n)), f"2025-01-0{n}") for n in (1, 2, 3)]
+    store.write_documents(
+        [doc(f"{day} {n}", file_id=note, created=day) for n in range(3) for note, day in notes]
+    )
+    listed = [candidate.note for candidate in store.newest()]
+    assert listed == [note for note, _ in reversed(notes) for _ in range(3)]
+
+
+def test_chunks_of_a_note_are_listed_beside_each_other_where_notes_have_one_date(
+    store: Store,
+) -> None:
+    notes = [str(uuid.UUID(int=n)) for n in (1, 2, 3)]
+    store.write_documents(
+        [doc(f"{n} {i}", file_id=n, created="2025-01-01") for i in range(3) for n in notes]
+    )
+    listed = [candidate.note for candidate in store.newest()]
+    assert listed == [note for note in notes for _ in range(3)]
+
+
+def test_of_one_day_the_notes_stand_in_order_whatever_their_times(store: Store) -> None:
+    notes = [str(uuid.UUID(int=n)) for n in (1, 2)]
+    store.write_documents(
+        [
+            doc(f"{n} {i}", file_id=n, created=created)
+            for i in range(2)
+            for n, created in zip(notes, ("2025-01-01", "2025-01-01T09:00:00"), strict=True)
+        ]
+    )
+    assert [candidate.note for candidate in store.newest()] == [notes[1]] * 2 + [notes[0]] * 2
+
+
+# -- before and after publishing -------------------------------------------------------
+
+
+def answers(store: Store) -> list[Any]:
+    asked = query(d1=1.0, d2=0.5)
+    scores = [
+        {name: pytest.approx(score, rel=1e-5) for name, score in found.items()}
+        for found in store.score_dimensions(asked, ["1", "5"])
+    ]
+    return [
+        [(c.id, pytest.approx(c.score, rel=1e-5)) for c in store.find_candidates(asked)],
+        [d.content for d in store.get_documents(["9", "3"])],
+        sorted(ids(store.holding(2))),
+        scores,
+        store.newest(top_k=3),
+    ]
+
+
+def test_a_published_index_answers_as_the_working_copy_does(store: Store, path: str) -> None:
+    store.write_documents(
+        [doc(str(n), (1, 1.0 + n), (2 + n % 3, 2.0), created=f"20{n}-01-01") for n in range(10, 40)]
+        + [doc(str(n), (1, 1.0 + n), created=f"200{n}-01-01") for n in range(2, 10)]
+    )
+    before = answers(store)
+    store.publish()
+    store.close()
+    with Store(path) as reader:
+        assert answers(reader) == before
+
+
+def test_of_an_index_that_was_never_written_there_is_nothing_to_find(store: Store) -> None:
+    assert store.find_candidates(query(d1=1.0)) == []
+    assert store.get_documents(["a"]) == []
+    assert store.holding(1) == []
+    assert store.newest() == []
+
+
+def test_of_an_index_that_was_never_written_each_dimension_adds_nothing(store: Store) -> None:
+    assert store.score_dimensions(query(d1=1.0, d2=1.0), ["a"]) == [{}, {}]

@@ -1,0 +1,428 @@
+"""The document side of BM25: `DocumentEncoder`, beside a slow reference that says what it does."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import pairwise
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.text import encoding
+from rag.text.encoding import DocumentEncoder, Encoded
+from rag.text.grams import UNSEGMENTED, hash_gram, weigh_grams
+from rag.text.lexical import (
+    AVERAGE_WORDS,
+    CHARACTERS_PER_WORD,
+    GRAMS,
+    K1,
+    LEXICAL_VERSION,
+    B,
+    SparseVector,
+    edge_dimension,
+    edges,
+    shingle_dimension,
+    word_dimension,
+)
+from rag.text.tokens import SPACED_WORD, cleaned, has_words, stem
+
+ENGLISH = "a an the apple Linking links administration administer Maria's it’s C++ c# F# x_y 3.14"
+JAPANESE = "2024年 日本語 サーバー ﾌﾟﾗｸﾞ か\u3099 のは です 々 〇 𠮷 図書館 ＰＤＦ"
+OTHERS = "数据库 한국어 도서관 ᄒ\u1161 ภาษาไทย ห้องสมุด ខ្មែរ привет ёлка БИБЛИОТЕКА हिन्दी مَكتبة"
+MARKED = "café Über naïveté tiếng İstanbul ẞ ﬁ e\u0301 🎉 👩\u200d💻"
+ODD = [" ", "\n", "\u3000", "\x00", "\ud800", "\udc00", "'s", "_", "-", "。", "\u0301", "\u200b"]
+TEXTS = st.lists(
+    st.one_of(
+        st.sampled_from(" ".join((ENGLISH, JAPANESE, OTHERS, MARKED)).split(" ")),
+        st.sampled_from(ODD),
+        st.sampled_from([" ", "x" * 70]),
+        st.characters(exclude_categories=()),
+    ),
+    max_size=25,
+).map("".join)
+BATCHES = st.lists(TEXTS, max_size=6)
+
+
+def parts(text: str) -> list[str]:
+    """Spaced text and runs of unsegmented text by turns, spaced text first."""
+    return re.split(f"([{UNSEGMENTED}]+)", cleaned(text))
+
+
+def loan_words(run: str) -> list[str]:
+    """Three characters of katakana or more; a long vowel mark begins none."""
+    katakana = re.findall("[ァ-ヺー]+", run)
+    return [word for word in (one.lstrip("ー") for one in katakana) if len(word) >= 3]
+
+
+def reference(text: str) -> dict[int, float]:
+    """What a text's vector is, one term after another."""
+    counts: Counter[int] = Counter()
+    length = 0.0
+    for spaced in parts(text)[::2]:  # a run parts the words beside it
+        found = re.findall(SPACED_WORD, spaced)
+        dimensions = [word_dimension(stem(word)) for word in found]
+        counts.update(dimensions)
+        counts.update(shingle_dimension(a, b) for a, b in pairwise(dimensions))
+        counts.update(edge_dimension(edge) for word in found for edge in edges(word))
+        length += len(found)
+    for run in parts(text)[1::2]:
+        counts.update(GRAMS | hash_gram(gram.text) for gram in weigh_grams(run))
+        counts.update(word_dimension(loan) for loan in loan_words(run))
+        length += len(run) / CHARACTERS_PER_WORD
+    k = K1 * (1 - B + B * length / AVERAGE_WORDS)
+    return {dimension: tf * (K1 + 1) / (tf + k) for dimension, tf in counts.items()}
+
+
+def encode(*texts: str) -> list[SparseVector]:
+    return DocumentEncoder().encode(texts).vectors
+
+
+def words(*texts: str) -> list[str]:
+    return DocumentEncoder().encode(texts).words
+
+
+def as_dict(vector: SparseVector) -> dict[int, float]:
+    return dict(zip(vector.indices, vector.values, strict=True))
+
+
+def is_reference(vector: SparseVector, text: str) -> bool:
+    return as_dict(vector) == pytest.approx(reference(text), rel=1e-12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(TEXTS)
+def test_a_vector_is_the_references(text: str) -> None:
+    assert is_reference(encode(text)[0], text)
+
+
+@settings(deadline=None, max_examples=150)
+@given(BATCHES)
+def test_the_vectors_of_a_batch_are_the_references_one_by_one(texts: list[str]) -> None:
+    vectors = encode(*texts)
+    assert len(vectors) == len(texts)
+    assert all(map(is_reference, vectors, texts))
+
+
+@settings(deadline=None, max_examples=100)
+@given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
+def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size: int) -> None:
+    expected = encode(*texts)
+    order = random.sample(range(len(texts)), len(texts))
+    encoder = DocumentEncoder()
+    with patch.object(encoding, "_BATCH", size):
+        shuffled = encoder.encode([texts[at] for at in order])
+    assert shuffled.words == words(*texts)
+    assert shuffled.vectors == [expected[at] for at in order]
+
+
+def test_more_texts_than_one_batch_keep_their_order() -> None:
+    texts = [f"note {at} 第{at}章 " + "pad " * (at % 7) for at in range(2 * 512 + 1)]
+    texts[511] = texts[512] = ""
+    vectors = encode(*texts)
+    assert len(vectors) == len(texts)
+    assert [at for at in range(len(texts)) if not is_reference(vectors[at], texts[at])] == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(BATCHES)
+def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
+    for vector in encode(*texts):
+        assert len(vector.indices) == len(vector.values)
+        assert len(set(vector.indices)) == len(vector.indices)
+        assert all(type(index) is int and 0 <= index < 2**32 for index in vector.indices)
+        assert all(type(value) is float and 0 < value < K1 + 1 for value in vector.values)
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS)
+def test_a_vector_is_empty_when_and_only_when_there_is_no_word(text: str) -> None:
+    assert bool(encode(text)[0].indices) == has_words(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n\u3000", "。！「」", "--- ***", "\x00\x00", "\ud800", "🎉"]
+)
+def test_a_text_without_words_is_an_empty_vector_beside_others_too(text: str) -> None:
+    assert encode(text) == [SparseVector([], [])]
+    apple, empty, dog = encode("apple", text, "犬")
+    assert empty == SparseVector([], [])
+    assert (is_reference(apple, "apple"), is_reference(dog, "犬")) == (True, True)
+
+
+def test_no_texts_give_no_vectors() -> None:
+    assert encode() == []
+
+
+def weight(term: int, text: str) -> float:
+    return as_dict(encode(text)[0])[term]
+
+
+def test_the_weight_of_a_term_is_bm25s() -> None:
+    length = 10
+    k = 0.5 * (1 - 0.7 + 0.7 * length / 120)
+    apples = weight(word_dimension("appl"), "apple " * 3 + "pear " * 7)
+    assert apples == pytest.approx(3 * (0.5 + 1) / (3 + k))
+
+
+def test_three_characters_of_a_run_make_a_text_as_long_as_one_word() -> None:
+    gram = GRAMS | hash_gram("リン")
+    k = 0.5 * (1 - 0.7 + 0.7 * 40 / 120)
+    assert weight(gram, "リンゴ" * 40) == pytest.approx(40 * 1.5 / (40 + k))
+    assert weight(gram, "リンゴ" * 40 + " pear" * 80) == pytest.approx(40 * 1.5 / (40 + 0.5))
+
+
+@pytest.mark.parametrize(
+    ("term", "text"),
+    [
+        (word_dimension("appl"), "apple "),
+        (GRAMS | hash_gram("林檎"), "林檎。"),
+        (shingle_dimension(word_dimension("green"), word_dimension("tea")), "green tea. "),
+        (edge_dimension("admi"), "admission "),
+    ],
+)
+def test_more_of_a_term_weighs_more_but_never_more_than_the_limit(term: int, text: str) -> None:
+    weights = [weight(term, text * n) for n in (1, 2, 5)]
+    assert weights == sorted(set(weights))
+    assert weight(term, text * 2000) < K1 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "more"), [("apple", " pear and plum"), ("林檎", "。梨と桃。")], ids=str
+)
+def test_the_same_term_weighs_less_in_a_longer_text(text: str, more: str) -> None:
+    term = word_dimension("appl") if text == "apple" else GRAMS | hash_gram("林檎")
+    assert weight(term, text + more * 20) < weight(term, text + more) < weight(term, text)
+
+
+def test_a_run_parts_the_words_beside_it_and_a_sign_does_not() -> None:
+    shingle = shingle_dimension(word_dimension("green"), word_dimension("tea"))
+    assert shingle not in encode("green と tea")[0].indices
+    assert shingle not in encode("greenとtea")[0].indices
+    assert shingle in encode("green, tea 茶")[0].indices
+    assert shingle in encode("green\x00tea 茶")[0].indices
+
+
+def test_the_last_word_of_a_text_and_the_first_of_the_next_are_no_neighbours() -> None:
+    shingle = shingle_dimension(word_dimension("green"), word_dimension("tea"))
+    assert not any(shingle in vector.indices for vector in encode("green", "tea"))
+    assert not any(GRAMS | hash_gram("緑茶") in vector.indices for vector in encode("緑", "茶"))
+
+
+def test_a_text_of_other_scripts_changes_no_english_vector() -> None:
+    # ASCII texts are cut by a faster pattern.
+    for text in ("C++ and c#, x_y 3.14 Maria's a+b", "don't stop_me now2"):
+        assert as_dict(encode(text)[0]).keys() < as_dict(encode(text + " é")[0]).keys()
+
+
+# ---- what the encoder remembers
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(BATCHES, min_size=1, max_size=4))
+def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> None:
+    encoder = DocumentEncoder()
+    for texts in batches:
+        assert encoder.encode(texts) == DocumentEncoder().encode(texts)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(BATCHES, min_size=1, max_size=4), st.integers(0, 5), st.integers(1, 3))
+def test_forgetting_words_changes_no_vector(
+    batches: list[list[str]], limit: int, size: int
+) -> None:
+    encoder = DocumentEncoder()
+    with patch.object(encoding, "_MAX_WORDS", limit), patch.object(encoding, "_BATCH", size):
+        for texts in batches:
+            assert encoder.encode(texts) == DocumentEncoder().encode(texts)
+
+
+def test_the_words_remembered_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_MAX_WORDS", 100)
+    encoder = DocumentEncoder()
+    for start in range(0, 2000, 50):
+        own = [f"word{at}" for at in range(start, start + 50)]
+        assert encoder.encode([" ".join(own)]).words == sorted(own)
+        assert len(encoder._table) <= 151
+        assert len(encoder._table._words) == len(encoder._table)
+        assert len(encoder._table._rows) == 3 * len(encoder._table)
+
+
+# ---- the words worth remembering
+
+
+def test_words_are_given_once_for_each_call_and_in_order() -> None:
+    encoder = DocumentEncoder()
+    assert encoder.encode(["pear apple", "apple Fig"]).words == ["apple", "fig", "pear"]
+    # A word met before is given again: the vocabulary may have been made anew meanwhile.
+    assert encoder.encode(["apple plum"]).words == ["apple", "plum"]
+    assert encoder.encode([]) == ([], [])
+
+
+def test_words_of_more_texts_than_one_batch_are_given_once_and_in_order() -> None:
+    texts = [f"word{at % 700} サーバー" for at in range(2 * 512 + 1)]
+    assert words(*texts) == sorted({"サーバー", *(f"word{at}" for at in range(700))})
+
+
+def test_words_are_given_as_they_are_written_but_in_lower_case() -> None:
+    found = words("Maria's Linking CAFÉS, ＰＤＦ. C++ БИБЛИОТЕКЕ")
+    assert found == ["c++", "cafés", "linking", "maria", "pdf", "библиотеке"]
+
+
+def test_words_of_one_letter_and_those_no_one_types_are_not_given() -> None:
+    assert words(f"a bc {'d' * 32} {'e' * 33}") == ["bc", "d" * 32]
+    assert words(f"{'ア' * 32}と{'イ' * 33}") == ["ア" * 32]
+
+
+def test_numbers_are_not_given() -> None:
+    assert words("2024 42 ３６５ १२३ x2 v10 2nd") == ["2nd", "v10", "x2"]
+
+
+def test_of_a_run_only_katakana_words_are_given() -> None:
+    found = words("社内のファイルサーバーとメール、ﾌﾟﾗｸﾞｲﾝ、ドキドキ。バスにのる 도서관 แมว")
+    assert found == sorted(["ファイルサーバー", "メール", "プラグイン", "ドキドキ"])
+
+
+def test_a_katakana_word_in_many_texts_is_given_once() -> None:
+    assert words("サーバーとサーバー", "サーバー", "新しいサーバー") == ["サーバー"]
+
+
+def test_a_ruler_of_long_vowel_marks_is_no_word() -> None:
+    assert encode("ーーーーーー")[0].indices == [GRAMS | hash_gram("ーー")]
+    assert words("ーーーーーー") == []
+    assert words("ーーサーバー") == ["サーバー"]
+
+
+@settings(deadline=None, max_examples=150)
+@given(BATCHES)
+def test_the_words_given_are_written_in_the_texts_and_point_into_their_vectors(
+    texts: list[str],
+) -> None:
+    vectors, found = DocumentEncoder().encode(texts)
+    assert found == sorted(set(found))
+    normal = "\n".join(map(cleaned, texts))
+    used = {index for vector in vectors for index in vector.indices}
+    for word in found:
+        assert 2 <= len(word) <= 32
+        assert not word.isdigit()
+        assert word in normal
+        assert word_dimension(stem(word)) in used
+
+
+# ---- katakana words
+
+
+def test_a_katakana_word_is_counted_as_a_word_and_adds_nothing_to_the_length() -> None:
+    k = 0.5 * (1 - 0.7 + 0.7 * (10 / 3) / 120)
+    text = "サーバーとサーバーへ"
+    assert weight(word_dimension("サーバー"), text) == pytest.approx(2 * 1.5 / (2 + k))
+    assert weight(GRAMS | hash_gram("サー"), text) == pytest.approx(2 * 1.5 / (2 + k))
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("新しいテンプレートを作る", "テンプレート"),
+        ("ﾃﾝﾌﾟﾚｰﾄ", "テンプレート"),
+        ("デイリー・ノート", "デイリー"),
+        ("デイリー・ノート", "ノート"),
+        ("ーーサーバー", "サーバー"),
+        ("APIサーバー化", "サーバー"),
+    ],
+)
+def test_a_run_of_three_katakana_or_more_is_a_word(text: str, word: str) -> None:
+    assert word_dimension(word) in encode(text)[0].indices
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("バスに乗る", "バス"),
+        ("ーバー", "ーバー"),
+        ("デイリーノート", "ノート"),
+        ("ひらがな", "ひらがな"),
+        ("図書館", "図書館"),
+        ("한국어", "한국어"),
+    ],
+)
+def test_what_is_shorter_or_within_a_run_or_of_another_script_is_none(text: str, word: str) -> None:
+    assert word_dimension(word) not in encode(text)[0].indices
+
+
+def test_katakana_words_are_no_neighbours_and_have_no_first_letters() -> None:
+    indices = encode("テンプレート・プラグイン")[0].indices
+    assert {index >> 29 for index in indices} == {0, 3}
+    assert [index for index in indices if index >> 29 == 0] == sorted(
+        map(word_dimension, ("テンプレート", "プラグイン"))
+    )
+
+
+# ---- threads
+
+
+def test_threads_may_share_an_encoder() -> None:
+    texts = [
+        [f"word{(7 * thread + at) % 90} shared 第{at}回サーバー" for at in range(60)]
+        for thread in range(2)
+    ]
+    encoder = DocumentEncoder()
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(encoder.encode, texts)) == [DocumentEncoder().encode(t) for t in texts]
+
+
+def test_one_thread_encodes_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside: list[str] = []
+    together: list[int] = []
+
+    def slow_stem(word: str) -> str:
+        inside.append(word)
+        time.sleep(0.005)
+        together.append(len(inside))
+        inside.remove(word)
+        return stem(word)
+
+    monkeypatch.setattr(encoding, "stem", slow_stem)
+    encoder = DocumentEncoder()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(encoder.encode, [["one two three"], ["four five six"]]))
+    assert together == [1] * 6
+
+
+def test_a_thread_is_given_the_words_of_its_own_texts_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others: list[Future[Encoded]] = []
+
+    def stem_meanwhile(word: str) -> str:
+        if not others:
+            others.append(pool.submit(encoder.encode, ["three two"]))
+            wait(others, timeout=0.05)
+        return stem(word)
+
+    monkeypatch.setattr(encoding, "stem", stem_meanwhile)
+    encoder = DocumentEncoder()
+    with ThreadPoolExecutor(1) as pool:
+        assert encoder.encode(["one two"]).words == ["one", "two"]
+        assert others[0].result().words == ["three", "two"]
+
+
+def test_no_vector_changes_without_the_version() -> None:
+    """An index made by an older program is read by this one as long as the version is the same.
+
+    When this fails, raise LEXICAL_VERSION and write the new numbers here.
+    """
+    text = "Maria's linked C++ notes: administration, café. 図書館でサーバーを使います。도서관 แมว"
+    vector = encode(text)[0]
+    dimensions = sum((at + 1) * index for at, index in enumerate(sorted(vector.indices)))
+    values = round(math.fsum(vector.values), 9)
+    assert (LEXICAL_VERSION, len(vector.indices), dimensions, values) == (
+        3,
+        42,
+        1590569570714,
+        53.120974353,
+    )
