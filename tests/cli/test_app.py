@@ -8,7 +8,7 @@ import pytest
 
 from rag import __version__
 
-COMMANDS = ["index", "search", "ask", "get", "status", "config", "vault"]
+COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,18 @@ from rag.config import load_config
 from rag.stores.generations import IndexDirectory
 
 
-def data_files() -> dict[Path, bytes]:
-    """All that the data folder holds; a lock file that a reader made is no change."""
-    found = load_config().data_dir.rglob("*")
-    return {p: p.read_bytes() for p in found if p.is_file() and p.suffix != ".lock"}
+def data_files() -> dict[Path, bytes | tuple[int, int]]:
+    """All that the data folder holds; a lock file that a reader made is no change.
+
+    The engine's large files are mostly holes: when they were written last says as much.
+    """
+    found: dict[Path, bytes | tuple[int, int]] = {}
+    for file in load_config().data_dir.rglob("*"):
+        if file.is_file() and file.suffix != ".lock":
+            stat = file.stat()
+            is_large = stat.st_size > 1 << 20
+            found[file] = (stat.st_size, stat.st_mtime_ns) if is_large else file.read_bytes()
+    return found
 
 
 class TestIndex:

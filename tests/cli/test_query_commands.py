@@ -27,6 +27,7 @@ class TestSearch:
             "schema",
             "query",
             "mode",
+            "corrections",
             "results",
             "total",
             "elapsed_ms",
@@ -52,7 +53,9 @@ class TestSearch:
             "tags": ["ops/backup", "ops"],
             "created": "2025-03-01",
             "content": "## Restore\n\nRun the restore script.",
+            "duplicates": [],
         }
+        assert found["corrections"] == {}
         index = found["index"]
         assert set(index) == {"notes", "chunks", "indexed_at", "stale", "changed"}
         assert (index["notes"], index["chunks"], index["stale"]) == (3, 4, False)
@@ -221,6 +224,7 @@ class TestAsk:
             "confidence",
             "quotes",
             "sources",
+            "corrections",
             "elapsed_ms",
             "index",
         }

@@ -123,6 +123,7 @@ def test_an_answer_is_found_and_written_by_no_model_by_default():
     assert required(Answer) == ["text", "sources", "confidence"]
     answer = Answer("text", [], 0.5)
     assert (answer.found, answer.model, answer.quotes) == (True, "", [])
+    assert (answer.searched, answer.corrections, answer.tags) == ("", {}, [])
 
 
 def test_the_error_tree_has_one_root():

@@ -82,7 +82,7 @@ def bare(text: str) -> str:
 
 
 class TestErrors:
-    @pytest.mark.parametrize("question", ["", " \t", "\u3000"])
+    @pytest.mark.parametrize("question", ["", " \t", "\u3000", '""', 'tag:""'])
     def test_an_empty_question_is_an_error(self, run, question):
         with pytest.raises(QueryError, match="empty"):
             run(question)
@@ -227,3 +227,57 @@ class TestDefinitions:
         config = build_index({"defs": notes})
         with get_document_store(config) as store:
             assert ask(create_qa_pipeline(store), question).quotes[0].text == answer
+
+
+class TestTheSyntaxOfSearch:
+    QUESTION = "How long do we keep backups?"
+
+    def test_a_misspelt_word_finds_the_answer_and_is_told(self, run):
+        answer = run("How long do we keep bakcups?")
+        assert "ninety days" in answer.text
+        assert answer.corrections == {"bakcups": "backups"}
+        assert run(self.QUESTION).corrections == {}
+        assert "ninety days" in run("bakcups?").text  # nothing else in it could be found
+
+    def test_it_tells_what_was_searched_for_and_filtered_by(self, run):
+        answer = run(
+            'keep bakcups "ninety days" tag:ops -zebra', filters=QueryFilters(tags=["ops"])
+        )
+        assert answer.found
+        assert answer.searched == "keep backups ninety days backups"
+        assert answer.corrections == {"bakcups": "backups"}
+        assert answer.tags == ["ops"]
+
+    def test_it_tells_so_when_there_is_no_answer_too(self, run):
+        answer = run("which bakcups? tag:nowhere")
+        assert (answer.found, answer.tags) == (False, ["nowhere"])
+        assert answer.corrections == {"bakcups": "backups"}
+        assert answer.searched == "which backups? backups"
+
+    def test_a_phrase_that_only_a_run_holds_finds_its_note(self, run):
+        answer = run('"じである" 休みの日は？')
+        assert [source.file_path for source in answer.sources] == ["当番.md"]
+
+    def test_so_does_a_misspelt_loan_word(self, build_index):
+        config = build_index({"v": {"a.md": "# 雛形\n\nテンプレートは設定の画面で選ぶ。\n"}})
+        with get_document_store(config) as store:
+            answer = ask(create_qa_pipeline(store, config), "テンプレトはどこで選ぶ？")
+        assert "テンプレートは設定の画面で選ぶ" in answer.text
+
+    def test_conditions_leave_notes_out(self, run):
+        sources = {source.file_path for source in run(self.QUESTION).sources}
+        assert sources == {"backup.md", "copy.md"} or sources == {"backup.md"}
+        answer = run(f"{self.QUESTION} -restoring")
+        assert [source.file_path for source in answer.sources] == ["copy.md"]
+        answer = run(f"{self.QUESTION} tag:ops")
+        assert [source.file_path for source in answer.sources] == ["backup.md"]
+        assert not run(f"{self.QUESTION} path:当番").found
+
+    def test_a_question_of_conditions_only_has_no_answer(self, run):
+        assert not run("tag:ops").found
+        assert not run("-backups").found
+        assert not run("tag:ops ?").found
+
+    def test_so_has_one_without_anything_to_look_for(self, run):
+        answer = run("?!")
+        assert (answer.found, answer.text, answer.searched) == (False, NOT_FOUND, "")

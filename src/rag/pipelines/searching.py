@@ -119,11 +119,10 @@ def open_store(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
 def _list_notes(
     store: QdrantEdgeDocumentStore, understood: Understood, top_k: int
 ) -> dict[str, Any]:
-    """List the notes that a query without words selects, the newest first; none when it does not
-    filter either."""
+    """List the notes that a query without words selects, the newest first."""
     notes: list[str] = []
     wanted = top_k * _CHUNKS_PER_NOTE
-    while understood.filters:
+    while understood.lists:
         found = store.newest(understood.filters, wanted)
         notes = list(dict.fromkeys(candidate.note for candidate in found))
         if len(notes) >= top_k or len(found) < wanted:

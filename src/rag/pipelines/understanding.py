@@ -26,7 +26,8 @@ _MAX_EXPANSIONS = 32  # words that one `word*` may stand for
 class Understood:
     """What a query asks.
 
-    `text` is what notes are ranked by, empty when the query only filters. `also` are further
+    `text` is what notes are ranked by, empty when the query has no words; `lists` is true when it
+    filters nevertheless, and so asks for a list of notes. `also` are further
     words to look for: those a prefix stands for, and corrections. `corrections` maps words that
     no note holds to the word searched for instead. `filters` are those of the flags and of the
     query together, as Haystack writes them; `tags` the tags among them. `named` are the ids of
@@ -42,6 +43,7 @@ class Understood:
     tags: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     matched: list[str] = field(default_factory=list)
+    lists: bool = False
 
     @property
     def meant(self) -> str:
@@ -84,7 +86,8 @@ def understand(
         also=[*_beginning(manifest, parsed.prefixes, _MAX_EXPANSIONS), *corrections.values()],
         corrections=corrections,
         filters=all_of(conditions),
-        tags=[*((filters.tags if filters else None) or []), *parsed.values("tag")],
+        tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
+        lists=not text and (not parsed.text or bool(all_of(conditions))),
         named=named,
         matched=list(dict.fromkeys(note for notes in matched for note in notes)),
     )
@@ -154,7 +157,7 @@ def _titled(manifest: Manifest | None, value: str) -> list[str]:
 
 def _on_path(manifest: Manifest | None, value: str) -> list[str]:
     """Return the ids of the notes whose vault and path hold `value`, or match it as a pattern."""
-    if re.search(r"[*?\[]", value):
+    if "*" in value or "?" in value:
         with suppress(QueryError):
             return _at_paths(manifest, [value])
     wanted = _folded(value)
@@ -178,7 +181,7 @@ def _at_paths(manifest: Manifest | None, globs: list[str]) -> list[str]:
     patterns = [normalize("NFC", glob if "/" in glob else f"/**/{glob}") for glob in globs]
     try:
         spec = PathSpec.from_lines("gitignore", patterns)
-    except ValueError as error:
+    except (ValueError, re.error) as error:
         raise QueryError(
             "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
         ) from error
@@ -196,7 +199,7 @@ def _beginning(manifest: Manifest | None, prefixes: Sequence[str], limit: int) -
     return [
         word
         for prefix in prefixes
-        for word in manifest.vocabulary.starting_with(cleaned(prefix), limit)
+        for word in manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)), limit)
     ]
 
 
@@ -208,7 +211,7 @@ def _corrections(
         return {}
     loans = _loans(parsed.text)
     words = [word for word in content_words(parsed.text) if word.isalpha()]
-    exact = " ".join([*parsed.phrases, *parsed.prefixes])
+    exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
     as_written = {*content_words(exact), *_loans(exact)}
     found: dict[str, str] = {}
     for word in manifest.vocabulary.unknown([*words, *loans]):

@@ -98,20 +98,34 @@ class ShardQueries:
         return [{wanted[str(point.id)]: point.score for point in points} for points in found]
 
     def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
-        """Return chunks of the notes created last, those of a note beside each other, score 0."""
+        """Return chunks of the notes created last, those of a note beside each other, score 0.
+
+        They are `top_k`, and whatever else was created when the last of these was.
+        """
+        limit, points = 4 * top_k, self._scroll_newest(filters, 4 * top_k)
+        while 0 < limit == len(points) and _created(points[-1]) == _created(points[top_k - 1]):
+            limit *= 4
+            points = self._scroll_newest(filters, limit)
+        # The engine returns those of one moment in no certain order.
+        last = _created(points[top_k - 1]) if 0 < top_k < len(points) else ""
+        found = [
+            (_created(point), to_candidate(point))
+            for at, point in enumerate(points)
+            if at < top_k or _created(point) == last
+        ]
+        found.sort(key=lambda pair: (pair[1].note, pair[1].id))
+        found.sort(key=lambda pair: pair[0], reverse=True)
+        return [candidate for _, candidate in found]
+
+    def _scroll_newest(self, filters: dict[str, Any] | None, limit: int) -> list[Any]:
         request = qe.ScrollRequest(
-            limit=top_k,
+            limit=limit,
             filter=convert_filters(filters),
             with_payload=[*CANDIDATE_FIELDS, "meta.created"],
             order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
         )
         with self._reading("list documents") as shard:
-            points = shard.scroll(request)[0] if shard else []
-        # The engine returns notes of one day in no certain order.
-        found = [(_created(point), to_candidate(point)) for point in points]
-        found.sort(key=lambda pair: (pair[1].note, pair[1].id))
-        found.sort(key=lambda pair: pair[0], reverse=True)
-        return [candidate for _, candidate in found]
+            return shard.scroll(request)[0] if shard and limit else []
 
 
 def _created(point: Any) -> str:

@@ -31,6 +31,7 @@ from rag.text.lexical import (
     pieces,
     word_dimension,
 )
+from rag.text.normalize import fold_accents
 from rag.text.tokens import MAX_WORD, cleaned, stem
 
 _BATCH = 512  # texts: some 200,000 numbers to sort
@@ -42,7 +43,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Encoded(NamedTuple):
-    """The vector of each text, in order, and the words that they are written with, sorted."""
+    """The vector of each text, in order, and the words that they are written with, with and
+    without accents, sorted."""
 
     vectors: list[SparseVector]
     words: list[str]
@@ -83,7 +85,10 @@ class DocumentEncoder:
         loan_keys = loans.owners() | self._table.lookup(loans.array())[:, 0]
         vectors = _weigh(np.concatenate((*word_keys, loan_keys, gram_keys)), lengths)
         used = np.unique(np.concatenate((spaced.array(), loans.array()))).tolist()
-        return Encoded(vectors, [word for word in map(self._table.word, used) if _is_kept(word)])
+        written = {word for word in map(self._table.word, used) if _is_kept(word)}
+        # People leave accents out when they search.
+        folded = {fold_accents(word) for word in written if not word.isascii()}
+        return Encoded(vectors, [*written, *folded])
 
     def _word_keys(self, spaced: _Rows) -> tuple[list[Array], Array]:
         """Return the keys (text << 32 | dimension) of words, shingles and edges, and the number

@@ -1,0 +1,199 @@
+"""Explanations: every score is taken apart until it adds up, term by term."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.pipelines import create_search_pipeline, search
+from rag.pipelines.explaining import explain
+from rag.pipelines.models import result_to_dict
+from rag.pipelines.ranking import Hits
+from rag.stores import get_document_store
+from rag.text.lexical import FIELDS, query_terms
+
+NOTES = {
+    "deploy.md": "# Rolling back a deploy\n\nRolling back takes two minutes.\n\n"
+    "## When to roll back\n\nRoll back a deploy when the error rate rises.\n\n"
+    "## Who may\n\nAnybody on call may roll back a deploy.\n\n## Later\n\nDeploy again.\n",
+    "long.md": "# Deployments\n\n" + "A deploy is rolled out to administrators. " * 120,
+    "backup.md": "# Backups\n\nThe backup runs before each deploy; error rates are low.\n",
+    "証明書.md": "# 証明書の更新\n\n証明書は毎年三月に更新する。\n\n## 手順\n\n"
+    "サーバー証明書の有効期限を確認してから、テンプレートで更新を申請する。\n",
+    "ログ.md": "# Log rotation の設定\n\nログの更新と証明書の保管について。\n",
+    "empty words.md": "# Nothing\n\nAt all.\n",
+}
+QUERIES = [
+    "rolling back a deploy",
+    "How do I roll back a deploy when the error rate rises?",
+    "administration of deployments",
+    "deploy deploy deploy",
+    '"roll back" deploy -backup',
+    "deploy* path:deploy",
+    "証明書の更新",
+    "サーバー証明書はいつ更新する？",
+    "Log rotation の設定",
+    "テンプレト 証明書",
+    "depoly bakcup",
+    "log",
+    "ログ",
+    "title:deploy",
+    "empty words",
+]
+NEAR = 1e-3
+
+
+@pytest.fixture(scope="module")
+def store(build_index):
+    with get_document_store(build_index({"v": NOTES})) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def find(store):
+    """Search with explanations."""
+    pipeline = create_search_pipeline(store)
+    return lambda query, **options: search(pipeline, query, explained=True, **options)
+
+
+def check(result) -> None:
+    """Add up every level of an explanation."""
+    why = result.explanation
+    assert why.total == pytest.approx(result.scores["lexical"], abs=NEAR)
+    parts = sum(chunk.weight * chunk.score for chunk in why.chunks)
+    assert why.total == pytest.approx(why.bonus + parts, abs=NEAR)
+    for chunk in why.chunks:
+        assert chunk.score == pytest.approx(sum(term.score for term in chunk.terms), abs=NEAR)
+    fields = dict.fromkeys(FIELDS, 0.0)
+    for chunk in why.chunks:
+        for term in chunk.terms:
+            fields[term.field] += chunk.weight * term.score
+    assert why.fields == pytest.approx({f: s for f, s in fields.items() if s}, abs=NEAR)
+    assert sum(why.fields.values()) == pytest.approx(parts, abs=NEAR)
+
+
+@pytest.mark.parametrize("chunks", [False, True], ids=["notes", "chunks"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_it_adds_up(find, query, chunks):
+    results = find(query, chunks=chunks).results
+    assert results
+    for result in results:
+        check(result)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "deploy",
+                "roll",
+                "back",
+                "error",
+                "rates",
+                "administrators",
+                "証明書",
+                "更新",
+                "有効期限",
+                "ログ",
+                "bakcup",
+                "log",
+                "deploy*",
+                "テンプレト",
+                "の",
+                "rotation",
+            ]
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_it_adds_up_whatever_is_asked(find, words):
+    for result in find(" ".join(words)).results:
+        check(result)
+
+
+def test_without_being_asked_for_there_is_none(store):
+    (best, *_) = search(create_search_pipeline(store), "deploy").results
+    assert best.explanation is None
+    assert "explanation" not in result_to_dict(best)
+
+
+def test_it_is_part_of_the_json(find):
+    best = find("deploy").results[0]
+    assert result_to_dict(best)["explanation"] == asdict(best.explanation)
+
+
+def test_results_are_the_same_with_and_without(store, find):
+    plain = search(create_search_pipeline(store), "rolling back a deploy").results
+    assert [(r.file_path, r.scores) for r in plain] == [
+        (r.file_path, r.scores) for r in find("rolling back a deploy").results
+    ]
+
+
+def test_the_parts_of_a_note_have_its_weights_and_lines(find):
+    (best,) = [r for r in find("roll back a deploy").results if r.file_path == "deploy.md"]
+    weights = [chunk.weight for chunk in best.explanation.chunks]
+    lines = [chunk.line_start for chunk in best.explanation.chunks]
+    assert weights == [1.0, 0.3, 0.1]
+    assert lines[0] == best.line_start
+    assert len(set(lines)) == 3
+    assert set(lines) <= {1, 5, 9, 13}
+
+
+def test_of_a_section_that_was_cut_only_the_best_part_counts(find):
+    (long,) = [r for r in find("deploy administrators").results if r.file_path == "long.md"]
+    assert len(long.explanation.chunks) == 1
+
+
+def test_terms_are_named_as_a_reader_knows_them_the_heaviest_first(find):
+    best = find("roll back a deploy").results[0]
+    terms = best.explanation.chunks[0].terms
+    scores = [term.score for term in terms]
+    assert scores == sorted(scores, reverse=True)
+    assert all(score > 0 for score in scores)
+    named = {(term.field, term.term) for term in terms}
+    assert {("words", "deploy"), ("shingles", "roll back"), ("edges", "depl…")} <= named
+
+
+def test_japanese_is_explained_by_its_grams(find):
+    best = find("証明書の更新").results[0]
+    assert set(best.explanation.fields) == {"grams"}
+    terms = {term.term for chunk in best.explanation.chunks for term in chunk.terms}
+    assert {"証明", "更新"} <= terms
+    assert "の" not in terms
+
+
+def test_a_correction_appears_as_a_term(find):
+    best = find("bakcup").results[0]
+    terms = {term.term for chunk in best.explanation.chunks for term in chunk.terms}
+    assert "backup" in terms
+    assert "bakcup" not in terms
+
+
+def test_words_that_a_prefix_stands_for_appear_as_terms(find):
+    best = find("admini*").results[0]
+    terms = {term.term for chunk in best.explanation.chunks for term in chunk.terms}
+    assert "administrators" in terms
+
+
+def test_a_bonus_is_told_apart(find):
+    best = find("backups").results[0]
+    assert best.explanation.bonus > 0
+    best = find("deploy").results[0]
+    assert best.explanation.bonus > 0  # the file is called so
+    assert find("backup runs").results[0].explanation.bonus == 0
+
+
+def test_a_note_found_by_its_name_alone_has_nothing_but_its_bonus(find):
+    best = find("empty words").results[0]
+    why = best.explanation
+    assert (best.file_path, why.total, why.bonus, why.fields) == ("empty words.md", 1.0, 1.0, {})
+
+
+def test_nothing_found_nothing_explained(find, store):
+    assert find("xylophone").results == []
+    assert explain(store, query_terms("deploy"), Hits()) == []

@@ -1,0 +1,507 @@
+"""From chunks to notes: how parts add up, which notes come first, which ones say the same."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from haystack import Document, Pipeline
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.pipelines import create_search_pipeline, search
+from rag.pipelines.components import LexicalTextEmbedder
+from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker, Part
+from rag.stores import QdrantEdgeDocumentStore, get_document_store
+from rag.stores.candidates import Candidate, Candidates
+
+LONG = (
+    "The harbour office keeps a ledger of every vessel that enters before sunrise, with the name"
+    " of its captain, the weight of its cargo and the berth it was given. Copies go to customs,"
+    " to the pilot station and to the archive on the hill, where they stay for eleven years."
+)
+
+
+def chunk(identity: str, note: str, score: float, section: int = 0) -> Candidate:
+    return Candidate(identity, note, section, score)
+
+
+class TestNoteRanker:
+    def rank(self, *candidates: Candidate, named=None, chunks=False, **options) -> list[Hit]:
+        ranker = NoteRanker(**options)
+        return list(ranker.run(Candidates(candidates), named=named, chunks=chunks)["hits"])
+
+    def test_a_note_counts_its_three_best_sections_with_falling_weight(self):
+        scores = [4.0, 8.0, 2.0, 1.0]
+        (hit,) = self.rank(*(chunk(str(n), "a", s, section=n) for n, s in enumerate(scores)))
+        assert hit.parts == (Part("1", 1.0, 8.0), Part("0", 0.3, 4.0), Part("2", 0.1, 2.0))
+        assert hit.score == pytest.approx(8 + 0.3 * 4 + 0.1 * 2)
+        assert (hit.id, hit.note, hit.bonus) == ("1", "a", 0.0)
+
+    def test_of_the_parts_of_one_section_the_best_counts(self):
+        (hit,) = self.rank(
+            chunk("x", "a", 5, section=1),
+            chunk("y", "a", 6, section=1),
+            chunk("z", "a", 2, section=2),
+        )
+        assert hit.parts == (Part("y", 1.0, 6), Part("z", 0.3, 2))
+
+    def test_sections_of_the_same_number_in_two_notes_are_two(self):
+        hits = self.rank(chunk("x", "a", 5, section=1), chunk("y", "b", 6, section=1))
+        assert [hit.parts for hit in hits] == [(Part("y", 1.0, 6),), (Part("x", 1.0, 5),)]
+
+    def test_two_good_sections_beat_one_that_is_a_little_better(self):
+        hits = self.rank(chunk("a1", "a", 5), chunk("b1", "b", 4, 0), chunk("b2", "b", 4, 1))
+        assert [hit.id for hit in hits] == ["b1", "a1"]
+
+    def test_a_long_note_does_not_beat_a_much_better_one(self):
+        many = [chunk(f"b{n}", "b", 4, section=n) for n in range(20)]
+        assert self.rank(chunk("a1", "a", 6), *many)[0].id == "a1"
+
+    def test_equal_scores_are_in_the_order_of_ids(self):
+        hits = self.rank(chunk("y", "b", 1), chunk("x", "a", 1))
+        assert [hit.id for hit in hits] == ["x", "y"]
+
+    def test_equal_sums_are_in_the_order_of_ids_too(self):
+        hits = self.rank(
+            chunk("y", "a", 3), chunk("x", "b", 2, 0), chunk("z", "b", 2, 1), weights=[1.0, 0.5]
+        )
+        assert [(hit.id, hit.score) for hit in hits] == [("x", 3.0), ("y", 3.0)]
+
+    def test_of_equal_chunks_the_first_by_id_is_shown(self):
+        (hit,) = self.rank(chunk("y", "a", 1, section=0), chunk("x", "a", 1, section=1))
+        assert hit.id == "x"
+
+    def test_other_weights_can_be_given(self):
+        chunks = [chunk(str(n), "a", 2.0, section=n) for n in range(3)]
+        (hit,) = self.rank(*chunks, weights=[1.0, 0.5])
+        assert (hit.score, len(hit.parts)) == (3.0, 2)
+
+    def test_nothing_in_nothing_out(self):
+        assert self.rank() == []
+        assert self.rank(named=["a"]) == []
+
+    def test_every_note_is_returned_since_some_may_be_duplicates(self):
+        assert len(self.rank(*(chunk(str(n), str(n), n) for n in range(5)))) == 5
+
+    def test_without_a_weight_it_cannot_rank(self):
+        with pytest.raises(ValueError, match="NoteRanker"):
+            NoteRanker(weights=[])
+
+
+class TestNamedNotes:
+    rank = TestNoteRanker.rank
+
+    def test_a_named_note_comes_first_however_little_it_says(self):
+        first, second = self.rank(chunk("x", "a", 9), chunk("y", "b", 0.5), named=["b"])
+        assert (first.note, second.note) == ("b", "a")
+
+    def test_its_score_is_its_bonus_and_the_weighted_scores_of_its_parts(self):
+        first, second = self.rank(
+            chunk("x", "a", 9), chunk("y", "b", 2, 0), chunk("z", "b", 1, 1), named=["b"]
+        )
+        assert first.bonus == 1 + 9  # the best of all that was found
+        assert first.score == pytest.approx(10 + 2 + 0.3)
+        assert (second.bonus, second.score) == (0.0, 9)
+
+    def test_several_named_notes_are_ranked_among_each_other(self):
+        hits = self.rank(
+            chunk("x", "a", 9), chunk("y", "b", 1), chunk("z", "c", 2), named=["b", "c"]
+        )
+        assert [(hit.note, hit.score) for hit in hits] == [("c", 12), ("b", 11), ("a", 9)]
+
+    def test_the_best_of_all_may_be_its_own(self):
+        hits = self.rank(chunk("x", "a", 9), chunk("y", "b", 4), named=["a"])
+        assert [(hit.note, hit.score, hit.bonus) for hit in hits] == [("a", 19, 10), ("b", 4, 0)]
+
+    def test_the_best_of_all_counts_its_sections_together(self):
+        parts = [chunk(str(n), "a", 9, n) for n in range(2)]
+        first, second = self.rank(*parts, chunk("y", "b", 0.5), named=["b"])
+        assert (first.note, first.bonus) == ("b", pytest.approx(1 + 9 + 0.3 * 9))
+        assert first.score > second.score
+
+    def test_a_named_note_alone_has_a_score_above_0_though_it_holds_no_word(self):
+        (hit,) = self.rank(chunk("x", "a", 0.0), named=["a"])
+        assert (hit.score, hit.bonus) == (1.0, 1.0)
+
+    def test_a_name_that_was_not_found_changes_nothing(self):
+        candidates = chunk("x", "a", 9), chunk("y", "b", 2)
+        assert self.rank(*candidates, named=["gone"]) == self.rank(*candidates)
+
+    def test_a_note_that_only_its_file_name_finds_stands_above_the_best_of_the_others(self):
+        hits = self.rank(chunk("a", "a", 9), chunk("b", "b", 0.0), named=["b"])
+        assert [hit.note for hit in hits] == ["b", "a"]
+        assert hits[0].score > hits[1].score
+
+
+class TestChunksMode:
+    rank = TestNoteRanker.rank
+
+    def test_every_chunk_is_a_hit_with_its_own_score(self):
+        hits = self.rank(chunk("x", "a", 2), chunk("y", "a", 3), chunk("z", "b", 1), chunks=True)
+        assert [(hit.id, hit.score) for hit in hits] == [("y", 3), ("x", 2), ("z", 1)]
+        assert all(hit.parts == (Part(hit.id, 1.0, hit.score),) for hit in hits)
+
+    def test_chunks_of_a_named_note_come_first(self):
+        hits = self.rank(
+            chunk("x", "a", 5), chunk("y", "b", 1), chunk("z", "b", 2), chunks=True, named=["b"]
+        )
+        assert [hit.id for hit in hits] == ["z", "y", "x"]
+
+
+scored = st.lists(
+    st.tuples(
+        st.sampled_from("abcd"), st.integers(0, 3), st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.7])
+    ),
+    max_size=20,
+)
+names = st.lists(st.sampled_from("abcde"), max_size=3)
+
+
+@given(scored, names, st.booleans(), st.randoms(use_true_random=False))
+def test_the_order_of_the_candidates_does_not_matter(scored, named, chunks, random):
+    candidates = [chunk(f"{n:03}", *of, at) for n, (*of, at) in _swapped(scored)]
+    shuffled = random.sample(candidates, len(candidates))
+    ranker = NoteRanker()
+    first = ranker.run(Candidates(candidates), named, chunks)["hits"]
+    second = ranker.run(Candidates(shuffled), named[::-1], chunks)["hits"]
+    assert list(first) == list(second)
+
+
+@given(scored, names, st.booleans())
+def test_hits_fall_and_add_up_and_no_note_is_lost(scored, named, chunks):
+    candidates = [chunk(f"{n:03}", *of, at) for n, (*of, at) in _swapped(scored)]
+    hits = NoteRanker().run(Candidates(candidates), named, chunks)["hits"]
+    assert all(above.score >= below.score for above, below in pairwise(hits))
+    for hit in hits:
+        total = hit.bonus + sum(part.weight * part.score for part in hit.parts)
+        assert hit.score == pytest.approx(total)
+        assert (hit.bonus > 0) == (hit.note in named)
+        assert hit.id == hit.parts[0].id
+    firsts = [hit.score for hit in hits if hit.bonus]
+    others = [hit.score for hit in hits if not hit.bonus]
+    assert not firsts or min(firsts) >= 1 + max(others, default=0)
+    expected = [c.id for c in candidates] if chunks else {c.note for c in candidates}
+    found = [hit.id if chunks else hit.note for hit in hits]
+    assert sorted(found) == sorted(expected)
+
+
+def _swapped(scored):
+    return enumerate((note, score, section) for note, section, score in scored)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with QdrantEdgeDocumentStore(str(tmp_path / "index")) as store:
+        yield store
+
+
+@pytest.fixture
+def load(store):
+    """Write texts, rank them in that order, and load them: `load("one", "two", top_k=1)`.
+
+    Returns pairs of the texts' numbers: those shown, and the duplicates of each.
+    """
+
+    def run(
+        *texts: str, scores=None, bonus=None, notes=None, top_k=10
+    ) -> list[tuple[int, list[int]]]:
+        ids = [f"{n:03}" for n in range(len(texts))]
+        store.write_documents(
+            [
+                Document(id=i, content=text, meta={"file_id": i})
+                for i, text in zip(ids, texts, strict=True)
+            ],
+            DuplicatePolicy.OVERWRITE,
+        )
+        scores = scores or [2.0] * len(texts)
+        hits = Hits(
+            Hit(i, note, score, (Part(i, 1.0, score),), (bonus or {}).get(int(i), 0.0))
+            for i, note, score in zip(ids, notes or ids, scores, strict=True)
+        )
+        output = DocumentLoader(store).run(hits, top_k)
+        assert [hit.id for hit in output["hits"]] == [d.id for d in output["documents"]]
+        assert [hit.score for hit in output["hits"]] == [d.score for d in output["documents"]]
+        return [
+            (int(document.id), [int(same.id) for same in duplicates])
+            for document, duplicates in zip(output["documents"], output["duplicates"], strict=True)
+        ]
+
+    return run
+
+
+def different(number: int) -> str:
+    return " ".join(f"word{number}x{n}" for n in range(60))
+
+
+class TestNearDuplicates:
+    def test_a_long_text_of_two_notes_is_shown_once_and_the_other_listed(self, load):
+        assert load(LONG, LONG) == [(0, [1])]
+
+    def test_one_word_of_a_long_text_makes_no_difference(self, load):
+        assert load(LONG, LONG.replace("eleven", "twelve")) == [(0, [1])]
+
+    def test_many_words_do(self, load):
+        other = LONG.replace("captain", "owner").replace("cargo", "crew").replace("hill", "quay")
+        other = other.replace("harbour", "station").replace("customs", "police")
+        assert load(LONG, other) == [(0, []), (1, [])]
+
+    def test_formatting_makes_no_difference(self, load):
+        assert load(LONG, f"**{LONG}**") == [(0, [1])]
+
+    def test_short_texts_that_are_the_same_stay_apart(self, load):
+        assert load("Water the plants.", "Water the plants.") == [(0, []), (1, [])]
+
+    def test_long_japanese_texts_count_too(self, load):
+        text = (
+            "港の事務所は、日の出前に入るすべての船について、船長の名と積荷の重さを帳面に記す。" * 3
+        )
+        assert load(text, text.replace("船長", "船主", 1)) == [(0, [1])]
+
+    def test_a_text_that_holds_the_other_and_much_more_is_another(self, load):
+        assert load(LONG, f"{LONG} {different(1)}") == [(0, []), (1, [])]
+
+    def test_a_text_said_twice_is_another_though_its_words_are_the_same(self, load):
+        assert load(LONG, f"{LONG} {LONG}") == [(0, []), (1, [])]
+
+    def test_texts_without_a_word_are_not_compared(self, load):
+        assert load("?! " * 100, "?! " * 100) == [(0, []), (1, [])]
+
+    def test_texts_whose_scores_are_far_apart_are_not_compared(self, load):
+        assert load(LONG, LONG, scores=[2.0, 1.9]) == [(0, []), (1, [])]
+        assert load(LONG, LONG, scores=[2.0, 1.95]) == [(0, [1])]
+
+    def test_all_that_say_the_same_are_listed_in_their_order(self, load):
+        assert load(LONG, "else", LONG, LONG) == [(0, [2, 3]), (1, [])]
+
+    def test_the_list_is_filled_up_with_other_notes(self, load):
+        texts = [LONG] * 7 + [different(n) for n in range(4)]
+        assert load(*texts, top_k=3) == [(0, [1, 2, 3, 4, 5, 6]), (7, []), (8, [])]
+
+    def test_a_duplicate_beside_the_last_one_shown_is_still_listed(self, load):
+        assert load(LONG, LONG, different(1), LONG, top_k=2) == [(0, [1, 3]), (2, [])]
+
+    def test_a_note_named_exactly_is_never_set_aside(self, load):
+        assert load(LONG, LONG, scores=[4.0, 4.0], bonus={0: 2.0, 1: 2.0}) == [(0, []), (1, [])]
+
+    def test_a_copy_of_a_note_named_exactly_is_set_aside(self, load):
+        assert load(LONG, LONG, scores=[4.0, 2.0], bonus={0: 2.0}) == [(0, [1])]
+
+    def test_scores_are_compared_without_the_bonus(self, load):
+        assert load(LONG, LONG, scores=[4.0, 3.95], bonus={0: 2.0}) == [(0, []), (1, [])]
+        assert load(LONG, LONG, scores=[9.0, 1.95], bonus={0: 7.0}) == [(0, [1])]
+
+    def test_chunks_of_one_note_are_never_set_aside_for_each_other(self, load):
+        assert load(LONG, LONG, notes=["a", "a"]) == [(0, []), (1, [])]
+        assert load(LONG, LONG, LONG, notes=["a", "b", "a"]) == [(0, [1]), (2, [])]
+
+
+class TestDocumentLoader:
+    def test_no_more_than_top_k_are_returned_in_order(self, load):
+        texts = [different(n) for n in range(7)]
+        assert [at for at, _ in load(*texts, top_k=3)] == [0, 1, 2]
+
+    def test_a_hit_whose_document_is_gone_is_passed_over_and_the_list_filled_up(self, load, store):
+        texts = [different(n) for n in range(4)]
+        load(*texts)
+        store.delete_documents(["001"])
+        hits = Hits(Hit(f"{n:03}", f"{n:03}", 1.0, ()) for n in range(4))
+        found = DocumentLoader(store, top_k=2).run(hits)
+        assert [document.id for document in found["documents"]] == ["000", "002"]
+
+    def test_nothing_in_nothing_out(self, store):
+        output = DocumentLoader(store).run(Hits())
+        assert (output["documents"], list(output["hits"]), output["duplicates"]) == ([], [], [])
+
+    def test_the_asynchronous_way_gives_the_same(self, load, store):
+        load(LONG, different(1), LONG)
+        hits = Hits(Hit(f"{n:03}", f"{n:03}", 1.0, ()) for n in range(3))
+        loader = DocumentLoader(store, top_k=2)
+        output = asyncio.run(loader.run_async(hits))
+        assert output["documents"] == loader.run(hits)["documents"]
+        assert output["duplicates"] == loader.run(hits)["duplicates"]
+        assert len(asyncio.run(loader.run_async(hits, top_k=1))["documents"]) == 1
+
+    def test_it_serialises(self, store):
+        loader = DocumentLoader(store, top_k=3)
+        loaded = DocumentLoader.from_dict(loader.to_dict())
+        assert loaded.to_dict() == loader.to_dict()
+        assert (loaded.top_k, loaded.document_store.path) == (3, store.path)
+
+
+def asked(text: str) -> SparseEmbedding:
+    return LexicalTextEmbedder().run(text)["sparse_embedding"]
+
+
+class TestChunkRetriever:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def store(cls, build_index):
+        notes = {f"{n}.md": f"# Number {n}\n\nwalrus {'walrus ' * n}\n" for n in range(5)}
+        notes |= {
+            "Ledger.md": "# Accounts\n\nNothing here.\n\n## More\n\nNor here.\n",
+            "tagged.md": "---\ntags: [sea]\n---\nwalrus\n",
+        }
+        with get_document_store(build_index({"v": notes})) as store:
+            yield store
+
+    def note(self, store: QdrantEdgeDocumentStore, path: str) -> str:
+        condition = {"field": "meta.file_path", "operator": "==", "value": path}
+        return store.filter_documents(condition)[0].meta["file_id"]
+
+    def test_chunks_come_best_first_with_note_and_section(self, store):
+        found = ChunkRetriever(store).run(asked("walrus"))["candidates"]
+        scores = [candidate.score for candidate in found]
+        assert len(found) == 6
+        assert scores == sorted(scores, reverse=True)
+        assert {candidate.note for candidate in found} >= {self.note(store, "4.md")}
+
+    def test_the_call_sets_how_many_and_the_component_when_it_does_not(self, store):
+        retriever = ChunkRetriever(store, top_k=2)
+        assert len(retriever.run(asked("walrus"))["candidates"]) == 2
+        assert len(retriever.run(asked("walrus"), top_k=4)["candidates"]) == 4
+
+    def test_a_named_note_is_among_them_though_others_are_better(self, store):
+        retriever = ChunkRetriever(store, top_k=1)
+        best = retriever.run(asked("walrus"))["candidates"][0].note
+        wanted = self.note(store, "0.md")
+        assert best != wanted
+        found = retriever.run(asked("walrus"), named=[wanted])["candidates"]
+        assert [candidate.note for candidate in found] == [best, wanted]
+        assert found[1].score > 0
+
+    def test_a_named_note_without_a_word_of_the_query_gives_its_first_chunk(self, store):
+        wanted = self.note(store, "Ledger.md")
+        found = ChunkRetriever(store).run(asked("walrus"), named=[wanted])["candidates"]
+        (named,) = [candidate for candidate in found if candidate.note == wanted]
+        (document,) = store.get_documents([named.id])
+        assert (named.score, document.meta["position"]) == (0.0, 0)
+
+    def test_filters_hold_for_named_notes(self, store):
+        filters = {"field": "meta.tags", "operator": "==", "value": "sea"}
+        named = [self.note(store, "Ledger.md"), self.note(store, "0.md")]
+        found = ChunkRetriever(store).run(asked("walrus"), filters, named=named)["candidates"]
+        assert [candidate.note for candidate in found] == [self.note(store, "tagged.md")]
+
+    def test_a_query_without_words_finds_the_named_notes_only(self, store):
+        retriever = ChunkRetriever(store)
+        assert list(retriever.run(SparseEmbedding([], []))["candidates"]) == []
+        wanted = self.note(store, "0.md")
+        found = retriever.run(SparseEmbedding([], []), named=[wanted])["candidates"]
+        assert [candidate.note for candidate in found] == [wanted]
+
+    def test_the_asynchronous_way_gives_the_same(self, store):
+        retriever = ChunkRetriever(store)
+        named = [self.note(store, "Ledger.md")]
+        output = asyncio.run(retriever.run_async(asked("walrus"), None, 2, named))
+        expected = retriever.run(asked("walrus"), None, 2, named)
+        assert list(output["candidates"]) == list(expected["candidates"])
+        output = asyncio.run(retriever.run_async(asked("walrus"), None, 50, None, named))
+        expected = retriever.run(asked("walrus"), None, 50, matched=named)
+        assert list(output["candidates"]) == list(expected["candidates"])
+        assert named[0] in {candidate.note for candidate in output["candidates"]}
+
+    def test_a_matched_note_without_a_word_of_the_query_gives_its_first_chunk(self, store):
+        wanted = self.note(store, "Ledger.md")
+        found = ChunkRetriever(store).run(asked("walrus"), matched=[wanted])["candidates"]
+        assert (found[-1].note, found[-1].score) == (wanted, 0.0)
+        assert store.get_documents([found[-1].id])[0].meta["position"] == 0
+        assert len(found) == 7
+
+    def test_matched_notes_that_were_found_are_there_once(self, store):
+        retriever = ChunkRetriever(store)
+        found = list(retriever.run(asked("walrus"))["candidates"])
+        matched = [candidate.note for candidate in found]
+        assert list(retriever.run(asked("walrus"), matched=matched)["candidates"]) == found
+
+    def test_matched_notes_come_only_if_there_is_room(self, store):
+        wanted = self.note(store, "Ledger.md")
+        full = ChunkRetriever(store, top_k=6).run(asked("walrus"), matched=[wanted])["candidates"]
+        assert wanted not in {candidate.note for candidate in full}
+        room = ChunkRetriever(store, top_k=7).run(asked("walrus"), matched=[wanted])["candidates"]
+        assert wanted in {candidate.note for candidate in room}
+
+    def test_no_more_matched_notes_come_than_are_asked_for(self, store):
+        matched = sorted({d.meta["file_id"] for d in store.filter_documents()})
+        assert len(matched) == 7
+        found = ChunkRetriever(store).run(asked("xylophone"), None, 3, matched=matched)
+        assert [candidate.note for candidate in found["candidates"]] == matched[:3]
+
+    def test_filters_hold_for_matched_notes(self, store):
+        filters = {"field": "meta.tags", "operator": "==", "value": "sea"}
+        matched = [self.note(store, path) for path in ("Ledger.md", "tagged.md")]
+        found = ChunkRetriever(store).run(asked("xylophone"), filters, matched=matched)
+        assert [candidate.note for candidate in found["candidates"]] == matched[1:]
+
+    def test_it_serialises(self, store):
+        retriever = ChunkRetriever(store, top_k=3)
+        loaded = ChunkRetriever.from_dict(retriever.to_dict())
+        assert loaded.to_dict() == retriever.to_dict()
+        assert (loaded.top_k, loaded.document_store.path) == (3, store.path)
+
+
+def test_a_pipeline_of_the_three_serialises_and_finds_the_same(build_index):
+    config = build_index({"v": {"a.md": f"# A\n\n{LONG}\n", "b.md": f"# B\n\n{LONG}\n"}})
+    with get_document_store(config) as store:
+        pipeline = create_search_pipeline(store)
+        pipeline.get_component("ranker").weights = [1.0, 0.5]
+        loaded = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+        assert loaded.to_dict()["components"] == pipeline.to_dict()["components"]
+        assert loaded.get_component("ranker").weights == [1.0, 0.5]
+        expected = search(pipeline, "harbour ledger")
+        assert [len(result.duplicates) for result in expected.results] == [1]
+        assert search(loaded, "harbour ledger") == expected
+        loaded.get_component("loader").document_store.close()
+
+
+class TestWholeSearches:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def find(cls, build_index):
+        work = {
+            "Ledger.md": f"# Ledger of vessels\n\n{LONG}\n",
+            "tide.md": "# Tides\n\nWhen a vessel enters the harbour, see the ledger of tides.\n",
+        }
+        home = {
+            "copy.md": f"# Ledger of vessels\n\n{LONG.replace('eleven', 'twelve')}\n",
+            "mooring.md": "# Mooring\n\nThe harbour has rings for mooring.\n",
+        }
+        with get_document_store(build_index({"work": work, "home": home})) as store:
+            pipeline = create_search_pipeline(store)
+            yield lambda *args, **options: search(pipeline, *args, **options)
+
+    def test_a_duplicate_is_named_with_its_vault(self, find):
+        best = find("pilot station and customs").results[0]
+        assert {f"{best.vault}/{best.file_path}", *best.duplicates} == {
+            "work/Ledger.md",
+            "home/copy.md",
+        }
+
+    def test_two_notes_named_exactly_are_both_shown_though_they_say_the_same(self, find):
+        found = find("ledger of vessels").results
+        assert {result.file_path for result in found[:2]} == {"Ledger.md", "copy.md"}
+        assert all(result.duplicates == [] for result in found)
+
+    def test_a_copy_of_the_one_note_of_that_name_is_set_aside(self, find):
+        best = find("mooring").results[0]
+        assert (best.file_path, best.duplicates) == ("mooring.md", [])
+        best = find("ledger").results[0]
+        assert (best.file_path, best.duplicates) == ("Ledger.md", ["home/copy.md"])
+
+    def test_top_k_counts_results_not_duplicates(self, find):
+        found = find("pilot station harbour", top_k=3)
+        assert (len(found.results), found.total) == (3, 3)
+        assert sum(len(result.duplicates) for result in found.results) == 1
+
+    def test_a_chunk_does_not_stand_for_its_own_note(self, build_index):
+        text = f"# Ledger\n\n## Spring\n\n{LONG}\n\n## Autumn\n\n{LONG}\n"
+        with get_document_store(build_index({"v": {"a.md": text}})) as store:
+            found = search(create_search_pipeline(store), "pilot station", chunks=True)
+        assert [(r.position, r.duplicates) for r in found.results] == [(0, []), (1, [])]
+
+    def test_one_of_the_two_filtered_away_there_is_no_duplicate(self, find):
+        found = find("pilot station vault:home")
+        assert [(r.file_path, r.duplicates) for r in found.results] == [("copy.md", [])]

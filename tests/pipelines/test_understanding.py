@@ -1,0 +1,404 @@
+"""What a query is taken to mean: slips of the keyboard mended, notes named outright."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.config import RAGConfig
+from rag.exceptions import QueryError
+from rag.pipelines import QueryFilters, create_search_pipeline, search
+from rag.pipelines.understanding import understand
+from rag.stores import get_document_store
+
+NOTES = {
+    "backups.md": "# Nightly copies\n\nThe backup runs at night. Encrypted archives are kept.\n",
+    "deploy.md": "# Deploying\n\nKubernetes restarts the deployment; a rollback takes minutes.\n",
+    "cafe.md": "# Visits\n\nCoffee with Müller, version2 of the plan.\n",
+    "テンプレート.md": "# 雛形\n\nテンプレートを使うと、プラグインの設定が楽になる。\n",
+    "フォルダ.md": "# 整理\n\nファイルシステムとフォルダを整理する。システマは別のもの。\n",
+    "Weekly review.md": "---\naliases: [Friday ritual, 週の振り返り]\ntags: [habit]\n---\n"
+    "# Looking back\n\nWhat went well.\n",
+    "agenda.md": "# Agenda\n\nThe weekly review, the weekly review, and the friday ritual again."
+    " Looking back at a weekly review, a ritual of its own.\n",
+    "abab.md": "# Letters\n\nfrom form cold bold code\n",
+}
+
+
+@pytest.fixture(scope="module")
+def store(build_index):
+    with get_document_store(build_index({"v": NOTES})) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def corrected(store):
+    """Return what the words of a query are taken for."""
+    return lambda query: understand(store, query).corrections
+
+
+@pytest.fixture(scope="module")
+def respond(store):
+    pipeline = create_search_pipeline(store)
+    return lambda *args, **options: search(pipeline, *args, **options)
+
+
+def paths(response) -> list[str]:
+    return [result.file_path for result in response.results]
+
+
+class TestCorrections:
+    @pytest.mark.parametrize(
+        ("typed", "meant"),
+        [
+            ("bakcup", "backup"),  # two neighbours swapped
+            ("backp", "backup"),  # a letter left out
+            ("backuup", "backup"),  # one too many
+            ("vackup", "backup"),  # another one
+            ("Bakcup", "backup"),
+            ("ｂａｋｃｕｐ", "backup"),
+            ("nigt", "night"),  # four letters
+            ("kubernetse", "kubernetes"),
+            ("kubrenetse", "kubernetes"),  # two slips in a long word
+            ("encripted", "encrypted"),
+            ("müler", "müller"),
+        ],
+    )
+    def test_a_word_that_no_note_holds_is_taken_for_the_nearest(self, corrected, typed, meant):
+        assert list(corrected(typed).values()) == [meant]
+
+    @pytest.mark.parametrize(
+        "typed",
+        [
+            "nit",  # three letters: too short
+            "backers",  # two slips in seven letters
+            "bcakpu",
+            "mniutse",
+            "xkubrentse",  # three in a long one
+            "xylophone",
+            "backups",  # another form of a word of the notes
+            "restarted",
+            "deployments",
+            "rollbacks",
+            "version3",  # with a digit
+            "bakcup1",
+            "the",
+            "teh what",
+        ],
+    )
+    def test_others_are_left_alone(self, corrected, typed):
+        assert corrected(typed) == {}
+
+    def test_a_known_word_is_never_taken_for_a_better_known_one(self, corrected):
+        assert corrected("from form cold bold") == {}
+
+    @pytest.mark.parametrize(
+        ("words", "typed", "meant"),
+        [
+            ("planning swanking", "slanning", "swanking"),  # the first letter is seldom wrong
+            ("planning walking", "slanning", "planning"),
+            ("kubernetes kubernetics", "kubernetez", "kubernetes"),  # one slip before two
+            ("noted notes", "notez", "noted"),  # the first by alphabet
+            ("noted notes", "notse", "notes"),
+            ("copper cooper", "coper", "copper"),
+        ],
+    )
+    def test_of_several_words_the_likeliest_is_taken(self, build_index, words, typed, meant):
+        with get_document_store(build_index({"v": {"a.md": words}})) as store:
+            assert understand(store, typed).corrections == {typed: meant}
+
+    def test_the_name_of_a_note_goes_before_other_words(self, build_index):
+        notes = {"a.md": "noted notes", "b.md": "---\naliases: [Notes]\n---\n# Else\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            assert understand(store, "notez").corrections == {"notez": "notes"}
+
+    def test_each_word_is_judged_alone(self, corrected):
+        found = corrected("bakcup of the kubernetse deployment")
+        assert found == {"bakcup": "backup", "kubernetse": "kubernetes"}
+
+    @pytest.mark.parametrize(
+        ("typed", "meant"),
+        [
+            ("テンプレト", "テンプレート"),
+            ("ﾃﾝﾌﾟﾚﾄ", "テンプレート"),
+            ("テンプレトの作り方", "テンプレート"),
+            ("プラグイソ", "プラグイン"),
+        ],
+    )
+    def test_loan_words_of_japanese_are_mended_too(self, corrected, typed, meant):
+        assert list(corrected(typed).values()) == [meant]
+
+    @pytest.mark.parametrize(
+        "typed",
+        [
+            "テンプレ",  # part of a longer one
+            "ファイル",
+            "システム",
+            "テンプレート",
+            "フォル",
+            "雛型の設計",  # no loan word
+            "タコス",
+        ],
+    )
+    def test_other_japanese_is_left_alone(self, corrected, typed):
+        assert corrected(typed) == {}
+
+    def test_a_loan_word_is_not_taken_for_one_that_stands_beside_it(self, corrected):
+        assert corrected("テンプレト テンプレート") == {}
+
+    @pytest.mark.parametrize(
+        "query", ['"bakcup"', '"the bakcup" night', "bakcup*", "night -bakcup"]
+    )
+    def test_words_of_phrases_prefixes_and_exclusions_are_meant_as_they_stand(
+        self, corrected, query
+    ):
+        assert corrected(query) == {}
+
+    @pytest.mark.parametrize(
+        "query",
+        ['"テンプレト"', "テンプレト*", "ﾃﾝﾌﾟﾚﾄ*", '"テンプレトの作り方"', "雛形 -テンプレト"],
+    )
+    def test_so_are_loan_words(self, corrected, query):
+        assert corrected(query) == {}
+
+    def test_the_words_beside_them_are_mended(self, corrected):
+        assert corrected('"テンプレト" プラグイソ nigt*') == {"プラグイソ": "プラグイン"}
+
+    @pytest.mark.parametrize("query", ["title:nigthly", "title:ightly", "title:テンプレト"])
+    def test_a_title_is_meant_as_it_stands(self, corrected, query):
+        assert corrected(query) == {}
+
+    def test_the_note_that_holds_the_word_meant_is_found(self, respond):
+        response = respond("bakcup")
+        assert paths(response) == ["backups.md"]
+        assert response.corrections == {"bakcup": "backup"}
+        assert set(response.searched.split()) == {"backup"}
+        assert paths(respond("テンプレトの作り方"))[0] == "テンプレート.md"
+
+    def test_without_corrections_there_are_none(self, respond):
+        response = respond("backup")
+        assert (response.corrections, response.searched) == ({}, "backup")
+
+    def test_a_word_guessed_counts_less_than_a_word_typed(self, respond):
+        typed, guessed = respond("backup").results[0], respond("bakcup").results[0]
+        assert guessed.scores["lexical"] == pytest.approx(0.8 * typed.scores["lexical"], rel=0.05)
+
+    def test_a_correction_does_not_outweigh_the_words_that_were_typed_well(self, respond):
+        assert paths(respond("kubernetes rollback bakcup"))[0] == "deploy.md"
+
+    def test_an_own_answer_to_a_question_word_is_none(self, corrected):
+        assert corrected("waht is teh bakcup")["bakcup"] == "backup"
+
+
+class TestWordsThatAreGone:
+    def index(self, config: RAGConfig, refresh, write_notes, **notes: str):
+        folder = write_notes("v", {f"{name}.md": text for name, text in notes.items()})
+        for file in folder.glob("*.md"):
+            if file.stem not in notes:
+                file.unlink()
+        refresh(v=folder)
+        return get_document_store(config)
+
+    @pytest.fixture
+    def index_again(self, config, refresh, write_notes):
+        return lambda **notes: self.index(config, refresh, write_notes, **notes)
+
+    def test_a_word_whose_last_note_was_deleted_is_not_offered(self, index_again):
+        with index_again(a="walrus", b="zebra") as store:
+            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
+        with index_again(b="zebra") as store:
+            assert understand(store, "walrsu").corrections == {}
+
+    def test_one_whose_note_was_edited_is_not_offered_but_the_next_nearest_is(self, index_again):
+        with index_again(a="walrus", b="walruses waldus") as store:
+            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
+        with index_again(a="gone", b="waldrsu") as store:
+            assert understand(store, "walrsu").corrections == {"walrsu": "waldrsu"}
+
+    def test_a_word_of_a_new_note_is_offered(self, index_again):
+        with index_again(a="zebra") as store:
+            assert understand(store, "walrsu").corrections == {}
+        with index_again(a="zebra", b="walrus") as store:
+            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
+
+    def test_a_loan_word_whose_last_note_was_deleted_is_not_offered(self, index_again):
+        with index_again(a="テンプレート", b="zebra") as store:
+            assert understand(store, "テンプレト").corrections == {"テンプレト": "テンプレート"}
+        with index_again(b="zebra") as store:
+            assert understand(store, "テンプレト").corrections == {}
+
+    @pytest.mark.xfail(reason="a word that is gone is still a known one", strict=True)
+    def test_a_slip_that_was_mended_in_the_notes_is_mended_in_the_query(self, index_again):
+        with index_again(a="walrsu", b="walrus") as store:
+            assert understand(store, "walrsu").corrections == {}
+        with index_again(a="mended", b="walrus") as store:
+            assert understand(store, "walrsu").corrections == {"walrsu": "walrus"}
+
+
+class TestNamedNotes:
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "Looking back",
+            "looking  BACK",
+            "friday ritual",
+            "週の振り返り",
+            "weekly review",  # the file name
+            "ＷＥＥＫＬＹ　ＲＥＶＩＥＷ",
+            '"Friday ritual"',
+            'title:"looking back"',
+            "friday ritual tag:habit",
+            "friday ritual -xylophone",
+            "fridya ritual",
+            "loking bakc",
+        ],
+    )
+    def test_the_note_of_that_title_alias_or_file_name_comes_first(self, respond, query):
+        best = respond(query, explained=True).results[0]
+        assert best.file_path == "Weekly review.md"
+        assert best.explanation.bonus > 0
+
+    def test_the_others_follow(self, respond):
+        response = respond("weekly review", explained=True)
+        assert paths(response)[:2] == ["Weekly review.md", "agenda.md"]
+        assert response.results[1].explanation.bonus == 0
+
+    @pytest.mark.parametrize(
+        "query", ["review weekly", "weekly reviews", "weekly", "my friday ritual"]
+    )
+    def test_a_name_must_be_whole_and_exact(self, respond, query):
+        response = respond(query, explained=True)
+        assert all(result.explanation.bonus == 0 for result in response.results)
+
+    def test_filters_hold_for_it(self, respond):
+        assert "Weekly review.md" not in paths(respond("friday ritual -tag:habit"))
+        assert "Weekly review.md" not in paths(respond("weekly review path:agenda"))
+        found = respond("weekly review", QueryFilters(tags=["nowhere"]))
+        assert found.results == []
+
+    def test_a_note_is_found_by_a_file_name_that_no_note_says(self, build_index):
+        notes = {"2025-W07.md": "# Notes\n\nNothing.\n", "b.md": "# B\n\nOther.\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            response = search(create_search_pipeline(store), "2025-w07")
+        assert paths(response) == ["2025-W07.md"]
+        assert 0 < response.results[0].score < 1
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def odd(cls, build_index):
+        """Search notes with odd names."""
+        notes = {
+            "!!!.md": "---\ntags: [loud]\n---\n# Loud\n\nText.\n",
+            "bakcup.md": "---\naliases: [nigt crane, テンプレト]\n---\n# Cranes\n\nNothing.\n",
+            "b.md": "# B\n\nA backup of each テンプレート at night.\n",
+        }
+        with get_document_store(build_index({"v": notes})) as store:
+            pipeline = create_search_pipeline(store)
+            yield lambda query: search(pipeline, query)
+
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            ("!!!", ["!!!.md"]),
+            ("！！！", ["!!!.md"]),
+            ("!!! tag:loud", ["!!!.md"]),
+            ("!!! -tag:loud", []),
+            ("!! tag:loud", ["!!!.md"]),  # a listing
+            ("!!", []),
+        ],
+    )
+    def test_a_name_without_words_is_found_too(self, odd, query, expected):
+        assert paths(odd(query)) == expected
+
+    @pytest.mark.parametrize("query", ["bakcup", "BAKCUP", "nigt crane", "テンプレト"])
+    def test_a_name_that_looks_like_a_slip_is_found_as_it_is_typed(self, odd, query):
+        response = odd(query)
+        assert paths(response)[0] == "bakcup.md"
+        assert (response.corrections, response.searched) == ({}, query)
+
+    def test_a_file_name_that_only_others_say_is_first_whatever_the_ids(self, build_index):
+        notes = {"gantry.md": "# Cranes\n\nNothing.\n"}
+        notes |= {f"{n}.md": f"# Number {n}\n\ngantry {n}\n" for n in range(8)}
+        with get_document_store(build_index({"v": notes})) as store:
+            found = search(create_search_pipeline(store), "gantry")
+        assert paths(found)[0] == "gantry.md"
+        assert found.results[0].score > found.results[1].score
+
+    def test_a_named_note_is_first_though_many_chunks_are_better(self, build_index):
+        notes = {f"{n}.md": f"# Number {n}\n\n{'gantry ' * 5}{n}\n" for n in range(120)}
+        notes["z.md"] = f"---\naliases: [Gantry]\n---\n# Cranes\n\n{'other words ' * 80}\n"
+        with get_document_store(build_index({"v": notes})) as store:
+            found = search(create_search_pipeline(store), "gantry", top_k=3)
+        assert paths(found)[0] == "z.md"
+
+
+class TestUnderstood:
+    def test_it_has_all_that_a_search_needs(self, store):
+        found = understand(store, 'bakcup kube* "night" -zebra tag:habit', QueryFilters(tags=["a"]))
+        assert found.query == 'bakcup kube* "night" -zebra tag:habit'
+        assert found.text == "bakcup kube night"
+        assert found.also == ["kubernetes", "backup"]
+        assert found.corrections == {"bakcup": "backup"}
+        assert found.tags == ["a", "habit"]
+        assert found.named == []
+        assert len(found.matched) == 1
+        assert found.filters["operator"] == "AND"
+
+    @pytest.mark.parametrize(
+        ("query", "titles"),
+        [
+            ('"weekly review"', ["Agenda"]),
+            ('"が楽に"', ["雛形"]),
+            ('"る"', ["整理", "雛形"]),
+            ("title:ookin", ["Looking back"]),
+            ("title:ritual -tag:habit", ["Looking back"]),  # the filters are another matter
+            ('title:gend "kubernetes"', ["Agenda", "Deploying"]),
+            ('weekly -"weekly review" -title:agenda', []),
+        ],
+    )
+    def test_notes_with_a_phrase_or_a_title_are_matched(self, store, query, titles):
+        matched = understand(store, query).matched
+        documents = store.filter_documents(
+            {"field": "meta.file_id", "operator": "in", "value": matched}
+        )
+        assert len(set(matched)) == len(matched)
+        assert sorted({document.meta["title"] for document in documents}) == titles
+
+    @pytest.mark.parametrize("query", ["tag:habit", "tag:habit …", "-agenda", "path:cafe -", "?!"])
+    def test_without_words_there_is_no_text(self, store, query):
+        found = understand(store, query)
+        assert (found.text, found.also, found.named, found.matched) == ("", [], [], [])
+
+    @pytest.mark.parametrize(
+        ("query", "meant"),
+        [
+            ("the backup", "the backup"),
+            ("The Backup?", "The Backup?"),
+            ("the bakcup of kubernetse", "the backup of kubernetes"),
+            ("テンプレトの作り方", "テンプレートの作り方"),
+            ("ﾃﾝﾌﾟﾚﾄ を bakcup", "テンプレート を backup"),
+        ],
+    )
+    def test_what_is_meant_is_the_text_with_its_slips_mended(self, store, query, meant):
+        assert understand(store, query).meant == meant
+
+    def test_a_slip_is_mended_where_it_is_a_word_of_its_own(self, store):
+        assert understand(store, "nigt nigtmarish").meant == "night nigtmarish"
+
+    def test_plain_words_ask_for_nothing_else(self, store):
+        found = understand(store, "the backup")
+        assert (found.text, found.also, found.filters, found.tags) == ("the backup", [], None, [])
+        assert found.matched == []
+
+    def test_the_names_of_notes_are_ids(self, store):
+        (identity,) = understand(store, "agenda").named
+        assert (
+            store.filter_documents({"field": "meta.file_id", "operator": "==", "value": identity})[
+                0
+            ].meta["title"]
+            == "Agenda"
+        )
+
+    @pytest.mark.parametrize("query", ["", " ", "\n", "\u3000", '""', "“ ”", 'tag:""'])
+    def test_an_empty_query_is_an_error(self, store, query):
+        with pytest.raises(QueryError, match="empty"):
+            understand(store, query)
