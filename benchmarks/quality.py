@@ -8,48 +8,38 @@ in one index. The second asks 120 judged questions of two help vaults in one ind
 is measured in the same run, one query at a time. The program goes through its index on disk
 and its search pipeline and returns excerpts; the peers (baselines.py) stay in memory and return
 paths. "index s" counts reading the notes too. A peer is asked only what it can read: the
-program is not told the language of a question.
+program is not told the language of a question. Questions, judging and metrics are those of
+`rag eval`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import os
-import sys
 import tempfile
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from baselines import Key, PeerMissing, peers
 from rag.config import load_config
+from rag.evaluation.judging import Judge, Place, gains
+from rag.evaluation.metrics import DEPTH, score
+from rag.evaluation.questions import Question, read_questions
+from rag.evaluation.run import LATENCY, Outcome, summary
 from rag.pipelines import create_search_pipeline, search
 from rag.pipelines.refresh import IndexRun
 from rag.stores import get_document_store
 from rag.vault import Note, read_note, scan_folder
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 HELP = Path(__file__).parent / "questions" / "obsidian-help.jsonl"
+HELP_VAULTS = ("obsidian-help-en", "obsidian-help-ja")
 LANGUAGES = ("en", "ja")
-TOP_K = 10
-_RELEVANT, _PARTIAL = 2, 1
 
 Vaults = dict[str, Path]
-
-
-@dataclass(frozen=True)
-class Question:
-    """`gains` says what a note is worth as an answer; notes not named are worth nothing."""
-
-    text: str
-    language: str
-    category: str
-    gains: dict[Key, int]
 
 
 @dataclass(frozen=True)
@@ -63,27 +53,21 @@ class System:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one question brought: notes, best first."""
-
-    question: Question
-    found: list[Key]
-    seconds: float
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA / "retrieval")
+    parser.add_argument("--data", type=Path, default=DATA, help="the help vaults: DATA/../vaults")
     parser.add_argument("--without-peers", action="store_true", help="measure the program alone")
     arguments = parser.parse_args()
-    if not arguments.data.is_dir():
-        sys.exit(f"skipped: there are no question sets at {arguments.data}")
-    _paragraphs(arguments.data, not arguments.without_peers)
-    if HELP.is_file() and (DATA / "vaults").is_dir():
-        _help(not arguments.without_peers)
+    data: Path = arguments.data.resolve()
+    if not data.is_dir():
+        print(f"skipped: there are no question sets at {data}")
+        return
+    _paragraphs(data, not arguments.without_peers)
+    vaults = {name: data.parent / "vaults" / name for name in HELP_VAULTS}
+    if all(vault.is_dir() for vault in vaults.values()):
+        _help(vaults, not arguments.without_peers)
     else:
-        print(f"\nskipped: the help vaults; they need {HELP.name} and {DATA / 'vaults'}")
+        print(f"\nskipped: {' and '.join(HELP_VAULTS)} are not both in {data.parent / 'vaults'}")
 
 
 def _paragraphs(data: Path, with_peers: bool) -> None:
@@ -93,35 +77,37 @@ def _paragraphs(data: Path, with_peers: bool) -> None:
     )
     for languages in (*((language,) for language in LANGUAGES), LANGUAGES):
         questions = [q for language in languages for q in _read_paragraphs(data, language)]
+        vaults = {language: data / language / "notes" for language in languages}
+        judge = _judge(vaults)
         rows: dict[str, list[str]] = {language: [] for language in languages}
-        for system in _systems({name: data / name / "notes" for name in languages}, with_peers):
+        for system in _systems(vaults, with_peers):
             for language, asked in _by_language(system, questions):
-                rows[language].append(_paragraph_row(system, asked))
+                rows[language].append(_paragraph_row(system, judge, asked))
         for language in languages:
             for row in rows[language]:
                 print(f"{'+'.join(languages):8}{language:7}{row}", flush=True)
 
 
-def _paragraph_row(system: System, asked: list[Question]) -> str:
+def _paragraph_row(system: System, judge: Judge, asked: list[Question]) -> str:
     if system.problem:
         return f"{system.name:22}{system.problem}"
-    outcomes = _ask(system, asked)
-    p50 = sorted(outcome.seconds for outcome in outcomes)[len(outcomes) // 2] * 1000
+    means = summary(_ask(system, judge, asked))
+    # One paragraph is relevant to each question, so that R@1 is hit@1.
     return (
-        f"{system.name:22}{len(outcomes):10}{_recall(outcomes, 1):8.3f}{_recall(outcomes, 10):8.3f}"
-        f"{_ndcg(outcomes, 10):9.3f}{p50:8.2f}{system.seconds:9.1f}"
+        f"{system.name:22}{len(asked):10}{means['hit_1']:8.3f}{means['recall_10']:8.3f}"
+        f"{means['ndcg_10']:9.3f}{means[LATENCY]:8.2f}{system.seconds:9.1f}"
     )
 
 
-def _help(with_peers: bool) -> None:
+def _help(vaults: Vaults, with_peers: bool) -> None:
     print(
         f"\n{'asked':7}{'category':13}{'search':22}{'questions':>10}"
         f"{'nDCG@5':>9}{'MRR':>8}{'hit@1':>8}{'hit@3':>8}{'R@10':>8}"
     )
-    questions = list(_read_help())
-    vaults = {name: DATA / "vaults" / name for q in questions for name, _ in q.gains}
+    questions = read_questions(HELP)
+    judge = _judge(vaults)
     outcomes = {
-        (language, system.name): _ask(system, asked)
+        (language, system.name): _ask(system, judge, asked)
         for system in _systems(vaults, with_peers)
         if not system.problem  # the first table said it
         for language, asked in _by_language(system, questions)
@@ -135,35 +121,32 @@ def _help(with_peers: bool) -> None:
 
 
 def _help_row(outcomes: list[Outcome]) -> str:
+    means = summary(outcomes)
     return (
-        f"{len(outcomes):10}{_ndcg(outcomes, 5):9.3f}{_reciprocal_rank(outcomes):8.3f}"
-        f"{_hits(outcomes, 1):8.3f}{_hits(outcomes, 3):8.3f}{_recall(outcomes, 10):8.3f}"
+        f"{len(outcomes):10}{means['ndcg_5']:9.3f}{means['mrr']:8.3f}"
+        f"{means['hit_1']:8.3f}{means['hit_3']:8.3f}{means['recall_10']:8.3f}"
     )
 
 
 # -- questions ---------------------------------------------------------------------------
 
 
-def _read_paragraphs(data: Path, language: str) -> Iterator[Question]:
-    for line in (data / language / "queries.jsonl").read_text("utf-8").splitlines():
-        fields = json.loads(line)
-        paths = (unicodedata.normalize("NFC", path) for path in fields["relevant"])
-        gains = {(language, path): _RELEVANT for path in paths}
-        yield Question(fields["query"], language, "", gains)
+def _read_paragraphs(data: Path, language: str) -> list[Question]:
+    """Read the questions of a language; its notes are a vault of that name."""
+    return [
+        replace(question, relevant=tuple(f"{language}/{path}" for path in question.relevant))
+        for question in read_questions(data / language / "queries.jsonl")
+    ]
 
 
-def _read_help() -> Iterator[Question]:
-    for line in HELP.read_text("utf-8").splitlines():
-        fields = json.loads(line)
-        gains = {_key(name): _PARTIAL for name in fields.get("partial", [])}
-        gains |= {_key(name): _RELEVANT for name in fields["relevant"]}
-        language = fields["id"].partition("-")[0]
-        yield Question(fields["query"], language, fields["category"], gains)
+def _language(question: Question) -> str:
+    return question.id[:2]
 
 
-def _key(name: str) -> Key:
-    vault, _, path = unicodedata.normalize("NFC", name).partition("/")
-    return vault, path
+def _judge(vaults: Vaults) -> Judge:
+    return Judge(
+        (name, file.path) for name, root in vaults.items() for file in scan_folder(str(root)).notes
+    )
 
 
 # -- searches ----------------------------------------------------------------------------
@@ -183,7 +166,7 @@ def _systems(vaults: Vaults, with_peers: bool) -> Iterator[System]:
             yield System(peer.name, peer.reads, lambda query: [], problem=str(error))
             continue
         seconds = reading + time.perf_counter() - started
-        yield System(peer.name, peer.reads, partial(peer.search, k=TOP_K), seconds)
+        yield System(peer.name, peer.reads, partial(peer.search, k=DEPTH), seconds)
 
 
 def _program(vaults: Vaults) -> Iterator[System]:
@@ -200,7 +183,7 @@ def _program(vaults: Vaults) -> Iterator[System]:
             pipeline = create_search_pipeline(store)
 
             def ask(query: str) -> list[Key]:
-                results = search(pipeline, query, top_k=TOP_K).results
+                results = search(pipeline, query, top_k=DEPTH).results
                 return [(result.vault, result.file_path) for result in results]
 
             yield System("rag", LANGUAGES, ask, seconds)
@@ -219,64 +202,21 @@ def _by_language(
 ) -> Iterator[tuple[str, list[Question]]]:
     """Yield the languages of `questions` that the system reads, and what is asked in each."""
     for language in system.reads:
-        if asked := [q for q in questions if q.language == language]:
+        if asked := [q for q in questions if _language(q) == language]:
             yield language, asked
 
 
-def _ask(system: System, questions: Iterable[Question]) -> list[Outcome]:
+def _ask(system: System, judge: Judge, questions: Iterable[Question]) -> list[Outcome]:
     outcomes = []
     for question in questions:
         started = time.perf_counter()
-        found = system.ask(question.text)
-        outcomes.append(Outcome(question, found, time.perf_counter() - started))
+        keys = system.ask(question.query)
+        milliseconds = (time.perf_counter() - started) * 1000
+        found = [Place(*key) for key in keys]
+        judged = judge.judged(question)
+        metrics = score(gains(found, judged), [one.gain for one in judged])
+        outcomes.append(Outcome(question, list(map(str, found)), metrics, milliseconds))
     return outcomes
-
-
-# -- measures: means over the questions ----------------------------------------------------
-
-
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return sum(numbers) / len(numbers)
-
-
-def _first(outcome: Outcome) -> float:
-    """Return the rank of the first relevant note, infinite when there is none."""
-    gains = outcome.question.gains
-    ranks = (n for n, key in enumerate(outcome.found, 1) if gains.get(key) == _RELEVANT)
-    return next(ranks, math.inf)
-
-
-def _hits(outcomes: list[Outcome], k: int) -> float:
-    return _mean(_first(outcome) <= k for outcome in outcomes)
-
-
-def _reciprocal_rank(outcomes: list[Outcome]) -> float:
-    return _mean(1 / _first(outcome) for outcome in outcomes)
-
-
-def _recall(outcomes: list[Outcome], k: int) -> float:
-    """Return the share of a question's relevant notes among the first `k`."""
-
-    def share(outcome: Outcome) -> float:
-        wanted = {key for key, gain in outcome.question.gains.items() if gain == _RELEVANT}
-        return len(wanted.intersection(outcome.found[:k])) / len(wanted)
-
-    return _mean(map(share, outcomes))
-
-
-def _ndcg(outcomes: list[Outcome], k: int) -> float:
-    """Return nDCG with linear gains: a partial answer is worth half a relevant one."""
-
-    def gain(values: Iterable[int]) -> float:
-        return sum(value / math.log2(rank + 1) for rank, value in enumerate(values, 1))
-
-    def share(outcome: Outcome) -> float:
-        gains = outcome.question.gains
-        best = sorted(gains.values(), reverse=True)[:k]
-        return gain(gains.get(key, 0) for key in outcome.found[:k]) / gain(best)
-
-    return _mean(map(share, outcomes))
 
 
 if __name__ == "__main__":

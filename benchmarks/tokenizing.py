@@ -10,7 +10,6 @@ the best time of each counts.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -35,7 +34,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     data = parser.parse_args().data
     if not data.is_dir():
-        sys.exit(f"skipped: there are no notes at {data}")
+        print(f"skipped: there are no notes at {data}")
+        return
     print(f"{'notes':8}{'texts':>8}{'characters':>12}{'plain':>9}{'rag':>9}{'ratio':>8}")
     for language in ("en", "ja"):
         files = sorted((data / language / "notes").rglob("*.md"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import sys
 from itertools import pairwise
@@ -19,6 +20,7 @@ from rag.cli.output import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 
 _INTERRUPTED = 130
+_BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
 
 app = typer.Typer(
     name="rag",
@@ -79,6 +81,7 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments or "--format=json" in arguments
     as_json |= ("--format", "json") in pairwise(arguments)
     try:
+        _refuse_bare_conditions(arguments)
         code = int(app(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
         if code == _INTERRUPTED:  # what Typer makes of Ctrl-C
@@ -109,6 +112,20 @@ def run(arguments: list[str]) -> int:
         hint = "RAG_DATA_DIR names another folder for the index." if place else ""
         print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
         return 2
+
+
+def _refuse_bare_conditions(arguments: list[str]) -> None:
+    """Refuse `-tag:x` outside quotes, which would be read as `-t ag:x`.
+
+    :raises UsageError: with the way to write it.
+    """
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for argument in options:
+        if _BARE_CONDITION.match(argument):
+            raise UsageError(
+                f"{argument} looks like an option",
+                hint=f"Write `rag search -- words {argument}`, or quote the whole query.",
+            )
 
 
 def _nowhere() -> TextIO:

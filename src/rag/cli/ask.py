@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def ask(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="QUESTION…", help="The question; `-` reads it from stdin."),
+        typer.Argument(metavar="QUESTION", help="The question; `-` reads it from stdin."),
     ],
     vaults: Vaults = None,
     tags: Tags = None,

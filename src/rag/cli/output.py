@@ -71,3 +71,8 @@ def make_console(stderr: bool = False) -> Console:
 def plural(count: int, noun: str) -> str:
     """`1 note`, `1,204 notes`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def shortened(text: str, width: int = 80) -> str:
+    """Return the beginning of a text that may be long."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"

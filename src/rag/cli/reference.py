@@ -44,7 +44,7 @@ def _section(name: str, command: Any) -> str:
 
 def _row(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
-        label = f"`{parameter.name.upper()}`"
+        label = f"`{parameter.metavar or parameter.name.upper()}`"
     else:
         label = ", ".join(f"`{option}`" for option in parameter.opts)
         if parameter.metavar and not parameter.is_flag:

@@ -22,7 +22,7 @@ from rag.cli.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.output import print_file, print_json, say
+from rag.cli.output import print_file, print_json, say, shortened
 from rag.cli.query import (
     IndexFacts,
     check_mode,
@@ -42,7 +42,7 @@ def search(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="QUERY…",
+            metavar="QUERY",
             help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
             " title:",
         ),
@@ -68,14 +68,14 @@ def search(
     """Find notes.
 
     Words need not all be found; the more a note says of them, the higher it stands. A query
-    in which a word begins with a minus goes after `--`, or in quotes with another word before.
+    in which a word begins with a minus goes in quotes, or after `--`.
 
     \b
     rag search "rolling back a deploy"
     rag search 証明書の更新 --vault エンジニア
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
-    rag search 'deploy* "error budget" -draft tag:runbook'
+    rag search 'rollb* "error budget" -draft'
     """
     from rag.pipelines.searching import create_search_pipeline
     from rag.pipelines.searching import search as run_search
@@ -106,7 +106,7 @@ def search(
         _print(response, facts, table)
     if not response.results:
         if not as_json:
-            say(f"nothing found for {query!r}")
+            say(f"nothing found for {shortened(query)!r}")
             near_tags(response.tags, facts)
         raise typer.Exit(1)
 

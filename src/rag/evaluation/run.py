@@ -13,6 +13,7 @@ from haystack import Pipeline
 from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, METRICS, score
 from rag.evaluation.questions import Question
+from rag.exceptions import QueryError, UsageError
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.searching import search
 
@@ -55,7 +56,10 @@ def run_questions(
     run = Run("")
     for question in questions:
         started = time.perf_counter()
-        response = search(pipeline, question.query, filters, DEPTH)
+        try:
+            response = search(pipeline, question.query, filters, DEPTH)
+        except (QueryError, UsageError) as error:
+            raise UsageError(f"question {question.id}: {error.message}", hint=error.hint) from error
         milliseconds = (time.perf_counter() - started) * 1000
         found = [Place(result.vault, result.file_path) for result in response.results]
         judged = judge.judged(question)

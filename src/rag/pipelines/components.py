@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from haystack import component
 from haystack.dataclasses import Document
@@ -12,6 +13,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.stores.batch import DocumentBatch
 from rag.text.encoding import DocumentEncoder
 from rag.text.lexical import SparseVector, encode_query
+from rag.text.tokens import TOKEN, cleaned
 from rag.vault.markdown import plain
 
 
@@ -19,15 +21,25 @@ def _sparse(vector: SparseVector) -> SparseEmbedding:
     return SparseEmbedding(vector.indices, vector.values)
 
 
+def file_name(document: Document) -> str:
+    """Return the name of the note's file, without its ending."""
+    return PurePath(str(document.meta.get("file_path") or "")).stem
+
+
 def lexical_parts(document: Document) -> list[str]:
     """Return what a chunk is found by: title, headings, aliases, and last its text.
 
-    A heading that repeats the title counts once, and the heading's own line not again.
+    A heading that repeats the title counts once, and the heading's own line not again. A note's
+    first chunk is found by its file name too, as far as the title does not say the same.
     """
     meta = document.meta
     title = str(meta.get("title") or "")
     heading = [str(part) for part in meta.get("heading") or []]
     names = [title, *(part for part in heading if part != title), *(meta.get("aliases") or [])]
+    if meta.get("position") == 0:
+        known = set(TOKEN.findall(cleaned(title)))
+        stem = TOKEN.findall(cleaned(file_name(document)))
+        names.append(" ".join("".join(piece) for piece in stem if piece not in known))
     body = document.content or ""
     if heading:
         first, _, rest = body.partition("\n")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from haystack.dataclasses import Document
 
-from rag.pipelines.components import lexical_parts
+from rag.pipelines.components import file_name, lexical_parts
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.text.grams import hash_gram, weigh_grams
 from rag.text.lexical import GRAMS, word_dimension
@@ -14,23 +15,31 @@ from rag.text.normalize import fold_accents
 from rag.text.tokens import TOKEN, cleaned, stem
 
 
+def notes_with_words(store: QdrantEdgeDocumentStore, words: Iterable[str]) -> list[str]:
+    """Return the ids of the notes that hold any of these words, in any of its forms."""
+    dimensions = sorted({word_dimension(stem(cleaned(word))) for word in words})
+    return store.notes_with(dimensions) if dimensions else []
+
+
 def notes_holding(store: QdrantEdgeDocumentStore, phrase: str) -> list[str]:
     """Return the ids of the notes that hold the words of `phrase` in a row, in one chunk.
 
-    They stand in its title, in one heading or alias, or in its text. Case, accents and punctuation
-    do not matter; of a single word its other forms count too.
+    They stand in its title or file name, in one heading or alias, or in its text. Case, accents
+    and punctuation do not matter; of a single word its other forms count too.
     """
     tokens = TOKEN.findall(cleaned(phrase))
     words = [word for _, word in tokens if word]
     if len(tokens) == len(words) == 1:
-        found = store.holding(word_dimension(stem(words[0])))
-    else:
-        pattern = _pattern(tokens)
-        found = [
-            document
-            for document in _candidates(store, tokens)
-            if any(pattern.search(_in_a_row(part)) for part in lexical_parts(document))
-        ]
+        return notes_with_words(store, words)
+    pattern = _pattern(tokens)
+    found = [
+        document
+        for document in _candidates(store, tokens)
+        if any(
+            pattern.search(_in_a_row(part))
+            for part in (file_name(document), *lexical_parts(document))
+        )
+    ]
     return sorted({str(document.meta.get("file_id", document.id)) for document in found})
 
 
@@ -41,7 +50,7 @@ def _candidates(store: QdrantEdgeDocumentStore, tokens: list[tuple[str, str]]) -
         return store.holding(word_dimension(stem(max(words, key=len))))
     grams = [gram for run, _ in tokens if len(run) > 1 for gram in weigh_grams(run)]
     if not grams:  # a lone character, which the index holds only where it stands alone
-        return store.filter_documents()
+        return store.all_documents()
     rarest = max((gram for gram in grams if len(gram.text) > 1), key=lambda gram: gram.weight)
     return store.holding(GRAMS | hash_gram(rarest.text))
 

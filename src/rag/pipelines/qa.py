@@ -54,7 +54,8 @@ def ask(
     store = open_store(pipeline)
     with store.access.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
-        inputs = {**search_inputs(understood, top_k), "answerer": {"query": understood.meant}}
+        inputs = search_inputs(understood, top_k)
+        inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
         output = pipeline.run(inputs, include_outputs_from={"loader"})
     return _answer(output["answerer"]["quotes"], to_response(output["loader"], understood))
 

@@ -69,11 +69,17 @@ class QuotationAnswerer:
         self.max_quotes = max_quotes
 
     @component.output_types(quotes=list[Quote], coverage=float)
-    def run(self, query: str, documents: list[Document]) -> dict[str, list[Quote] | float]:
+    def run(
+        self, query: str, documents: list[Document], typed: str = ""
+    ) -> dict[str, list[Quote] | float]:
         """Return `quotes`, best first, and `coverage`, the share of the question that the best
-        document speaks of; no quotes when that is too little."""
+        document speaks of; no quotes when that is too little.
+
+        :param typed: the question as it was typed, where `query` is a corrected one: a guess finds
+            sentences, but is no evidence that the notes speak of what was asked.
+        """
         wanted = content_terms(_MEASURE.sub("how", query))
-        coverage = best_coverage(wanted, documents)
+        coverage = best_coverage(content_terms(_MEASURE.sub("how", typed or query)), documents)
         if coverage < MIN_COVERAGE:
             return {"quotes": [], "coverage": coverage}
         sentences = [

@@ -136,7 +136,7 @@ def _list_notes(
 
 def to_response(output: dict[str, Any], understood: Understood) -> SearchResponse:
     """Turn what the loader gave into results with scores in [0, 1)."""
-    asked = sum(term.weight for term in query_terms(understood.text, understood.also))
+    asked = sum(term.weight for term in query_terms(understood.text))
     results = [
         to_result(document, asked, duplicates)
         for document, duplicates in zip(output["documents"], output["duplicates"], strict=True)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 from rag.exceptions import QueryError
 from rag.pipelines.filtering import Filter, all_of, build_qdrant_filters, none_of, one_of
 from rag.pipelines.models import QueryFilters
-from rag.pipelines.occurrences import notes_holding
+from rag.pipelines.occurrences import notes_holding, notes_with_words
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.manifest import Manifest
@@ -19,7 +20,8 @@ from rag.text.lexical import KATAKANA_WORD, content_words, pieces, word_dimensio
 from rag.text.normalize import fold_accents, name_key
 from rag.text.tokens import TOKEN, cleaned, has_words, stem
 
-_MAX_EXPANSIONS = 32  # words that one `word*` may stand for
+_MAX_LENGTH = 4_000  # characters of a query
+_MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,17 @@ def understand(
     :raises QueryError: when the query is empty, or a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """
+    if len(query) > _MAX_LENGTH:
+        raise QueryError(
+            f"the query has {len(query):,} characters, more than {_MAX_LENGTH:,}",
+            hint="Say it in fewer words.",
+        )
     parsed = parse_query(query)
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     manifest = store.access.manifest()
-    matched = [notes_holding(store, phrase) for phrase in parsed.phrases]
-    matched += [_titled(manifest, title) for title in parsed.values("title")]
+    matched = [notes_holding(store, phrase) for phrase in dict.fromkeys(parsed.phrases)]
+    matched += [_titled(manifest, title) for title in dict.fromkeys(parsed.values("title"))]
     conditions = [
         build_qdrant_filters(filters),
         *_stated(parsed, manifest),
@@ -83,7 +90,7 @@ def understand(
     understood = Understood(
         query=query,
         text=text,
-        also=[*_beginning(manifest, parsed.prefixes, _MAX_EXPANSIONS), *corrections.values()],
+        also=[*_beginning(manifest, parsed.prefixes), *corrections.values()],
         corrections=corrections,
         filters=all_of(conditions),
         tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
@@ -101,8 +108,9 @@ def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> list[Filter | Non
     vaults = [_vault(name, manifest) for name in parsed.values("vault")]
     tags = parsed.values("tag")
     conditions = [build_qdrant_filters(QueryFilters(vaults=vaults or None, tags=tags or None))]
-    conditions += [one_of("file_id", _on_path(manifest, p)) for p in parsed.values("path")]
-    for term in parsed.fields:
+    paths = dict.fromkeys(parsed.values("path"))
+    conditions += [one_of("file_id", _on_path(manifest, path)) for path in paths]
+    for term in dict.fromkeys(parsed.fields):
         if not term.negated:
             continue
         match term.field:
@@ -123,10 +131,21 @@ def _excluded(
 ) -> Iterator[list[str]]:
     """Yield the ids of notes that must not be found."""
     # Words of unsegmented scripts are in no vocabulary, but any part of them can be found.
-    runs = [prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]]
+    runs = {prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]}
     spaced = [prefix for prefix in parsed.excluded_prefixes if prefix not in runs]
-    for text in (*parsed.excluded, *runs, *_beginning(manifest, spaced, limit=-1)):
-        yield notes_holding(store, text)
+    words = {text for text in parsed.excluded if _is_word(text)}
+    beginnings = _beginning(manifest, spaced)
+    if words or beginnings:
+        yield notes_with_words(store, [*words, *beginnings])
+    for text in dict.fromkeys([*parsed.excluded, *runs]):
+        if text not in words:
+            yield notes_holding(store, text)
+
+
+def _is_word(text: str) -> bool:
+    """Tell whether a text is one spaced word."""
+    words, runs = pieces(cleaned(text))
+    return len(words) == 1 and not runs
 
 
 def _vault(name: str, manifest: Manifest | None) -> str:
@@ -146,12 +165,12 @@ def _vault(name: str, manifest: Manifest | None) -> str:
 
 
 def _titled(manifest: Manifest | None, value: str) -> list[str]:
-    """Return the ids of the notes whose title or an alias holds `value`."""
+    """Return the ids of the notes whose title, file name or an alias holds `value`."""
     wanted = _folded(value)
     return [
         identity
-        for _, _, title, aliases, identity in (manifest.names() if manifest else [])
-        if any(wanted in _folded(name) for name in (title, *aliases))
+        for _, path, title, aliases, identity in (manifest.names() if manifest else [])
+        if any(wanted in _folded(name) for name in (title, PurePath(path).stem, *aliases))
     ]
 
 
@@ -192,14 +211,14 @@ def _at_paths(manifest: Manifest | None, globs: list[str]) -> list[str]:
     ]
 
 
-def _beginning(manifest: Manifest | None, prefixes: Sequence[str], limit: int) -> list[str]:
-    """Return the words of the notes that begin with one of `prefixes`, so many of each."""
+def _beginning(manifest: Manifest | None, prefixes: Sequence[str]) -> list[str]:
+    """Return the words of the notes that begin with one of `prefixes`."""
     if manifest is None:
         return []
     return [
         word
-        for prefix in prefixes
-        for word in manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)), limit)
+        for prefix in dict.fromkeys(prefixes)
+        for word in manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)))
     ]
 
 
@@ -214,7 +233,7 @@ def _corrections(
     exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
     as_written = {*content_words(exact), *_loans(exact)}
     found: dict[str, str] = {}
-    for word in manifest.vocabulary.unknown([*words, *loans]):
+    for word in manifest.vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
         # It may be known in another form; part of a longer loan word is found by its characters.
         is_part = word in loans and manifest.vocabulary.within(word)
         if word in as_written or is_part or _is_held(store, word):
@@ -230,4 +249,4 @@ def _loans(text: str) -> list[str]:
 
 
 def _is_held(store: QdrantEdgeDocumentStore, word: str) -> bool:
-    return bool(store.holding(word_dimension(stem(word)), limit=1))
+    return store.is_used(word_dimension(stem(word)))

@@ -64,13 +64,30 @@ class ShardQueries:
         found = {str(point.id): point for point in points}
         return [to_document(found[key]) for key in wanted if key in found]
 
-    def holding(self, dimension: int, limit: int | None = None) -> list[Document]:
-        """Return all documents (at most `limit`) whose sparse vector has a dimension."""
-        asked = qe.Query.Nearest(sparse_vector(SparseEmbedding([dimension], [1.0])), using=SPARSE)
-        if limit is None:
-            with self._reading("count") as shard:
-                limit = max(1, shard.count(qe.CountRequest())) if shard else 1
-        return [to_document(point) for point in self._query_points(asked, None, limit, True)]
+    def holding(self, dimension: int) -> list[Document]:
+        """Return all documents whose sparse vector has a dimension."""
+        points = self._query_points(_any_of([dimension]), None, self._size(), True)
+        return [to_document(point) for point in points]
+
+    def notes_with(self, dimensions: Sequence[int]) -> list[str]:
+        """Return the ids of the notes that have a chunk with any of these dimensions."""
+        points = self._query_points(_any_of(dimensions), None, self._size(), CANDIDATE_FIELDS)
+        return sorted({to_candidate(point).note for point in points})
+
+    def is_used(self, dimension: int) -> bool:
+        """Tell whether any document has a dimension."""
+        return bool(self._query_points(_any_of([dimension]), None, 1, False))
+
+    def all_documents(self) -> list[Document]:
+        """Return every document, without vectors: for what no index can find."""
+        request = qe.ScrollRequest(limit=self._size(), with_payload=True)
+        with self._reading("read documents") as shard:
+            points = shard.scroll(request)[0] if shard else []
+        return [to_document(point) for point in points]
+
+    def _size(self) -> int:
+        with self._reading("count") as shard:
+            return max(1, shard.count(qe.CountRequest())) if shard else 1
 
     def score_dimensions(
         self, query: SparseEmbedding, ids: Sequence[str]
@@ -126,6 +143,11 @@ class ShardQueries:
         )
         with self._reading("list documents") as shard:
             return shard.scroll(request)[0] if shard and limit else []
+
+
+def _any_of(dimensions: Sequence[int]) -> qe.Query:
+    embedding = SparseEmbedding(list(dimensions), [1.0] * len(dimensions))
+    return qe.Query.Nearest(sparse_vector(embedding), using=SPARSE)
 
 
 def _created(point: Any) -> str:

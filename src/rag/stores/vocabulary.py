@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from rag.stores.transactions import transaction
 
@@ -15,6 +16,16 @@ from rag.stores.transactions import transaction
 # these (the lengths that Lucene's "fuzziness auto" uses are 3 and 6).
 _ONE_SLIP, _TWO_SLIPS = 4, 8
 _MAX_NEAR = 5
+
+
+class _Near(NamedTuple):
+    """A word that another may be a slip of; the likelier sorts first."""
+
+    slips: int
+    begins_otherwise: bool
+    is_no_name: bool
+    unlikeness: float
+    word: str
 
 
 class Vocabulary:
@@ -36,11 +47,11 @@ class Vocabulary:
         find = "SELECT 1 FROM words WHERE word = ?"
         return [w for w in dict.fromkeys(words) if not self._db.execute(find, (w,)).fetchone()]
 
-    def starting_with(self, prefix: str, limit: int) -> list[str]:
-        """Return the first `limit` words, in alphabetical order, that begin with `prefix`."""
+    def starting_with(self, prefix: str) -> list[str]:
+        """Return the words that begin with `prefix`, in alphabetical order."""
         rows = self._db.execute(
-            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word LIMIT ?",
-            (prefix, prefix + "\U0010ffff", limit),
+            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word",
+            (prefix, prefix + "\U0010ffff"),
         )
         return [word for (word,) in rows]
 
@@ -53,32 +64,40 @@ class Vocabulary:
         """Yield the words that `word` may be a slip of, the likeliest first.
 
         A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
-        alignment distance). Words with the same first letter come before all others; among those
-        of as many slips, one that is a note's name, then the more similar by Jaro and Winkler.
+        alignment distance). Of words of as many slips those with the same first letter come
+        first, then those that are a note's name, then the more similar by Jaro and Winkler.
         """
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
             return
+        nearest = self._nearest(word, slips, "word >= ? AND word < ?")
         # Few slips are in the first letter; most often this spares reading all words.
-        start, end = word[0], word[0] + "\U0010ffff"
-        lengths = len(word) - slips, len(word) + slips
-        for scope in ("word >= ? AND word < ?", "NOT (word >= ? AND word < ?)"):
-            rows = self._db.execute(
-                f"SELECT word FROM words WHERE {scope} AND length(word) BETWEEN ? AND ?",
-                (start, end, *lengths),
-            )
-            yield from self._nearest(word, [near for (near,) in rows], slips)
+        if not nearest or nearest[0].slips > 1:
+            nearest = sorted(nearest + self._nearest(word, slips, "NOT (word >= ? AND word < ?)"))
+        for near in nearest[:_MAX_NEAR]:
+            yield near.word
 
-    def _nearest(self, word: str, known: list[str], slips: int) -> list[str]:
+    def _nearest(self, word: str, slips: int, scope: str) -> list[_Near]:
+        """Return the words of a scope (a condition on those with the same first letter)."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA, JaroWinkler
 
-        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=None)
-        ranked = sorted(
-            (slip, not self._is_name(near), -JaroWinkler.similarity(word, near), near)
-            for near, slip, _ in found
+        rows = self._db.execute(
+            f"SELECT word FROM words WHERE {scope} AND length(word) BETWEEN ? AND ?",
+            (word[0], word[0] + "\U0010ffff", len(word) - slips, len(word) + slips),
         )
-        return [near for *_, near in ranked[:_MAX_NEAR]]
+        known = [near for (near,) in rows]
+        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=None)
+        return sorted(
+            _Near(
+                int(distance),
+                near[0] != word[0],
+                not self._is_name(near),
+                -JaroWinkler.similarity(word, near),
+                near,
+            )
+            for near, distance, _ in found
+        )
 
     def _is_name(self, word: str) -> bool:
         find = "SELECT 1 FROM names WHERE key = ?"

@@ -48,6 +48,12 @@ def script_table() -> np.ndarray[Any, np.dtype[np.uint8]]:
     return table
 
 
+def is_seam(pair: str) -> bool:
+    """Tell whether two characters are of two unsegmented scripts."""
+    scripts = {int(script_table()[ord(char)]) for char in pair}
+    return len(scripts) == 2 and 0 not in scripts
+
+
 class Gram(NamedTuple):
     """A gram: its text, where in its run it begins, and what it says of the run."""
 

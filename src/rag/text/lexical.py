@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
-from rag.text.grams import UNSEGMENTED, hash_gram, weigh_grams
+from rag.text.grams import UNSEGMENTED, hash_gram, is_seam, weigh_grams
 from rag.text.normalize import fold_accents
 from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
 from rag.text.tokens import (
@@ -127,8 +127,12 @@ def content_terms(query: str) -> Counter[str]:
     """
     everything = Counter(terms(query))
     content = Counter(everything)
-    for asked in JAPANESE_QUESTION.findall(cleaned(query)):
-        content.subtract(run_grams(asked))
+    text = cleaned(query)
+    for asked in JAPANESE_QUESTION.finditer(text):
+        content.subtract(run_grams(asked[0]))
+        if len(asked[0]) > 1:  # 庫と in 金庫とは何ですか is no word; 誰か is one
+            seams = (text[max(at - 1, 0) : at + 1] for at in asked.span())
+            content.subtract(pair for pair in seams if is_seam(pair))
     content = Counter({t: n for t, n in content.items() if n > 0 and t not in STOP_TERMS})
     return content or everything
 
@@ -142,12 +146,11 @@ def content_words(query: str) -> list[str]:
 def query_terms(query: str, also: Iterable[str] = ()) -> list[QueryTerm]:
     """Return what a query asks of the index, each dimension once; none when it holds no word.
 
-    :param also: further words to look for, such as corrections.
+    :param also: further words to look for, such as corrections: only they themselves.
     """
     subject = _content(query) or _content(query, asking=True)
-    for word in also:
-        guessed = map(QueryTerm._make, _content(word, asking=True))
-        subject += [term._replace(weight=term.weight * _GUESSED) for term in guessed]
+    guessed = [QueryTerm._make(term) for word in also for term in _content(word, asking=True)]
+    subject += [t._replace(weight=t.weight * _GUESSED) for t in guessed if t.field == "words"]
     words, _ = pieces(cleaned(query))
     subject += [
         ("shingles", f"{a} {b}", shingle_dimension(*map(_stem_dimension, (a, b))), SHINGLE_WEIGHT)
