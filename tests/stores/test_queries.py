@@ -148,10 +148,31 @@ def test_the_highest_dimension_is_one_like_others(store: Store) -> None:
     assert ids(store.holding(0)) == ["b"]
 
 
-def test_no_more_than_the_limit_are_found(store: Store) -> None:
-    store.write_documents([doc(str(n), (1, 1.0)) for n in range(9)])
-    for limit in (1, 2, 8):
-        assert len(store.holding(1, limit)) == limit
+def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
+    store.write_documents(
+        [
+            doc("a", (1, 1.0), file_id="first"),
+            doc("b", (2, 1.0), file_id="first"),
+            doc("c", (2, 1.0), file_id="second"),
+            doc("d", (3, 1.0), file_id="third"),
+        ]
+    )
+    assert store.notes_with([1, 2]) == ["first", "second"]
+    assert store.notes_with([9]) == []
+
+
+def test_a_dimension_is_used_when_any_document_has_it(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0))])
+    assert store.is_used(1)
+    assert not store.is_used(2)
+
+
+def test_every_document_can_be_read_without_its_vectors(store: Store) -> None:
+    assert store.all_documents() == []
+    store.write_documents([doc("a", (1, 1.0)), doc("b", (2, 1.0))])
+    found = store.all_documents()
+    assert sorted(ids(found)) == ["a", "b"]
+    assert [d.sparse_embedding for d in found] == [None, None]
 
 
 def test_documents_that_hold_a_word_come_with_their_text(store: Store) -> None:

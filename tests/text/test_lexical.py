@@ -193,9 +193,12 @@ def test_neighbours_are_told_by_their_order() -> None:
 
 def test_a_word_that_was_not_typed_weighs_four_fifths() -> None:
     assert asked("note", "words", ("administration",)) == {"note": 1.0, "administration": 0.8}
-    assert asked("note", "edges", ("administration",)) == {"admi…": 0.08, "admini…": 0.08}
-    assert asked("note", "grams", ("サーバー",)) == {"サー": 0.4, "ーバ": 0.4, "バー": 0.4}
     assert asked("note", "words", ("サーバー",)) == {"note": 1.0, "サーバー": 0.4}
+
+
+def test_of_a_word_that_was_not_typed_only_the_word_itself_is_looked_for() -> None:
+    assert asked("note", "edges", ("administration",)) == {}
+    assert asked("note", "grams", ("サーバー",)) == {}
 
 
 def test_a_word_both_typed_and_added_weighs_the_sum() -> None:
@@ -389,9 +392,9 @@ def test_the_words_of_a_query_are_given_as_they_are_written() -> None:
     ("query", "expected"),
     [
         ("link the link", {"link": 2}),
-        ("リンクの作り方を教えてください", [*terms("リンクの作り方を"), "を教"]),
-        ("金庫とは何ですか", [*terms("金庫"), "庫と"]),
-        ("教育を教えてください", [*terms("教育を"), "を教"]),
+        ("リンクの作り方を教えてください", terms("リンクの作り方を")),
+        ("金庫とは何ですか", terms("金庫")),
+        ("教育を教えてください", terms("教育を")),
         ("いつも", ["も", "つも"]),
     ],
 )

@@ -88,7 +88,7 @@ class DocumentEncoder:
         written = {word for word in map(self._table.word, used) if _is_kept(word)}
         # People leave accents out when they search.
         folded = {fold_accents(word) for word in written if not word.isascii()}
-        return Encoded(vectors, [*written, *folded])
+        return Encoded(vectors, [*written, *filter(_is_kept, folded)])
 
     def _word_keys(self, spaced: _Rows) -> tuple[list[Array], Array]:
         """Return the keys (text << 32 | dimension) of words, shingles and edges, and the number
