@@ -312,7 +312,6 @@ def test_the_lock_alone_hides_no_generation_from_its_holder(store: Store, publis
 
 def test_a_store_that_is_copied_is_the_same_store(store: Store) -> None:
     assert copy.deepcopy(store) is store
-    assert copy.deepcopy(store.access) is store.access
 
 
 # -- staying with one generation -------------------------------------------------------

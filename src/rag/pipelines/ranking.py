@@ -54,15 +54,10 @@ class Hits(Batch[Hit]):
     """Hits that Haystack does not copy."""
 
 
-@component
-class ChunkRetriever:
-    """Find the chunks that share words with a query.
+class _OverStore:
+    """What components that read a store share: their arguments, and their serialised form."""
 
-    :param document_store: where to look.
-    :param top_k: how many chunks to return.
-    """
-
-    def __init__(self, document_store: QdrantEdgeDocumentStore, top_k: int = 100) -> None:
+    def __init__(self, document_store: QdrantEdgeDocumentStore, top_k: int = 10) -> None:
         self.document_store = document_store
         self.top_k = top_k
 
@@ -74,6 +69,15 @@ class ChunkRetriever:
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
         return default_from_dict(cls, with_store(data))
+
+
+@component
+class ChunkRetriever(_OverStore):
+    """Find the chunks that share words with a query.
+
+    :param document_store: where to look.
+    :param top_k: how many chunks to return.
+    """
 
     @component.output_types(candidates=Candidates)
     def run(
@@ -180,25 +184,12 @@ class NoteRanker:
 
 
 @component
-class DocumentLoader:
+class DocumentLoader(_OverStore):
     """Read the documents of the best hits, and set near-duplicates aside.
 
     :param document_store: where they are.
     :param top_k: how many to return.
     """
-
-    def __init__(self, document_store: QdrantEdgeDocumentStore, top_k: int = 10) -> None:
-        self.document_store = document_store
-        self.top_k = top_k
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its store."""
-        return default_to_dict(self, document_store=self.document_store.to_dict(), top_k=self.top_k)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        return default_from_dict(cls, with_store(data))
 
     @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
     def run(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import qdrant_edge as qe
 
@@ -195,7 +194,3 @@ class ShardAccess:
             details,
             hint="Make it anew with `rag index --rebuild`.",
         )
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ShardAccess:
-        # It stands for files and locks; Haystack copies component inputs.
-        return self

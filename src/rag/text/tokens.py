@@ -1,8 +1,9 @@
-"""One tokenizer for all languages, without an analyser.
+"""Words and runs: how text is cut in any language, without an analyser.
 
 Scripts that put spaces between words give words: lower case, accents folded, English
-endings stemmed. Scripts that do not (Japanese, Chinese, Thai, …) give every character and
-every pair of neighbours, so that a query finds a word wherever it stands in a run.
+endings stemmed. Scripts that do not (Japanese, Chinese, Thai, …) give runs; what compares
+texts as they stand (quotations, highlighting, near-duplicates) sees every character of a run
+and every pair of neighbours, while the index weighs them by script (`rag.text.grams`).
 """
 
 from __future__ import annotations
