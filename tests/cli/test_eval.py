@@ -272,6 +272,23 @@ class TestMistakes:
             'One object a line: {"query": "rolling back", "relevant": ["folder/note.md"]}\n'
         )
 
+    @pytest.mark.parametrize(
+        ("query", "message", "hint"),
+        [
+            ("x" * 4001, "the query has 4,001 characters, more than 4,000", "fewer words"),
+            ("backups vault:wrok", "no vault named 'wrok'", "work"),
+        ],
+    )
+    def test_a_question_that_is_refused_is_named(
+        self, rag, library, questions, query, message, hint
+    ):
+        file = questions(QUESTIONS[0], {"id": "odd", "query": query, "relevant": ["Backups.md"]})
+        ran = rag("eval", file)
+        assert (ran.code, ran.out) == (2, "")
+        said, advice = ran.err.splitlines()
+        assert said.startswith(f"rag: question odd: {message}")
+        assert hint in advice
+
     def test_a_missing_file_and_a_folder_give_2(self, rag, library, tmp_path):
         assert rag("eval", tmp_path / "none.jsonl").code == 2
         assert rag("eval", tmp_path).code == 2

@@ -60,6 +60,11 @@ class TestCorrections:
         assert 'searched for "backups": no note holds "bakcups"' in ran.err
         assert rag("ask", "How long do we keep bakcups?", "-q").err == ""
 
+    def test_ask_does_not_answer_by_a_guess_alone(self, rag, library):
+        ran = rag("ask", "bakcups?")
+        assert (ran.code, ran.out) == (1, "not found in your notes\n")
+        assert ran.err == 'searched for "backups": no note holds "bakcups"\n'
+
     def test_ask_tells_it_as_json_whether_it_finds_an_answer_or_not(self, rag, library):
         found = rag("ask", "How long do we keep bakcups?", "--json").json
         assert (found["found"], found["corrections"]) == (True, {"bakcups": "backups"})
@@ -82,6 +87,34 @@ class TestSyntax:
 
     def test_without_them_it_is_an_option_that_does_not_exist(self, rag, library):
         assert rag("search", "-deploy backups").code == 2
+
+    @pytest.mark.parametrize("name", ["tag", "vault", "path", "title"])
+    @pytest.mark.parametrize("command", ["search", "ask"])
+    def test_a_bare_condition_with_a_minus_is_refused(self, rag, library, command, name):
+        ran = rag(command, "backups", f"-{name}:work")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == (
+            f"rag: -{name}:work looks like an option\n"
+            f"Put `--` before the query: `rag {command} -- words -{name}:work`.\n"
+        )
+
+    def test_it_is_refused_as_json_too(self, rag, library):
+        ran = rag("search", "backups", "-tag：ops", "--json")
+        assert (ran.code, ran.err, ran.json["error"]["kind"]) == (2, "", "usage")
+        assert "-- words -tag：ops" in ran.json["error"]["hint"]
+
+    def test_behind_two_or_in_quotes_it_is_none(self, rag, library):
+        for query in (
+            ["--", "rolling", "backups", "-tag:ops/backup"],
+            ["backups back -tag:backup"],
+        ):
+            assert rag("search", *query).code == 0
+        found = rag("search", "--json", "--", "rolling", "backups", "-tag:ops/backup").json
+        assert [result["title"] for result in found["results"]] == ["Rolling back"]
+
+    def test_short_options_are_as_ever(self, rag, library):
+        found = rag("search", "backups back", "-tops/backup", "--json").json["results"]
+        assert [result["title"] for result in found] == ["Backups"]
 
     def test_words_need_no_quotes(self, rag, library):
         one = rag("search", "rolling back a deploy", "--json").json
@@ -151,6 +184,20 @@ class TestSyntax:
             ran = rag(command, query)
             assert (ran.code, ran.out) == (2, "")
             assert "the query is empty" in ran.err
+
+    @pytest.mark.parametrize("command", ["search", "ask"])
+    def test_a_query_that_is_too_long_gives_2(self, rag, library, command):
+        ran = rag(command, "backups ".ljust(4001, "x"))
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == (
+            "rag: the query has 4,001 characters, more than 4,000\nSay it in fewer words.\n"
+        )
+
+    def test_nothing_found_names_the_beginning_of_a_long_query(self, rag, library):
+        assert rag("search", "x" * 80).err == f"nothing found for '{'x' * 80}'\n"
+        ran = rag("search", "x" * 81)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == f"nothing found for '{'x' * 79}…'\n"
 
     def test_text_without_words_finds_nothing_and_with_filters_it_lists(self, rag, library):
         assert rag("search", "?!").code == 1

@@ -25,6 +25,7 @@ NOTES = {
     "サーバー証明書の有効期限を確認してから、テンプレートで更新を申請する。\n",
     "ログ.md": "# Log rotation の設定\n\nログの更新と証明書の保管について。\n",
     "empty words.md": "# Nothing\n\nAt all.\n",
+    "!!!.md": "# Silence\n\nNo word.\n",
 }
 QUERIES = [
     "rolling back a deploy",
@@ -41,7 +42,8 @@ QUERIES = [
     "log",
     "ログ",
     "title:deploy",
-    "empty words",
+    "empty words",  # of a file name
+    "!!!",
 ]
 NEAR = 1e-3
 
@@ -189,9 +191,9 @@ def test_a_bonus_is_told_apart(find):
 
 
 def test_a_note_found_by_its_name_alone_has_nothing_but_its_bonus(find):
-    best = find("empty words").results[0]
+    best = find("!!!").results[0]
     why = best.explanation
-    assert (best.file_path, why.total, why.bonus, why.fields) == ("empty words.md", 1.0, 1.0, {})
+    assert (best.file_path, why.total, why.bonus, why.fields) == ("!!!.md", 1.0, 1.0, {})
 
 
 def test_nothing_found_nothing_explained(find, store):

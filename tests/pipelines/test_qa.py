@@ -87,6 +87,10 @@ class TestErrors:
         with pytest.raises(QueryError, match="empty"):
             run(question)
 
+    def test_a_question_that_is_too_long_is_an_error(self, run):
+        with pytest.raises(QueryError, match="4,001 characters, more than 4,000"):
+            run("backups? ".ljust(4001, "x"))
+
     def test_a_top_k_below_1_is_an_error(self, run):
         with pytest.raises(QueryError, match="top_k"):
             run("backups?", top_k=0)
@@ -237,7 +241,19 @@ class TestTheSyntaxOfSearch:
         assert "ninety days" in answer.text
         assert answer.corrections == {"bakcups": "backups"}
         assert run(self.QUESTION).corrections == {}
-        assert "ninety days" in run("bakcups?").text  # nothing else in it could be found
+
+    def test_a_subject_that_is_only_guessed_is_no_evidence(self, run):
+        answer = run("bakcups?")
+        assert (answer.found, answer.text, answer.quotes) == (False, NOT_FOUND, [])
+        assert answer.corrections == {"bakcups": "backups"}
+        assert "ninety days" in run("backups?").text
+
+    def test_quotes_are_sought_with_the_word_that_was_meant(self, build_index):
+        text = "We keep ledgers for one day. We keep receipts for nine years.\n"
+        with get_document_store(build_index({"v": {"a.md": f"# Rules\n\n{text}"}})) as store:
+            answer = ask(create_qa_pipeline(store), "How long do we keep reciepts?")
+        assert answer.corrections == {"reciepts": "receipts"}
+        assert answer.quotes[0].text == "We keep receipts for nine years."
 
     def test_it_tells_what_was_searched_for_and_filtered_by(self, run):
         answer = run(

@@ -176,6 +176,61 @@ class TestPhrases:
         assert found('"error budget') == found("error budget")
 
 
+class TestFileNames:
+    """The words of a file name that the note's title does not hold are words of the note."""
+
+    def test_its_words_find_the_note(self, found):
+        assert found("projects") == ["Projects Plan"]
+        assert found("roses projects eggs") == ["Projects Plan", "shopping list"]
+        assert found("vault:home -projects") == ["shopping list"]
+
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            ('"projects plan"', ["Projects Plan"]),
+            ('"PROJECTS, plan"', ["Projects Plan"]),
+            ('"plan projects"', []),
+            ('"plan garden"', []),  # the name ends where the title begins
+            ('"projects plan" roses', ["Projects Plan"]),
+            ('vault:home -"projects plan"', ["shopping list"]),
+        ],
+    )
+    def test_a_phrase_may_stand_in_it(self, found, query, expected):
+        assert found(query) == expected
+
+    def test_so_may_one_of_which_the_title_holds_a_word(self, build_index):
+        notes = {"Harbour ledger.md": "# Harbour\n\nText.\n", "b.md": "# Harbour\n\nOther.\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            pipeline = create_search_pipeline(store)
+            for query in ('"harbour ledger"', "title:ledger", "ledger"):
+                found = search(pipeline, query).results
+                assert [result.file_path for result in found] == ["Harbour ledger.md"]
+
+    def test_a_japanese_one_is_found_by_any_part_of_it(self, build_index):
+        notes = {"引き継ぎ資料.md": "# 雛形\n\n本文。\n", "b.md": "# 別\n\n他のこと。\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            pipeline = create_search_pipeline(store)
+            for query in ('"継ぎ資"', "title:資料", "資料"):
+                found = search(pipeline, query).results
+                assert [result.file_path for result in found] == ["引き継ぎ資料.md"]
+
+    def test_only_the_first_chunk_holds_them(self, build_index):
+        notes = {"gantry.md": "# Cranes\n\nFirst.\n\n## Second\n\nNothing.\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            pipeline = create_search_pipeline(store)
+            assert len(search(pipeline, "cranes", chunks=True).results) == 2
+            found = search(pipeline, "old gantry", chunks=True).results
+        assert [result.position for result in found] == [0]
+
+    def test_words_of_the_title_do_not_count_again(self, build_index):
+        scores = []
+        for path in ("Tall cranes.md", "!!!.md"):
+            with get_document_store(build_index({"v": {path: "# Tall cranes\n\nA.\n"}})) as store:
+                (result,) = search(create_search_pipeline(store), "all cranes").results
+            scores.append(result.scores["lexical"])
+        assert scores[0] == scores[1] > 0
+
+
 class TestExclusions:
     def test_a_note_that_holds_the_word_is_left_out(self, found):
         assert found("budget -error") == ["shopping list"]
@@ -397,7 +452,10 @@ class TestTitles:
             ("title:CAFÉ", ["café"]),
             ('title:"ｃａｆè ｖｉｓｉｔｓ"', ["café"]),
             ("path:projects/ -title:cafe", ["Kubernetes"]),
-            ("title:kubernetes", []),  # a file name is no title
+            ("title:kubernetes", ["Kubernetes"]),  # a file name
+            ('title:"Projects Plan"', ["Projects Plan"]),
+            ("title:ects", ["Projects Plan"]),  # but no folder's name
+            ("vault:home -title:plan", ["shopping list"]),
             ("title:error title:budget", ["budget"]),
             ("budget -title:error", ["money", "shopping list"]),
             ("budget -title:holiday", ["budget", "errors", "shopping list"]),
@@ -405,7 +463,7 @@ class TestTitles:
             ("vault:work -title:rror -title:af", ["Kubernetes", "money"]),
         ],
     )
-    def test_only_notes_whose_title_or_alias_holds_it(self, found, query, expected):
+    def test_only_notes_whose_title_alias_or_file_name_holds_it(self, found, query, expected):
         assert found(query) == expected
 
     def test_it_ranks_too(self, respond):
@@ -507,12 +565,13 @@ class TestPrefixes:
             found = search(create_search_pipeline(store), "-quux*").results
         assert [result.file_path for result in found] == ["other.md"]
 
-    def test_at_most_so_many_words_are_searched_for(self, build_index):
-        words = " ".join(f"quux{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60))
-        with get_document_store(build_index({"v": {"a.md": words}})) as store:
+    def test_all_of_many_words_are_searched_for(self, build_index):
+        words = [f"quux{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60)]
+        notes = {"a.md": " ".join(words[:59]), "z.md": words[-1], "other.md": "other"}
+        with get_document_store(build_index({"v": notes})) as store:
             response = search(create_search_pipeline(store), "quux*")
-        assert len(response.searched.split()) == 33
-        assert len(response.results) == 1
+        assert response.searched.split() == ["quux", *words]
+        assert sorted(result.file_path for result in response.results) == ["a.md", "z.md"]
 
 
 class TestWithFlags:

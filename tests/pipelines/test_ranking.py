@@ -499,7 +499,7 @@ class TestWholeSearches:
     def test_a_chunk_does_not_stand_for_its_own_note(self, build_index):
         text = f"# Ledger\n\n## Spring\n\n{LONG}\n\n## Autumn\n\n{LONG}\n"
         with get_document_store(build_index({"v": {"a.md": text}})) as store:
-            found = search(create_search_pipeline(store), "pilot station", chunks=True)
+            found = search(create_search_pipeline(store), "pilot station in spring", chunks=True)
         assert [(r.position, r.duplicates) for r in found.results] == [(0, []), (1, [])]
 
     def test_one_of_the_two_filtered_away_there_is_no_duplicate(self, find):

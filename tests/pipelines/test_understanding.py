@@ -94,7 +94,9 @@ class TestCorrections:
     @pytest.mark.parametrize(
         ("words", "typed", "meant"),
         [
-            ("planning swanking", "slanning", "swanking"),  # the first letter is seldom wrong
+            ("planning slanting", "slanning", "slanting"),  # the first letter is seldom wrong
+            ("bogging fagging", "fogging", "fagging"),
+            ("planning swanking", "slanning", "planning"),  # but one slip goes before two
             ("planning walking", "slanning", "planning"),
             ("kubernetes kubernetics", "kubernetez", "kubernetes"),  # one slip before two
             ("noted notes", "notez", "noted"),  # the first by alphabet
@@ -110,6 +112,22 @@ class TestCorrections:
         notes = {"a.md": "noted notes", "b.md": "---\naliases: [Notes]\n---\n# Else\n"}
         with get_document_store(build_index({"v": notes})) as store:
             assert understand(store, "notez").corrections == {"notez": "notes"}
+
+    def test_fewer_slips_and_the_same_first_letter_go_before_the_name_of_a_note(self, build_index):
+        notes = {"a.md": "kubernetes", "b.md": "---\naliases: [Kubernetics]\n---\n# Else\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            assert understand(store, "kubernetez").corrections == {"kubernetez": "kubernetes"}
+        notes = {"a.md": "fagging", "b.md": "---\naliases: [Bogging]\n---\n# Else\n"}
+        with get_document_store(build_index({"v": notes})) as store:
+            assert understand(store, "fogging").corrections == {"fogging": "fagging"}
+
+    def test_of_many_unknown_words_the_first_eight_are_corrected(self, build_index):
+        words = ["walrus", "zebra", "gantry", "harbour", "ledger"]
+        words += ["captain", "vessel", "customs", "archive", "pilots"]
+        slips = [word[:-2] + word[-1] + word[-2] for word in words]
+        with get_document_store(build_index({"v": {"a.md": " ".join(words)}})) as store:
+            found = understand(store, " ".join(slips)).corrections
+        assert found == dict(zip(slips[:8], words[:8], strict=True))
 
     def test_each_word_is_judged_alone(self, corrected):
         found = corrected("bakcup of the kubernetse deployment")
@@ -179,8 +197,12 @@ class TestCorrections:
         assert (response.corrections, response.searched) == ({}, "backup")
 
     def test_a_word_guessed_counts_less_than_a_word_typed(self, respond):
-        typed, guessed = respond("backup").results[0], respond("bakcup").results[0]
-        assert guessed.scores["lexical"] == pytest.approx(0.8 * typed.scores["lexical"], rel=0.05)
+        typed, guessed = (
+            respond(query, explained=True).results[0].explanation for query in ("backup", "bakcup")
+        )
+        # the word itself, and nothing of words that only begin like it
+        assert guessed.fields == {"words": pytest.approx(0.8 * typed.fields["words"])}
+        assert guessed.total < 0.8 * typed.total
 
     def test_a_correction_does_not_outweigh_the_words_that_were_typed_well(self, respond):
         assert paths(respond("kubernetes rollback bakcup"))[0] == "deploy.md"
@@ -346,7 +368,8 @@ class TestUnderstood:
     @pytest.mark.parametrize(
         ("query", "titles"),
         [
-            ('"weekly review"', ["Agenda"]),
+            ('"weekly review"', ["Agenda", "Looking back"]),  # the one in its file name
+            ('"the weekly review"', ["Agenda"]),
             ('"が楽に"', ["雛形"]),
             ('"る"', ["整理", "雛形"]),
             ("title:ookin", ["Looking back"]),
@@ -397,6 +420,12 @@ class TestUnderstood:
             ].meta["title"]
             == "Agenda"
         )
+
+    def test_a_query_may_have_4000_characters(self, store):
+        assert understand(store, "night ".ljust(4000, "x")).text.startswith("night")
+        with pytest.raises(QueryError, match="4,001 characters, more than 4,000") as raised:
+            understand(store, "night ".ljust(4001, "x"))
+        assert raised.value.hint == "Say it in fewer words."
 
     @pytest.mark.parametrize("query", ["", " ", "\n", "\u3000", '""', "“ ”", 'tag:""'])
     def test_an_empty_query_is_an_error(self, store, query):

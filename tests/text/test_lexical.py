@@ -201,8 +201,12 @@ def test_of_a_word_that_was_not_typed_only_the_word_itself_is_looked_for() -> No
     assert asked("note", "grams", ("サーバー",)) == {}
 
 
-def test_a_word_both_typed_and_added_weighs_the_sum() -> None:
-    assert asked("sync", "words", ("sync",)) == {"sync": 1.8}
+def test_a_word_typed_in_any_form_is_not_added_again() -> None:
+    assert asked("sync", "words", ("sync", "syncs")) == {"sync": 1.0}
+
+
+def test_forms_of_one_word_are_added_once() -> None:
+    assert sum(asked("note", "words", ("backup", "backups")).values()) == 1.8
 
 
 def test_words_that_were_not_typed_have_no_neighbours() -> None:

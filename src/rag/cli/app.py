@@ -122,9 +122,10 @@ def _refuse_bare_conditions(arguments: list[str]) -> None:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     for argument in options:
         if _BARE_CONDITION.match(argument):
+            example = f"rag {options[0]} -- words {argument.split()[0]}"
             raise UsageError(
                 f"{argument} looks like an option",
-                hint=f"Write `rag search -- words {argument}`, or quote the whole query.",
+                hint=f"Put `--` before the query: `{example}`.",
             )
 
 

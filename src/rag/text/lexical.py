@@ -146,11 +146,18 @@ def content_words(query: str) -> list[str]:
 def query_terms(query: str, also: Iterable[str] = ()) -> list[QueryTerm]:
     """Return what a query asks of the index, each dimension once; none when it holds no word.
 
-    :param also: further words to look for, such as corrections: only they themselves.
+    :param also: further words to look for, such as corrections: only they themselves, each once,
+        and not where the query has them in any form.
     """
     subject = _content(query) or _content(query, asking=True)
-    guessed = [QueryTerm._make(term) for word in also for term in _content(word, asking=True)]
-    subject += [t._replace(weight=t.weight * _GUESSED) for t in guessed if t.field == "words"]
+    typed = {dimension for _, _, dimension, _ in subject}
+    guessed = {
+        dimension: (field, text, dimension, weight * _GUESSED)
+        for word in also
+        for field, text, dimension, weight in _content(word, asking=True)
+        if field == "words" and dimension not in typed
+    }
+    subject += guessed.values()
     words, _ = pieces(cleaned(query))
     subject += [
         ("shingles", f"{a} {b}", shingle_dimension(*map(_stem_dimension, (a, b))), SHINGLE_WEIGHT)
