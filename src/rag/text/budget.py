@@ -9,9 +9,11 @@ prints the error and fits them again.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+# numpy is loaded where it is used: looking whether anything changed must not wait for it.
+if TYPE_CHECKING:
+    import numpy as np
 
 FEATURES = ("word", "letter", "kana", "ideograph", "digit", "mark", "other", "line")
 WEIGHTS = (0.85, 0.048, 0.6, 0.96, 1.18, 1.01, 1.58, 0.58)
@@ -46,6 +48,8 @@ def count_tokens(text: str) -> int:
 def features(text: str) -> tuple[int, ...]:
     """Count what `FEATURES` names: Latin words and their letters, kana, ideographs, digits,
     punctuation, all other characters, and line ends."""
+    import numpy as np
+
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     classes = _class_table()[np.minimum(codes, _PLANE)]
     size = np.bincount(classes, minlength=_OTHER + 1)
@@ -68,6 +72,8 @@ def features(text: str) -> tuple[int, ...]:
 @cache
 def _class_table() -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return the class of every character of the first plane."""
+    import numpy as np
+
     table = np.full(_PLANE + 1, _OTHER, np.uint8)
     for number, ranges in _RANGES.items():
         for first, last in zip(ranges[::2], ranges[1::2], strict=True):

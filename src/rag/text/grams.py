@@ -10,9 +10,13 @@ so, grams ranked better than a dictionary's words on the questions this was deve
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+# numpy is loaded where it is used: looking whether anything changed must not wait for it.
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
 
 # Ranges of code points by how their script is read.
 IDEOGRAPHS, HIRAGANA, KATAKANA, LETTERS = 1, 2, 3, 4
@@ -41,6 +45,8 @@ _SEAM_WEIGHT = 0.15  # a pair of two scripts
 @cache
 def script_table() -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return, by code point, how its script is read; 0 where words are spaced."""
+    import numpy as np
+
     table = np.zeros(0x110000, np.uint8)
     for script, ranges in _RANGES.items():
         for first, last in zip(ranges[::3], ranges[2::3], strict=True):
@@ -96,9 +102,6 @@ def hash_gram(gram: str) -> int:
     return (packed * _MULTIPLIER & 0xFFFFFFFFFFFFFFFF) >> _SHIFT
 
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-
 def hash_grams(codes: Array) -> tuple[Array, Array, Array]:
     """Find the grams of `weigh_grams` in many texts at once.
 
@@ -107,6 +110,8 @@ def hash_grams(codes: Array) -> tuple[Array, Array, Array]:
     :returns: the hashes of the grams (uint64), where in `codes` each begins, and which of
         `codes` belong to a run (bool, of their shape).
     """
+    import numpy as np
+
     scripts = script_table()[codes]
     runs = scripts > 0
     inner = runs[1:-1]
