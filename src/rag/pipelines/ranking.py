@@ -11,7 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.pipelines.filtering import all_of, one_of
+from rag.pipelines.filtering import Filter, all_of, one_of
 from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
@@ -71,6 +71,14 @@ class _OverStore:
         return default_from_dict(cls, with_store(data))
 
 
+def first_chunks(
+    store: QdrantEdgeDocumentStore, filters: Filter | None, notes: list[str]
+) -> list[Candidate]:
+    """Return the first chunk of each of these notes, as far as the filters let them."""
+    first = {"field": "meta.position", "operator": "==", "value": 0}
+    return store.newest(all_of([filters, one_of("file_id", notes), first]), len(notes))
+
+
 @component
 class ChunkRetriever(_OverStore):
     """Find the chunks that share words with a query.
@@ -96,22 +104,18 @@ class ChunkRetriever(_OverStore):
         """
         find, limit = self.document_store.find_candidates, top_k or self.top_k
         found = find(query_sparse_embedding, filters, limit)
-        wanted_notes = {*(named or ()), *((matched or ())[:limit] if len(found) < limit else ())}
-        missing = sorted(wanted_notes - {candidate.note for candidate in found})
+        required = set(named or ())
+        if len(found) < limit:
+            required.update((matched or [])[:limit])
+        missing = sorted(required - {candidate.note for candidate in found})
         if missing:
             wanted = all_of([filters, one_of("file_id", missing)])
             more = find(query_sparse_embedding, wanted, self.top_k)
             # Its file name may be all that a note has of the query.
             unseen = sorted(set(missing) - {candidate.note for candidate in more})
-            more += self.first_chunks(filters, unseen) if unseen else []
+            more += first_chunks(self.document_store, filters, unseen)
             found += more
         return {"candidates": Candidates(found)}
-
-    def first_chunks(self, filters: dict[str, Any] | None, notes: list[str]) -> list[Candidate]:
-        """Return the first chunk of each of these notes, as far as the filters let them."""
-        first = {"field": "meta.position", "operator": "==", "value": 0}
-        wanted = all_of([filters, one_of("file_id", notes), first])
-        return self.document_store.newest(wanted, len(notes))
 
     @component.output_types(candidates=Candidates)
     async def run_async(

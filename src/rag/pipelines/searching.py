@@ -13,7 +13,14 @@ from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
 from rag.pipelines.explaining import explain
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
-from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
+from rag.pipelines.ranking import (
+    ChunkRetriever,
+    DocumentLoader,
+    Hit,
+    Hits,
+    NoteRanker,
+    first_chunks,
+)
 from rag.pipelines.understanding import Understood, understand
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
@@ -128,7 +135,7 @@ def _list_notes(
         if len(notes) >= top_k or len(found) < wanted:
             break
         wanted *= 4
-    first = ChunkRetriever(store).first_chunks(understood.filters, notes[:top_k])
+    first = first_chunks(store, understood.filters, notes[:top_k])
     hits = Hits(Hit(candidate.id, candidate.note, 0.0, ()) for candidate in first)
     documents = store.get_documents([hit.id for hit in hits])
     return {"documents": documents, "hits": hits, "duplicates": [[] for _ in documents]}

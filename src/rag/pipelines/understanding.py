@@ -29,12 +29,12 @@ class Understood:
     """What a query asks.
 
     `text` is what notes are ranked by, empty when the query has no words; `lists` is true when it
-    filters nevertheless, and so asks for a list of notes. `also` are further
-    words to look for: those a prefix stands for, and corrections. `corrections` maps words that
-    no note holds to the word searched for instead. `filters` are those of the flags and of the
-    query together, as Haystack writes them; `tags` the tags among them. `named` are the ids of
-    notes that bear the query as title, alias or file name; `matched` those of notes that hold a
-    phrase of the query or bear its `title:`, whatever words the index has of them.
+    filters nevertheless, and so asks for a list of notes. `also` are further words to look for:
+    those a prefix stands for, and corrections. `corrections` maps words that no note holds to the
+    word searched for instead. `filters` are those of the flags and of the query together, as
+    Haystack writes them; `tags` the tags among them. `named` are the ids of notes that bear the
+    query as title, alias or file name; `matched` those of notes that hold a phrase of the query
+    or bear its `title:`, whatever words the index has of them.
     """
 
     query: str
@@ -83,6 +83,7 @@ def understand(
     ]
     if filters and filters.paths:
         conditions.append(one_of("file_id", _at_paths(manifest, filters.paths)))
+    combined = all_of(conditions)
     named = manifest.named(parsed.text) if manifest else []
     text = parsed.text if named or has_words(parsed.text) else ""
     # A name that somebody gave is no slip.
@@ -92,9 +93,9 @@ def understand(
         text=text,
         also=[*_beginning(manifest, parsed.prefixes), *corrections.values()],
         corrections=corrections,
-        filters=all_of(conditions),
+        filters=combined,
         tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
-        lists=not text and (not parsed.text or bool(all_of(conditions))),
+        lists=not text and (not parsed.text or bool(combined)),
         named=named,
         matched=list(dict.fromkeys(note for notes in matched for note in notes)),
     )
