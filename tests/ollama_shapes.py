@@ -1,0 +1,129 @@
+"""The JSON of Ollama's answers: errors, models, the lines of a reply, times and durations."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from ollama_models import Model, full_name
+from ollama_replies import Reply
+
+Json = dict[str, Any]
+JSON, NDJSON = "application/json; charset=utf-8", "application/x-ndjson"
+MODIFIED = "2025-05-10T08:06:48.639712648-07:00"
+
+
+@dataclass
+class Answer:
+    """What is sent back: `body` as JSON, or `lines` as a stream of NDJSON; texts as they are."""
+
+    body: Any = None
+    status: int = 200
+    lines: Iterable[Json | str] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    content_type: str = JSON
+    num_ctx: int = 0
+    delay: float = 0.0  # seconds before anything is sent
+    gap: float = 0.0  # seconds between two lines
+    cut: str = ""  # how the connection ends too early: "reset" or "hangup"
+    cut_after: int | None = None  # after how many lines; None: before anything is sent
+
+
+class ApiError(Exception):
+    """An error answer, `{"error": message}`."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.answer = Answer({"error": message}, status)
+
+
+class Speech:
+    """The lines of one answer of /api/chat or /api/generate."""
+
+    def __init__(self, model: str, task: str, started: int) -> None:
+        self.model, self.task, self.started = model, task, started
+
+    def lines(
+        self, thoughts: list[str], parts: list[str], calls: Iterable[Any], counts: Json
+    ) -> Iterator[Json]:
+        """Yield thinking, text, tool calls (each whole, on a line of its own), and the end."""
+        for thought in thoughts:
+            yield self._line(Reply(thinking=thought))
+        for part in parts:
+            yield self._line(Reply(part))
+        for index, call in enumerate(calls):
+            yield self._line(Reply(tool_calls=[call]), first=index)
+        yield self.done(Reply(), counts)
+
+    def done(self, reply: Reply, counts: Json) -> Json:
+        """Return the last line, or the only one."""
+        return self._line(reply) | {"done": True} | counts | durations(self.started)
+
+    def _line(self, reply: Reply, first: int = 0) -> Json:
+        line: Json = {"model": self.model, "created_at": stamp(datetime.now(UTC))}
+        more: Json = {"thinking": reply.thinking} if reply.thinking else {}
+        if reply.tool_calls:
+            more["tool_calls"] = [
+                {
+                    "id": f"call_{hashlib.sha256(f'{at}{name}'.encode()).hexdigest()[:8]}",
+                    "function": {"index": at, "name": name, "arguments": dict(arguments)},
+                }
+                for at, (name, arguments) in enumerate(reply.tool_calls, first)
+            ]
+        if self.task == "generate":
+            line |= {"response": reply.text, **more}
+        else:
+            line["message"] = {"role": "assistant", "content": reply.text, **more}
+        return line | {"done": False}
+
+
+def entry(model: Model) -> Json:
+    """Return a model as /api/tags and /api/ps list it."""
+    name = full_name(model.name)
+    about = {"name": name, "model": name, "size": model.size, "digest": model.digest}
+    return about | {"details": details(model)}
+
+
+def details(model: Model) -> Json:
+    """Return a model's `details`."""
+    about = {"parent_model": "", "format": "gguf", "family": model.family}
+    about |= {"families": [model.family]}
+    return about | {"parameter_size": "137M", "quantization_level": "F16"}
+
+
+def stream_of(lines: Iterable[Json]) -> Answer:
+    """Return the answer that streams `lines`."""
+    return Answer(lines=lines, content_type=NDJSON)
+
+
+def durations(started: int) -> Json:
+    """Return how long it took since `started`, in nanoseconds."""
+    taken = max(time.monotonic_ns() - started, 2)
+    return {"total_duration": taken, "load_duration": max(taken // 2, 1)}
+
+
+def stamp(moment: datetime) -> str:
+    """Return a time as Go writes it."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def keep_seconds(keep_alive: Any) -> float:
+    """Read a duration as api/types.go does: seconds, or text in Go's form (`10m`, `1h30m`)."""
+    if keep_alive is None:
+        return 300.0
+    forever = 1e8
+    if not isinstance(keep_alive, str):
+        return forever if keep_alive < 0 else float(keep_alive)
+    text, sizes = keep_alive.strip(), {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
+    if re.fullmatch(r"-?\d+(\.\d+)?", text) and text != "0":
+        raise ApiError(400, f'time: missing unit in duration "{text}"')
+    if not re.fullmatch(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+", text):
+        raise ApiError(400, f'time: invalid duration "{text}"')
+    if text.startswith("-"):
+        return forever
+    return sum(float(n) * sizes[u] for n, _, u in re.findall(r"(\d+(\.\d+)?)(h|ms|m|s)", text))
