@@ -25,6 +25,8 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
+    # A test that wants Ollama starts a server of its own and says where it is.
+    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
     monkeypatch.chdir(home)
     yield home
 

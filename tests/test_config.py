@@ -335,3 +335,62 @@ def test_the_default_file_says_in_a_line_what_each_setting_is() -> None:
 
 def test_the_repository_s_configuration_is_the_default_file() -> None:
     assert (REPO / "config/rag.toml").read_text("utf-8") == default_toml()
+
+
+# -- Ollama ----------------------------------------------------------------------------
+
+
+def test_one_address_serves_all_unless_others_are_named(project: Path) -> None:
+    ollama = load_config(env={"RAG_OLLAMA__URL": "http://one:1"}, cwd=project).ollama
+    assert (ollama.embedding_urls, ollama.local_url) == (["http://one:1"], "http://one:1")
+    env = {
+        "RAG_OLLAMA__URLS": "http://two:2, http://three:3, http://two:2",
+        "RAG_OLLAMA__GENERATION_URL": "https://four",
+    }
+    ollama = load_config(env=env, cwd=project).ollama
+    assert ollama.embedding_urls == ["http://two:2", "http://three:3"]
+    assert (ollama.remote_url, ollama.local_url) == ("http://two:2", "https://four")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "url = ''",
+        "url = 'localhost:11434'",
+        "url = 'http://me:secret@host'",
+        "url = 'http://host:99999'",
+        "url = 'http://host:0'",
+        "url = 'http://[::1'",
+        "url = 'http://ho st'",
+        "urls = ['http://host', 'host']",
+        "generation_url = 'ftp://host'",
+        "multilingual = 'maybe'",
+        "keep_alive = '10'",
+        "keep_alive = 'for ever'",
+        "max_context = 0",
+        "batch_tokens = 0",
+        "max_in_flight = 0",
+        "retries = -1",
+        "connect_timeout = 0",
+        "read_timeout = inf",
+        "request_timeout = nan",
+        "query_timeout = -1",
+    ],
+)
+def test_an_ollama_setting_that_cannot_be_meant_is_refused(project: Path, line: str) -> None:
+    write(project / "rag.toml", f"[ollama]\n{line}")
+    with pytest.raises(ConfigError, match=rf"ollama\.{line.split()[0]}"):
+        load_config(env={}, cwd=project)
+
+
+@pytest.mark.parametrize("keep_alive", ["0", "30s", "1h30m", "-1m", "1.5h", "500ms"])
+def test_durations_are_those_ollama_reads(project: Path, keep_alive: str) -> None:
+    config = load_config(env={"RAG_OLLAMA__KEEP_ALIVE": keep_alive}, cwd=project)
+    assert config.ollama.keep_alive == keep_alive
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:11434", "https://host/ollama/", "http://[::1]:1"]
+)
+def test_addresses_may_have_a_port_and_a_path(project: Path, url: str) -> None:
+    assert load_config(env={"RAG_OLLAMA__URL": url}, cwd=project).ollama.url == url

@@ -13,6 +13,10 @@ EXIT_CODES = {
     "QueryError": 2,
     "IndexUnavailableError": 3,
     "ConnectionError": 4,
+    "ModelMissingError": 4,
+    "ModelError": 4,
+    "TooLongError": 4,
+    "UnfinishedError": 4,
     "IndexingError": 5,
     "LockedError": 75,
 }
@@ -47,3 +51,8 @@ def test_a_connection_error_names_the_server_and_is_not_the_builtin_one() -> Non
     error = ConnectionError("no answer", "http://localhost:11434")
     assert error.server == "http://localhost:11434"
     assert not isinstance(error, OSError)
+
+
+def test_an_answer_that_broke_off_keeps_what_had_arrived() -> None:
+    error = exceptions.UnfinishedError("it broke", "http://localhost", partial="Holds exp")
+    assert (error.partial, error.server) == ("Holds exp", "http://localhost")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
+from urllib.parse import urlsplit
 
 from rag.exceptions import ConfigError
 
@@ -59,6 +61,51 @@ class AskConfig:
 
 
 @dataclass(frozen=True)
+class OllamaConfig:
+    """`[ollama]`: the model servers, and what is asked of them."""
+
+    enabled: bool = _setting(True, "false: never talk to Ollama")
+    url: str = _setting("http://127.0.0.1:11434", "where Ollama answers")
+    urls: list[str] = _setting(list, "embedding servers, used in parallel; empty means url")
+    generation_url: str = _setting("", "the server of the chat model; empty means url")
+    embedding_model: str = _setting("bge-m3", "gives the vectors; empty means search by words")
+    chat_model: str = _setting("", "writes the answers; empty means answers by quotation")
+    query_prefix: str = _setting(
+        "auto", "put before a query to embed; auto knows the prefixes of common models"
+    )
+    document_prefix: str = _setting("auto", "put before a chunk to embed; auto as above")
+    multilingual: str = _setting(
+        "auto", "auto, yes or no: whether the embedding model reads more than English"
+    )
+    max_context: int = _setting(8192, "largest context asked of the chat model, in tokens")
+    batch_tokens: int = _setting(4096, "how much one embedding request holds, in tokens")
+    max_in_flight: int = _setting(2, "how many requests each embedding server has at once")
+    retries: int = _setting(2, "how often a failed request is sent again")
+    keep_alive: str = _setting("10m", "how long a model stays loaded; -1m means for ever")
+    connect_timeout: float = _setting(3.0, "longest wait for a connection, in seconds")
+    read_timeout: float = _setting(
+        120.0, "longest silence of a server, in seconds; it is silent while a model loads"
+    )
+    request_timeout: float = _setting(600.0, "longest request or answer as a whole, in seconds")
+    query_timeout: float = _setting(15.0, "longest wait for the vector of a query, in seconds")
+
+    @property
+    def embedding_urls(self) -> list[str]:
+        """The servers that embed, each once."""
+        return list(dict.fromkeys(self.urls or [self.url]))
+
+    @property
+    def remote_url(self) -> str:
+        """The first server that embeds."""
+        return self.embedding_urls[0]
+
+    @property
+    def local_url(self) -> str:
+        """The server that generates."""
+        return self.generation_url or self.url
+
+
+@dataclass(frozen=True)
 class RAGConfig:
     """All settings.
 
@@ -76,6 +123,7 @@ class RAGConfig:
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     ask: AskConfig = field(default_factory=AskConfig)
+    ollama: OllamaConfig = field(default_factory=OllamaConfig)
     origins: dict[str, str] = field(default_factory=dict, compare=False)
     root: Path | None = field(default=None, compare=False)
 
@@ -86,7 +134,7 @@ class RAGConfig:
 
 
 _INTERNAL = ("origins", "root")
-_SECTIONS = ("index", "search", "ask")
+_SECTIONS = ("index", "search", "ask", "ollama")
 
 
 def settings() -> dict[str, tuple[type, Any, str]]:
@@ -186,13 +234,52 @@ def _check(config: RAGConfig) -> None:
         "search.mode": (config.search.mode in MODES, f"must be one of {', '.join(MODES)}"),
         "ask.top_k": (0 < config.ask.top_k <= 10_000, "must be within 1 and 10,000"),
         "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
+        **_ollama_rules(config.ollama),
     }
     for name, (holds, demand) in rules.items():
         if not holds:
             raise ConfigError(f"{name} {demand} (from {config.origins[name]})", hint="`rag config`")
 
 
+def _ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
+    address = "must be an address such as http://127.0.0.1:11434"
+    rules = {
+        "url": (is_address(ollama.url), address),
+        "urls": (all(map(is_address, ollama.urls)), address.replace("be an", "hold an")),
+        "generation_url": (not ollama.generation_url or is_address(ollama.generation_url), address),
+        "multilingual": (ollama.multilingual in ("auto", "yes", "no"), "must be auto, yes or no"),
+        "max_context": (ollama.max_context >= 512, "must be at least 512"),
+        "retries": (0 <= ollama.retries <= 20, "must be within 0 and 20"),
+        "max_in_flight": (0 < ollama.max_in_flight <= 64, "must be within 1 and 64"),
+        "batch_tokens": (ollama.batch_tokens > 0, "must be positive"),
+        "keep_alive": (
+            bool(_DURATION.fullmatch(ollama.keep_alive)),
+            "must be a duration with its unit, such as 10m, 1h30m or -1m",
+        ),
+    }
+    for name in ("connect_timeout", "read_timeout", "request_timeout", "query_timeout"):
+        rules[name] = (0 < getattr(ollama, name) < 1e6, "must be positive and below 1,000,000")
+    return {f"ollama.{name}": rule for name, rule in rules.items()}
+
+
+def is_address(url: str) -> bool:
+    """Tell whether `url` names a server: http or https, a host, no password."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+            and not (parts.username or parts.password or parts.query or parts.fragment)
+            and url.isprintable()
+            and " " not in url
+        )
+    except ValueError:
+        return False
+
+
 MODES = ("auto", "lexical", "dense", "hybrid")
+_DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
 
 
 def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,10 @@
     │   └── ConfigError          2
     ├── IndexUnavailableError    3   no index, a damaged one, or one of another schema
     ├── ConnectionError          4   a service did not answer
+    │   ├── ModelMissingError    4   it does not have the model
+    │   └── ModelError           4   it answered, but not with what was asked for
+    │       ├── TooLongError     4   the text or prompt is longer than the model reads
+    │       └── UnfinishedError  4   it broke off in the middle of an answer
     ├── IndexingError            5   indexing could not do all it was asked
     ├── QueryError               2   a query that cannot be run
     ├── NotFoundError            1   nothing answers to that name
@@ -89,9 +93,50 @@ class ConnectionError(RAGError):
     exit_code = 4
     kind = "connection"
 
-    def __init__(self, message: str, server: str = "", *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
+    def __init__(
+        self, message: str, server: str = "", *, details: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(message, details, hint=hint)
         self.server = server
+
+
+class ModelMissingError(ConnectionError):
+    """The service does not have the model."""
+
+    kind = "model_missing"
+
+
+class ModelError(ConnectionError):
+    """The service answered, but with an error or with what makes no sense."""
+
+    kind = "model"
+
+
+class TooLongError(ModelError):
+    """A text or prompt is longer than the model reads; nothing was cut silently."""
+
+    kind = "too_long"
+
+
+class UnfinishedError(ModelError):
+    """An answer broke off.
+
+    :param partial: the text that had arrived by then.
+    """
+
+    kind = "unfinished"
+
+    def __init__(
+        self,
+        message: str,
+        server: str = "",
+        *,
+        details: str = "",
+        hint: str = "",
+        partial: str = "",
+    ) -> None:
+        super().__init__(message, server, details=details, hint=hint)
+        self.partial = partial
 
 
 class IndexingError(RAGError):

@@ -1,0 +1,144 @@
+"""What is known of a model: by its name, by configuration, and by what the server says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rag.clients.errors import our_errors
+from rag.clients.wire import OllamaClient
+from rag.config import OllamaConfig
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How an embedding model wants its texts.
+
+    :param query_prefix: what it was trained to see before a query; newlines count.
+    :param document_prefix: the same before a document.
+    :param multilingual: whether it reads more than English, Japanese above all.
+    """
+
+    query_prefix: str = ""
+    document_prefix: str = ""
+    multilingual: bool = False
+
+
+_SENTENCE = "Represent this sentence for searching relevant passages: "
+_TASK = "Given a web search query, retrieve relevant passages that answer the query"
+_INSTRUCT = f"Instruct: {_TASK}\nQuery:"
+
+# From the model cards; the first pattern that is found in the name, without its tag, decides.
+_KNOWN = (
+    (r"nomic-embed-text[-_.]?v2", Traits("search_query: ", "search_document: ", True)),
+    (r"nomic-embed-text", Traits("search_query: ", "search_document: ")),
+    (r"mxbai-embed-large", Traits(_SENTENCE)),
+    (r"bge-m3", Traits(multilingual=True)),
+    (r"bge-(large|base|small)-zh", Traits("为这个句子生成表示以用于检索相关文章：")),
+    (r"bge-(large|base|small)", Traits(_SENTENCE)),
+    (r"multilingual-e5-.*instruct", Traits(f"{_INSTRUCT} ", "", True)),
+    (r"e5-mistral", Traits(f"{_INSTRUCT} ")),
+    (r"multilingual-e5", Traits("query: ", "passage: ", True)),
+    (r"\be5-(large|base|small)", Traits("query: ", "passage: ")),
+    (r"embeddinggemma", Traits("task: search result | query: ", "title: none | text: ", True)),
+    (r"qwen3-embedding", Traits(_INSTRUCT, "", True)),
+    (r"arctic-embed.*v?2(\.0)?\b", Traits("query: ", "", True)),
+    (r"arctic-embed", Traits(_SENTENCE)),
+    (r"paraphrase-multilingual|granite-embedding.*multilingual", Traits(multilingual=True)),
+    (r"all-minilm|granite-embedding", Traits()),
+)
+_MULTILINGUAL_SIZES = ("granite-embedding:278m",)
+
+
+def known_traits(model: str) -> Traits | None:
+    """Return what the model's card says of it, or `None` for a name that is not known.
+
+    >>> known_traits("hf.co/CompendiumLabs/bge-large-en-v1.5-gguf:q8_0").multilingual
+    False
+    """
+    name = model.casefold()
+    if name in _MULTILINGUAL_SIZES:
+        return Traits(multilingual=True)
+    name = full_name(name).rpartition(":")[0]
+    return next((traits for pattern, traits in _KNOWN if re.search(pattern, name)), None)
+
+
+def traits(config: OllamaConfig) -> Traits:
+    """Return how the configured embedding model wants its texts.
+
+    A model that is not known gets no prefix, and is taken to read English only.
+    """
+    known = known_traits(config.embedding_model) or Traits()
+
+    def chosen(setting: str, default: str) -> str:
+        return default if setting == "auto" else setting
+
+    multilingual = chosen(config.multilingual, "yes" if known.multilingual else "no")
+    return Traits(
+        chosen(config.query_prefix, known.query_prefix),
+        chosen(config.document_prefix, known.document_prefix),
+        multilingual == "yes",
+    )
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a server says of one of its models.
+
+    :param digest: 64 hexadecimal digits that change when the model does; empty if not told.
+    :param context: the most tokens it reads, by its architecture.
+    :param num_ctx: the tokens it is loaded with unless a request asks for others; 0 if not told.
+    :param dimension: the length of its vectors.
+    :param capabilities: `embedding`, `completion`, `thinking`, `tools`, …
+    """
+
+    name: str
+    digest: str = ""
+    context: int = 0
+    num_ctx: int = 0
+    dimension: int = 0
+    capabilities: tuple[str, ...] = ()
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text to embed; 0 if not told."""
+        return min(filter(None, (self.context, self.num_ctx)), default=0)
+
+
+def describe_model(client: OllamaClient, model: str, seconds: float | None = None) -> ModelInfo:
+    """Ask a server what it knows of a model.
+
+    :param seconds: longest duration of each of the two requests.
+    :raises ModelMissingError: when it has no such model.
+    :raises ConnectionError: when it does not answer, or with nonsense.
+    """
+    with our_errors(client.url, model):
+        shown = client.fetch("/api/show", {"model": model}, seconds)
+        tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
+        digests = {full_name(tag["name"]): tag.get("digest") or "" for tag in tags}
+        info = shown.get("model_info") or {}
+        parameter = re.search(r"(?m)^num_ctx\s+(\d+)", shown.get("parameters") or "")
+        return ModelInfo(
+            model,
+            digests.get(full_name(model), ""),
+            _number(info, "context_length"),
+            int(parameter[1]) if parameter else 0,
+            _number(info, "embedding_length"),
+            tuple(shown.get("capabilities") or ()),
+        )
+
+
+def _number(info: dict[str, Any], name: str) -> int:
+    """`bert.context_length`, or of whatever architecture it is; 0 when it is not there."""
+    prefix = info.get("general.architecture")
+    value = info.get(f"{prefix}.{name}")
+    if not value:
+        value = next((info[key] for key in info if key.endswith(f".{name}")), 0)
+    return int(value or 0)
+
+
+def full_name(model: str) -> str:
+    """Return a name as servers list it: `bge-m3` is `bge-m3:latest`; case does not count."""
+    name = model.casefold()
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"

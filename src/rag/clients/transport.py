@@ -1,0 +1,105 @@
+"""An HTTP transport for one address, on which every request has a deadline as a whole.
+
+httpx limits the time between two bytes, so a server that sends a byte now and then holds a
+client for ever. Here the whole request counts, the body of its answer too.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+
+class DeadlineExceeded(httpx.ReadTimeout):
+    """The request as a whole took longer than it may."""
+
+
+class DeadlineTransport(httpx.BaseTransport):
+    """Send requests directly, or to another machine through the environment's proxy.
+
+    A request's deadline is its extension `seconds`.
+
+    :param seconds: the deadline of requests that bring none.
+    :raises ImportError, ValueError, OSError: for a proxy or certificates, named by the
+        environment, that cannot be used.
+    """
+
+    def __init__(self, address: httpx.URL, seconds: float) -> None:
+        self.seconds = seconds
+        self._inner = httpx.HTTPTransport(
+            verify=address.scheme == "https",  # certificates take 30 ms to load
+            proxy=proxy_for(address),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request.
+
+        :raises DeadlineExceeded: here, or while the body is read.
+        """
+        until = time.monotonic() + request.extensions.get("seconds", self.seconds)
+        timeouts = request.extensions["timeout"]
+        shorten(timeouts, until)
+        try:
+            response = self._inner.handle_request(request)
+        except httpx.ReadTimeout as error:
+            if time.monotonic() >= until:
+                raise DeadlineExceeded(str(error)) from error
+            raise
+        shorten(timeouts, until)
+        assert isinstance(response.stream, httpx.SyncByteStream)
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Timed(response.stream, until),
+            extensions=response.extensions,
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._inner.close()
+
+
+class _Timed(httpx.SyncByteStream):
+    def __init__(self, stream: httpx.SyncByteStream, until: float) -> None:
+        self._stream, self._until = stream, until
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            if time.monotonic() >= self._until:
+                raise DeadlineExceeded("the answer took too long")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def shorten(timeouts: dict[str, Any], until: float) -> None:
+    """Let no single step last longer than what is left of the whole, in place."""
+    left = max(until - time.monotonic(), 0.001)
+    for step, limit in timeouts.items():
+        timeouts[step] = left if limit is None else min(limit, left)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def proxy_for(address: httpx.URL) -> str | None:
+    """Return the proxy that the environment names for an address; none for this machine."""
+    if is_loopback(address.host) or proxy_bypass(address.host):
+        return None
+    proxies = getproxies()
+    return proxies.get(address.scheme) or proxies.get("all")

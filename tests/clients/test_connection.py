@@ -1,0 +1,246 @@
+"""Whether a server is there, and that nothing but the configured addresses is contacted."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+from ollama_server import OllamaServer, refused
+from rag.clients.connection import Connection, check_connection, check_servers
+from rag.clients.generation import generate_response
+from rag.clients.streaming import embed_texts, get_embedding
+from rag.clients.transport import is_loopback, proxy_for
+from rag.clients.wire import OllamaClient
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
+
+Settings = Callable[..., OllamaConfig]
+
+
+@contextmanager
+def trap(location: str = "") -> Iterator[tuple[str, list[str]]]:
+    """A server that nobody should talk to; with `location` it redirects there."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            self.send_response(302 if location else 200)
+            self.send_header("Location", location + self.path)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_POST = do_CONNECT = do_GET
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = Thread(target=http.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_address[1]}", seen
+        http.shutdown()
+        thread.join()
+
+
+def do_all(config: OllamaConfig) -> None:
+    assert check_connection(config).ok
+    assert len(get_embedding("one", config)) == 768
+    assert len(list(embed_texts(["one", "two"], config))) == 1
+    assert generate_response("one", config)
+
+
+# -- checking --------------------------------------------------------------------------
+
+
+def test_a_server_says_its_version_and_its_models(server: OllamaServer) -> None:
+    found = check_connection(server.url, ["nomic-embed-text", "LLAMA3.2:latest"])
+    assert (found.ok, found.reachable, found.version) == (True, True, "0.33.0")
+    assert "nomic-embed-text:latest" in found.models
+    assert 0 < found.milliseconds < 5000
+
+
+def test_the_answer_unpacks_into_ok_and_error(server: OllamaServer) -> None:
+    ok, error = check_connection(server.url)
+    assert (ok, error) == (True, None)
+    with refused() as url:
+        ok, error = check_connection(url)
+    assert (ok, error) == (False, f"Ollama does not answer at {url}")
+
+
+def test_a_server_that_is_away_is_an_answer_and_only_on_demand_an_error() -> None:
+    with refused() as url:
+        found = check_connection(url)
+        assert (found.reachable, found.version, found.models) == (False, "", ())
+        with pytest.raises(ConnectionError, match="does not answer"):
+            check_connection(url, raising=True)
+
+
+def test_missing_models_are_named_with_the_command_that_gets_them(settings: Settings) -> None:
+    found = check_connection(settings(embedding_model="bge-m3"))
+    assert (found.ok, found.reachable, found.missing) == (False, True, ("bge-m3",))
+    assert isinstance(found.error, ModelMissingError)
+    assert "`ollama pull bge-m3`" in found.error.hint
+
+
+def test_every_server_is_asked_for_the_model_it_is_to_run(server: OllamaServer) -> None:
+    with OllamaServer(["llama3.2"]) as chat, refused() as nobody:
+        config = OllamaConfig(
+            urls=[server.url, nobody],
+            generation_url=chat.url,
+            embedding_model="nomic-embed-text",
+            chat_model="llama3.2",
+        )
+        found = {each.server: each for each in check_servers(config)}
+        assert {url: each.ok for url, each in found.items()} == {
+            server.url: True,
+            nobody: False,
+            chat.url: True,
+        }
+        assert check_connection(config).server == nobody
+
+
+def test_the_settings_of_the_whole_program_will_do(settings: Settings) -> None:
+    assert check_connection(RAGConfig(ollama=settings())).ok
+
+
+def test_without_models_configured_none_is_missing(settings: Settings) -> None:
+    assert check_connection(settings(embedding_model="", chat_model="")).missing == ()
+
+
+def test_a_server_that_hangs_is_given_up(server: OllamaServer, settings: Settings) -> None:
+    server.fail("*", "slow", seconds=30, times=None)
+    started = time.monotonic()
+    assert not check_connection(settings(query_timeout=0.2)).reachable
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("kind", ["garbage", "html", "drop", "reset", "cut", "status"])
+def test_a_server_of_another_kind_is_not_reachable(server: OllamaServer, kind: str) -> None:
+    server.fail("/api/tags", kind, times=None)
+    found = check_connection(server.url)
+    assert not found.reachable and isinstance(found.error, RAGError) and found.error.hint
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "127.0.0.1:11434", "http://", "http://a:x"])
+def test_what_is_no_address_is_a_configuration_error(url: str) -> None:
+    found = check_connection(url)
+    assert isinstance(found, Connection) and isinstance(found.error, ConfigError)
+
+
+# -- nothing else is contacted ---------------------------------------------------------
+
+
+def test_ollama_s_own_variables_are_not_heeded(
+    server: OllamaServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with trap() as (elsewhere, seen):
+        monkeypatch.setenv("OLLAMA_HOST", elsewhere)
+        monkeypatch.setenv("OLLAMA_API_KEY", "secret")
+        do_all(settings())
+    assert seen == []
+    assert all("authorization" not in request.headers for request in server.requests())
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
+def test_a_proxy_is_not_asked_for_this_machine(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with trap() as (proxy, seen):
+        monkeypatch.setenv(name, proxy)
+        do_all(settings())
+    assert seen == []
+
+
+def test_a_proxy_is_asked_for_other_machines_unless_no_proxy_says_no(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
+    assert proxy_for(httpx.URL("http://ollama.example")) == "http://proxy.example:3128"
+    monkeypatch.setenv("no_proxy", "ollama.example")
+    assert proxy_for(httpx.URL("http://ollama.example")) is None
+
+
+def test_a_proxy_that_cannot_be_used_is_a_configuration_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("http_proxy", "socks4://proxy.example")
+    with pytest.raises(ConfigError, match="proxy"):
+        OllamaClient("http://ollama.example")
+
+
+def test_redirects_are_not_followed(server: OllamaServer, settings: Settings) -> None:
+    with trap(server.url) as (url, _):
+        assert not check_connection(url).reachable
+        with pytest.raises(ConnectionError, match="302"):
+            get_embedding("one", settings(url=url))
+    assert server.requests() == []
+
+
+def test_a_password_of_netrc_is_not_sent(
+    server: OllamaServer, settings: Settings, empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = empty_home / ".netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    do_all(settings())
+    assert all("authorization" not in request.headers for request in server.requests())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALL_PROXY", "socks5://127.0.0.1:1"),
+        ("https_proxy", "nonsense://127.0.0.1"),
+        ("OLLAMA_HOST", "127.0.0.1:many"),
+        ("SSL_CERT_FILE", "/nowhere"),
+    ],
+)
+def test_an_environment_that_ollama_cannot_be_imported_in_does_no_harm(
+    server: OllamaServer, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    code = f"""
+import os
+from rag.clients import check_connection
+ok, error = check_connection({server.url!r})
+assert ok, error
+assert os.environ[{name!r}] == {value!r}
+"""
+    monkeypatch.setenv(name, value)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("localhost", True),
+        ("127.0.0.2", True),
+        ("[::1]", True),
+        ("0.0.0.0", True),
+        ("ollama.localhost", True),
+        ("10.0.0.1", False),
+        ("localhost.example", False),
+    ],
+)
+def test_which_hosts_are_this_machine(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+def test_switched_off_means_nobody_is_asked(server: OllamaServer, settings: Settings) -> None:
+    config = settings(enabled=False)
+    assert not check_connection(config).ok
+    for act in (get_embedding, generate_response):
+        with pytest.raises(ConfigError, match="switched off"):
+            act("one", config)
+    assert server.requests() == []

@@ -1,0 +1,486 @@
+"""Embedding: what is sent, what comes back, and that one bad text loses nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from haystack import Document, Pipeline
+
+from ollama_server import Model, OllamaServer, refused
+from rag.clients.batches import estimate_tokens, pack, split
+from rag.clients.embedding import OllamaChunkEmbedder, OllamaQueryEmbedder
+from rag.clients.streaming import EmbeddedBatch, embed_texts, get_embedding
+from rag.clients.vectors import mean
+from rag.config import OllamaConfig
+from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, QueryError
+
+Settings = Callable[..., OllamaConfig]
+WORDS = [f"word{n} holds expire" for n in range(20)]
+
+
+def embed(texts: list[str], config: OllamaConfig, **more: Any) -> EmbeddedBatch:
+    """All batches as one, in the order of the texts."""
+    whole = EmbeddedBatch()
+    for batch in embed_texts(texts, config, backoff=0.01, **more):
+        whole.vectors.extend(batch.vectors)
+        whole.failures.extend(batch.failures)
+    whole.vectors.sort()
+    return whole
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+# -- what is sent ----------------------------------------------------------------------
+
+
+def test_a_query_and_a_document_have_the_prefixes_of_the_model(
+    server: OllamaServer, settings: Settings
+) -> None:
+    get_embedding("holds", settings())
+    embed(["holds"], settings())
+    assert server.inputs() == ["search_query: holds", "search_document: holds"]
+
+
+def test_prefixes_of_the_settings_win_even_when_empty(
+    server: OllamaServer, settings: Settings
+) -> None:
+    config = settings(query_prefix="Q: ", document_prefix="")
+    get_embedding("holds", config)
+    embed(["holds"], config)
+    assert server.inputs() == ["Q: holds", "holds"]
+
+
+def test_line_breaks_stay_and_nothing_may_be_truncated(
+    server: OllamaServer, settings: Settings
+) -> None:
+    embed(["one\n\ntwo"], settings(keep_alive="3m"))
+    [request] = server.requests("/api/embed")
+    assert request.inputs == ["search_document: one\n\ntwo"]
+    assert (request.json["truncate"], request.json["keep_alive"]) == (False, "3m")
+
+
+def test_half_a_surrogate_pair_is_sent_as_a_question_mark(
+    server: OllamaServer, settings: Settings
+) -> None:
+    assert len(embed(["bro\ud83dken"], settings()).vectors) == 1
+    assert server.inputs() == ["search_document: bro?ken"]
+
+
+def test_batches_hold_as_many_tokens_as_configured(
+    server: OllamaServer, settings: Settings
+) -> None:
+    texts = ["a" * size for size in (5, 5, 30, 3, 2)]
+    embed(texts, settings(batch_tokens=10, max_in_flight=1), measure=len)
+    sizes = [[len(i) - len("search_document: ") for i in r.inputs] for r in server.requests()]
+    assert sizes == [[5, 5], [30], [3, 2]]
+
+
+def test_no_more_requests_than_configured_are_in_flight(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.fail("/api/embed", "slow", seconds=0.05, times=None)
+    embed(WORDS[:8], settings(batch_tokens=1, max_in_flight=3))
+    assert server.most_in_flight("/api/embed") == 3
+
+
+def test_nothing_to_embed_asks_nobody(server: OllamaServer, settings: Settings) -> None:
+    assert embed([], settings()) == EmbeddedBatch()
+    assert server.requests() == []
+
+
+# -- what comes back -------------------------------------------------------------------
+
+
+def test_each_text_gets_its_own_vector(server: OllamaServer, settings: Settings) -> None:
+    found = embed(WORDS, settings(batch_tokens=30))
+    assert [position for position, _ in found.vectors] == list(range(20))
+    model = server.models["nomic-embed-text"]
+    for position, vector in found.vectors:
+        assert vector == pytest.approx(model.vector(WORDS[position]))
+
+
+def test_batches_come_while_later_texts_are_not_made_yet(settings: Settings) -> None:
+    taken = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal taken
+        for taken in range(1, 1001):
+            yield f"text {taken}"
+
+    stream = embed_texts(texts(), settings(batch_tokens=20, max_in_flight=1))
+    next(stream)
+    assert taken < 100
+    stream.close()
+
+
+def test_an_abandoned_stream_ends_at_once(server: OllamaServer, settings: Settings) -> None:
+    server.fail("/api/embed", "slow", seconds=30, after=1, times=None)
+    stream = embed_texts(WORDS, settings(batch_tokens=1, max_in_flight=2))
+    next(stream)
+    started = time.monotonic()
+    stream.close()
+    assert time.monotonic() - started < 1
+
+
+def test_an_error_of_the_iterable_of_texts_is_raised(settings: Settings) -> None:
+    def texts() -> Iterator[str]:
+        yield "one"
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        list(embed_texts(texts(), settings(batch_tokens=1)))
+
+
+def test_a_blank_text_fails_alone(settings: Settings) -> None:
+    found = embed(["one", " \n", "three"], settings())
+    assert [position for position, _ in found.vectors] == [0, 2]
+    assert found.failures == [(1, "there is no text to embed")]
+    with pytest.raises(QueryError, match="no text"):
+        get_embedding("", settings())
+
+
+# -- what goes wrong with some ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_one_poisonous_text_loses_no_other(
+    server: OllamaServer, settings: Settings, status: int
+) -> None:
+    server.poison("word7 ", status)
+    found = embed(WORDS, settings())
+    assert [position for position, _ in found.vectors] == [n for n in range(20) if n != 7]
+    [(position, reason)] = found.failures
+    assert position == 7 and f"error {status}" in reason
+
+
+@pytest.mark.parametrize("kind", ["drop", "reset", "cut", "garbage", "fewer", "none"])
+def test_a_text_that_breaks_the_answer_loses_no_other(
+    server: OllamaServer, settings: Settings, kind: str
+) -> None:
+    server.fail("/api/embed", kind, times=None, when=lambda r: any("word7 " in i for i in r.inputs))
+    found = embed(WORDS, settings(retries=0))
+    assert (len(found.vectors), [position for position, _ in found.failures]) == (19, [7])
+
+
+def test_a_text_on_which_the_model_hangs_loses_no_other(
+    server: OllamaServer, settings: Settings
+) -> None:
+    def hangs(request: Any) -> bool:
+        return any("word3 " in text for text in request.inputs)
+
+    server.fail("/api/embed", "slow", seconds=30, times=None, when=hangs)
+    found = embed(WORDS[:4], settings(read_timeout=0.3))
+    assert (len(found.vectors), [position for position, _ in found.failures]) == (3, [3])
+
+
+@pytest.mark.parametrize("kind", ["nan", "inf", "null"])
+def test_what_is_no_vector_is_asked_for_once_more_and_alone(
+    server: OllamaServer, settings: Settings, kind: str
+) -> None:
+    server.fail("/api/embed", kind, times=1)  # the last vector of the batch
+    assert len(embed(WORDS[:3], settings()).vectors) == 3
+    assert [len(request.inputs) for request in server.requests()] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"status": 500}, {"status": 503}, {"kind": "drop"}, {"kind": "garbage"}, {"kind": "none"}],
+)
+def test_a_batch_that_failed_once_is_sent_again(
+    server: OllamaServer, settings: Settings, fault: dict[str, Any]
+) -> None:
+    server.fail("/api/embed", times=1, **fault)
+    assert len(embed(WORDS, settings()).vectors) == 20
+    assert [len(request.inputs) for request in server.requests()] == [20, 20]
+
+
+def test_a_busy_server_is_waited_for_longer_than_a_broken_one(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.fail("/api/embed", status=503, times=5)
+    assert len(embed(WORDS, settings(retries=0)).vectors) == 20
+
+
+def test_what_was_made_before_the_server_went_is_handed_over(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.fail("/api/embed", "drop", after=3, times=None)
+    made = []
+    with pytest.raises(ConnectionError, match="broke the connection"):
+        for batch in embed_texts(
+            WORDS, settings(batch_tokens=1, max_in_flight=1, retries=0), backoff=0.01
+        ):
+            made += batch.vectors
+    assert [position for position, _ in made] == [0, 1, 2]
+
+
+# -- texts that are too long -----------------------------------------------------------
+
+
+@pytest.fixture
+def tiny() -> Iterator[OllamaServer]:
+    with OllamaServer([Model("tiny", dimension=16, context=12)]) as running:
+        yield running
+
+
+LONG = "alpha beta gamma. delta epsilon zeta. eta theta iota. kappa lambda mu."
+
+
+@pytest.mark.parametrize("limit", [0, 12])
+def test_a_long_text_has_the_mean_of_its_parts(
+    tiny: OllamaServer, settings: Settings, limit: int
+) -> None:
+    config = settings(url=tiny.url, embedding_model="tiny")
+    found = embed(["alpha", LONG, "mu"], config, limit=limit)
+    assert [position for position, _ in found.vectors] == [0, 1, 2]
+    vector = found.vectors[1][1]
+    assert math.hypot(*vector) == pytest.approx(1)
+    assert cosine(vector, tiny.models["tiny"].vector(LONG)) > 0.8
+
+
+def test_a_long_text_has_the_same_vector_in_any_company(
+    tiny: OllamaServer, settings: Settings
+) -> None:
+    config = settings(url=tiny.url, embedding_model="tiny")
+    alone = embed([LONG], config).vectors[0][1]
+    among = embed([LONG.upper(), "one", LONG, LONG + LONG], config).vectors[2][1]
+    assert alone == among
+
+
+def test_where_the_limit_is_known_a_long_text_is_not_refused_first(
+    tiny: OllamaServer, settings: Settings
+) -> None:
+    config = settings(url=tiny.url, embedding_model="tiny")
+    embed([LONG], config, limit=12, measure=lambda text: len(text) // 3)
+    assert {request.status for request in tiny.requests()} == {200}
+
+
+def test_each_part_of_a_long_text_has_the_prefix(tiny: OllamaServer, settings: Settings) -> None:
+    config = settings(url=tiny.url, embedding_model="tiny", document_prefix="P: ")
+    embed([LONG], config)
+    assert all(text.startswith("P: ") for text in tiny.inputs())
+
+
+def test_a_prefix_that_leaves_no_room_is_an_error_and_no_loop(
+    tiny: OllamaServer, settings: Settings
+) -> None:
+    config = settings(url=tiny.url, embedding_model="tiny", document_prefix="too long " * 20)
+    with pytest.raises(ConnectionError, match="longer than tiny reads"):
+        embed([LONG], config)
+    assert len(tiny.requests()) < 20
+
+
+# -- several servers -------------------------------------------------------------------
+
+
+def test_several_servers_share_the_work(server: OllamaServer, settings: Settings) -> None:
+    with OllamaServer(["nomic-embed-text"]) as other:
+        for each in (server, other):
+            each.fail("/api/embed", "slow", seconds=0.03, times=None)
+        config = settings(urls=[server.url, other.url], batch_tokens=1)
+        assert len(embed(WORDS, config).vectors) == 20
+        assert min(len(server.inputs()), len(other.inputs())) >= 5
+
+
+def test_a_server_that_fails_is_left_alone_and_the_others_do_its_work(
+    server: OllamaServer, settings: Settings
+) -> None:
+    with refused() as nobody:
+        config = settings(urls=[nobody, server.url], batch_tokens=1)
+        assert len(embed(WORDS, config).vectors) == 20
+
+
+def test_a_bad_text_is_told_from_a_server_that_is_away(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.poison("word7 ")
+    with refused() as nobody:
+        found = embed(WORDS, settings(urls=[nobody, server.url], batch_tokens=30))
+    assert (len(found.vectors), [position for position, _ in found.failures]) == (19, [7])
+
+
+@pytest.mark.parametrize("fault", [{"kind": "missing"}, {"status": 500}, {"kind": "dimension"}])
+def test_a_server_without_the_model_or_in_trouble_is_asked_seldom(
+    server: OllamaServer, settings: Settings, fault: dict[str, Any]
+) -> None:
+    with OllamaServer(["nomic-embed-text"]) as other:
+        other.fail("/api/embed", times=None, **fault)
+        config = settings(urls=[other.url, server.url], batch_tokens=1)
+        assert len(embed(WORDS, config, dimension=768).vectors) == 20
+        assert len(other.requests()) <= 4
+
+
+def test_when_no_server_has_the_model_the_error_says_so(
+    server: OllamaServer, settings: Settings
+) -> None:
+    with OllamaServer(["llama3.2"]) as other:
+        config = settings(urls=[other.url, server.url], embedding_model="bge-m3")
+        with pytest.raises(ModelMissingError, match="no model bge-m3"):
+            embed(WORDS, config)
+
+
+def test_a_query_goes_to_the_next_server_when_the_first_is_away(
+    server: OllamaServer, settings: Settings
+) -> None:
+    with refused() as nobody:
+        config = settings(urls=[nobody, server.url], retries=0)
+        assert len(get_embedding("holds", config)) == 768
+
+
+def test_a_query_waits_no_longer_than_its_own_timeout(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.fail("/api/embed", "slow", seconds=30, times=None)
+    started = time.monotonic()
+    with pytest.raises(ConnectionError):
+        get_embedding("holds", settings(query_timeout=0.2, read_timeout=60.0))
+    assert time.monotonic() - started < 1.5
+
+
+# -- the components --------------------------------------------------------------------
+
+
+def test_the_chunk_embedder_returns_documents_and_what_failed(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.poison("word1 ")
+    documents = [Document(id=str(n), content=text) for n, text in enumerate(WORDS[:3])]
+    found = OllamaChunkEmbedder(settings(retries=0)).run(documents)
+    assert [document.id for document in found["documents"]] == ["0", "2"]
+    assert all(len(document.embedding) == 768 for document in found["documents"])
+    assert [(id_, "error 500" in reason) for id_, reason in found["failed"]] == [("1", True)]
+    assert documents[0].embedding is None
+
+
+def test_the_components_work_in_an_event_loop(settings: Settings) -> None:
+    async def both() -> tuple[Any, Any]:
+        query, chunks = OllamaQueryEmbedder(settings()), OllamaChunkEmbedder(settings())
+        found = await query.run_async("holds"), await chunks.run_async([Document(content="holds")])
+        query.close()
+        return found
+
+    query, chunks = asyncio.run(both())
+    assert query["embedding"] == chunks["documents"][0].embedding
+
+
+def test_the_components_survive_a_pipeline_in_yaml(settings: Settings) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("query", OllamaQueryEmbedder(settings()))
+    pipeline.add_component("chunks", OllamaChunkEmbedder(settings(), measure=estimate_tokens))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+    assert again.to_dict() == pipeline.to_dict()
+    result = again.run({"query": {"text": "one"}, "chunks": {"documents": [Document(content="x")]}})
+    assert len(result["query"]["embedding"]) == 768
+    again.get_component("query").close()
+
+
+def test_without_an_embedding_model_there_is_nothing_to_ask(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="no embedding model"):
+        get_embedding("one", settings(embedding_model=""))
+
+
+def test_no_thread_is_left_behind(settings: Settings) -> None:
+    embed(WORDS, settings(batch_tokens=1))
+    deadline = time.monotonic() + 2
+    while _embedding_threads() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert _embedding_threads() == []
+
+
+def _embedding_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "rag-embed"]
+
+
+def test_texts_are_taken_in_the_thread_of_the_caller(settings: Settings) -> None:
+    threads = set()
+
+    def texts() -> Iterator[str]:
+        for text in WORDS:
+            threads.add(threading.get_ident())
+            yield text
+
+    assert len(list(embed_texts(texts(), settings(batch_tokens=1)))) == 20
+    assert threads == {threading.get_ident()}
+
+
+def test_ctrl_c_waits_for_no_server(server: OllamaServer) -> None:
+    server.fail("/api/embed", "slow", seconds=60, times=None)
+    code = f"""
+from rag.clients import embed_texts
+from rag.config import OllamaConfig
+try:
+    list(embed_texts(["one"], OllamaConfig(url={server.url!r})))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    deadline = time.monotonic() + 20
+    while not server.requests("/api/embed") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=5)
+    assert (said, process.returncode) == ("interrupted\n", 0)
+
+
+def test_a_server_that_drips_its_answer_meets_the_deadline(settings: Settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection, suppress(OSError):
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
+                for _ in range(200):
+                    connection.sendall(b" ")
+                    time.sleep(0.02)
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        started = time.monotonic()
+        with pytest.raises(ConnectionError, match="took too long"):
+            get_embedding("holds", settings(url=url, query_timeout=0.3, retries=0))
+        assert time.monotonic() - started < 1.5
+        thread.join(5)
+
+
+# -- sizes and cuts --------------------------------------------------------------------
+
+
+def test_a_batch_has_at_most_128_texts() -> None:
+    assert [len(batch.texts) for batch in pack(["a"] * 300, lambda _: 0, 10)] == [128, 128, 44]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "ab", "証明書の更新。手順は次のとおり。", LONG, "x" * 99]
+)
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_the_parts_of_a_text_are_the_text(text: str, count: int) -> None:
+    parts = split(text, count)
+    assert "".join(parts) == text and len(parts) <= max(1, count)
+
+
+def test_a_text_is_cut_at_paragraphs_then_sentences_then_words() -> None:
+    assert split("one two\n\nthree. four", 2) == ["one two\n\n", "three. four"]
+    assert split("証明書の更新。手順は次。", 2) == ["証明書の更新。", "手順は次。"]
+    assert split("alpha beta gamma delta epsilon", 2) == ["alpha beta gamma ", "delta epsilon"]
+
+
+def test_the_mean_is_weighted_and_of_length_1() -> None:
+    assert mean([[2.0, 0.0], [0.0, 1.0]], [3, 4]) == pytest.approx([0.6, 0.8])
+    assert mean([[1.0], [-1.0]], [1, 1]) is None

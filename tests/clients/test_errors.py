@@ -1,0 +1,215 @@
+"""Every failure of the layers below, against the error that says what to type next."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ollama
+import pytest
+
+from ollama_faults import KINDS
+from ollama_server import OllamaServer, refused
+from rag.clients.errors import Blame, diagnose
+from rag.clients.generation import generate_response
+from rag.clients.streaming import embed_texts, get_embedding
+from rag.config import OllamaConfig
+from rag.exceptions import (
+    ConnectionError,
+    ModelError,
+    ModelMissingError,
+    RAGError,
+    TooLongError,
+    UnfinishedError,
+)
+
+Settings = Callable[..., OllamaConfig]
+HERE, ELSEWHERE = "http://127.0.0.1:11434", "http://ollama.example:11434"
+
+
+def whole_index(config: OllamaConfig) -> None:
+    for batch in embed_texts(["one", "two"], config, backoff=0.01):
+        assert not batch.failures
+
+
+def query(config: OllamaConfig) -> None:
+    get_embedding("one", config)
+
+
+def answer(config: OllamaConfig) -> None:
+    generate_response("one two three four", config)
+
+
+# What the server does -> the error, a word of its message, and a word of its hint.
+EMBEDDING = [
+    ({"kind": "status", "status": 500}, ModelError, "error 500", "ollama serve"),
+    ({"kind": "status", "status": 502}, ModelError, "error 502", "ollama serve"),
+    ({"kind": "status", "status": 429}, ModelError, "busy", "max_in_flight"),
+    ({"kind": "status", "status": 503}, ModelError, "busy", "max_in_flight"),
+    ({"kind": "status", "status": 401}, ModelError, "error 401", "ollama.url"),
+    ({"kind": "status", "status": 302}, ModelError, "error 302", "ollama.url"),
+    ({"kind": "status", "status": 501}, ModelError, "cannot do", "ollama show"),
+    ({"kind": "status", "status": 400}, ModelError, "error 400", "ollama serve"),
+    ({"kind": "missing"}, ModelMissingError, "no model nomic-embed-text", "ollama pull nomic"),
+    ({"kind": "overflow"}, TooLongError, "longer than nomic-embed-text reads", "chunk_size"),
+    ({"kind": "slow", "seconds": 30}, ConnectionError, "said nothing|took too long", "timeout"),
+    ({"kind": "endless"}, ConnectionError, "said nothing|took too long", "timeout"),
+    ({"kind": "drop"}, ConnectionError, "broke the connection", "ollama serve"),
+    ({"kind": "reset"}, ConnectionError, "broke the connection", "ollama serve"),
+    ({"kind": "hangup"}, ConnectionError, "broke the connection", "ollama serve"),
+    ({"kind": "cut"}, ConnectionError, "broke the connection", "ollama serve"),
+    ({"kind": "garbage"}, ModelError, "not Ollama's", "another program"),
+    ({"kind": "html"}, ModelError, "not Ollama's", "another program"),
+    ({"kind": "error_line"}, ModelError, "error 500", "ollama serve"),
+    ({"kind": "nan"}, ModelError, "no numbers", "ollama run"),
+    ({"kind": "inf"}, ModelError, "no numbers", "ollama run"),
+    ({"kind": "null"}, ModelError, "no numbers", "ollama run"),
+    ({"kind": "zero"}, ModelError, "zero", "ollama run"),
+    ({"kind": "fewer"}, ModelError, "gave .* vectors for", "ollama run"),
+    ({"kind": "none"}, ModelError, "gave 0 vectors for", "ollama run"),
+]
+GENERATION = [
+    *(row for row in EMBEDDING[:7]),
+    ({"kind": "missing"}, ModelMissingError, "no model llama3.2", "ollama pull llama3.2"),
+    ({"kind": "overflow"}, TooLongError, "the prompt is longer than the 8192 tokens", "top_k"),
+    ({"kind": "slow", "seconds": 30}, ConnectionError, "said nothing|took too long", "timeout"),
+    ({"kind": "endless"}, UnfinishedError, "broke off .*took too long", "request_timeout"),
+    ({"kind": "slow_stream", "seconds": 30}, UnfinishedError, "broke off .*nothing", "timeout"),
+    ({"kind": "drop"}, ConnectionError, "broke the connection", "ollama serve"),
+    ({"kind": "reset"}, ConnectionError, "broke the connection", "ollama serve"),
+    ({"kind": "hangup"}, UnfinishedError, "broke off", "ollama serve"),
+    ({"kind": "cut"}, UnfinishedError, "broke off", "ollama serve"),
+    ({"kind": "error_line"}, UnfinishedError, "broke off .*an error", "ollama serve"),
+    ({"kind": "unfinished"}, UnfinishedError, "without saying that it is complete", "Ask again"),
+    ({"kind": "garbage"}, UnfinishedError, "not Ollama's", "another program"),
+    ({"kind": "html"}, ModelError, "not Ollama's", "another program"),
+]
+
+
+def named(row: Any) -> str | None:
+    return f"{row['kind']}{row.get('status', '')}" if isinstance(row, dict) else None
+
+
+@pytest.mark.parametrize("act", [whole_index, query])
+@pytest.mark.parametrize(("fault", "error", "message", "hint"), EMBEDDING, ids=named)
+def test_a_server_that_always_fails_to_embed(
+    server: OllamaServer,
+    settings: Settings,
+    act: Callable[[OllamaConfig], None],
+    fault: dict[str, Any],
+    error: type[RAGError],
+    message: str,
+    hint: str,
+) -> None:
+    server.fail("/api/embed", times=None, **fault)
+    config = settings(read_timeout=0.3, query_timeout=0.3, retries=1 if "status" in fault else 0)
+    if fault.get("status") in (429, 503) and act is whole_index:
+        config = settings(urls=[server.url], retries=0)
+    with pytest.raises(error, match=message) as caught:
+        act(config)
+    assert type(caught.value) is error
+    assert (caught.value.exit_code, caught.value.server) == (4, server.url)
+    assert hint in caught.value.hint
+    assert caught.value.__cause__ is not None
+
+
+@pytest.mark.parametrize(("fault", "error", "message", "hint"), GENERATION, ids=named)
+def test_a_server_that_always_fails_to_answer(
+    server: OllamaServer,
+    settings: Settings,
+    fault: dict[str, Any],
+    error: type[RAGError],
+    message: str,
+    hint: str,
+) -> None:
+    server.fail("/api/chat", times=None, **fault)
+    with pytest.raises(error, match=message) as caught:
+        answer(settings(read_timeout=0.3, request_timeout=0.6, retries=0))
+    assert type(caught.value) is error
+    assert (caught.value.exit_code, caught.value.server) == (4, server.url)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("act", [whole_index, query, answer])
+def test_a_server_that_is_not_there(
+    settings: Settings, act: Callable[[OllamaConfig], None]
+) -> None:
+    with refused() as url, pytest.raises(ConnectionError, match="does not answer") as caught:
+        act(settings(url=url))
+    assert (caught.value.server, type(caught.value)) == (url, ConnectionError)
+    assert "`ollama serve`" in caught.value.hint
+
+
+@pytest.mark.parametrize("act", [whole_index, query])
+def test_vectors_of_another_length_than_the_index_has(
+    server: OllamaServer, settings: Settings, act: Callable[[OllamaConfig], None]
+) -> None:
+    server.fail("/api/embed", "dimension", times=None)
+    with pytest.raises(ModelError, match="vectors of 7 numbers where 768 are due"):
+        list(embed_texts(["one", "two"], settings(), dimension=768, backoff=0.01))
+
+
+def test_every_fault_of_the_test_server_is_in_the_tables() -> None:
+    source = Path(__file__).read_text("utf-8")
+    harmless = {"slow_stream", "content_type", "huge", "counts"}  # to /api/embed at least
+    assert [kind for kind in KINDS if f'"{kind}"' not in source and kind not in harmless] == []
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "the input length exceeds the context length",
+        "input after truncation exceeds maximum context length",
+        "input length exceeds maximum context length",
+        "the prompt is longer than the context length currently available to the model",
+        "the request exceeds the available context size, try increasing it",
+        "input is too large to process. increase the physical batch size",
+        "exceed_context_size_error",
+        "prompt too long; exceeded max context length by 4 tokens",
+    ],
+)
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_all_wordings_of_too_long(wording: str, status: int) -> None:
+    found = diagnose(ollama.ResponseError(wording, status), HERE, "tiny")
+    assert (type(found.error), found.blame) == (TooLongError, Blame.LENGTH)
+    assert wording in found.error.details
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "hint"),
+    [
+        (httpx.ConnectTimeout("t"), "does not answer", "listens to the network"),
+        (httpx.PoolTimeout("t"), "does not answer", "listens to the network"),
+        (httpx.WriteError("w"), "broke the connection", "ollama serve"),
+        (httpx.ProxyError("p"), "does not answer", "ollama.url"),
+        (httpx.RemoteProtocolError("r"), "broke the connection", "ollama serve"),
+        (httpx.DecodingError("d"), "not Ollama's", "proxy"),
+        (builtins.ConnectionError("refused"), "does not answer", "ollama.url"),
+        (json.JSONDecodeError("x", "", 0), "not Ollama's", "another program"),
+        (KeyError("models"), "not Ollama's", "another program"),
+        (ollama.ResponseError("gone", 404), "has no model m", f"`OLLAMA_HOST={ELSEWHERE} ollama"),
+    ],
+)
+def test_failures_that_the_test_server_cannot_cause(
+    error: Exception, message: str, hint: str
+) -> None:
+    found = diagnose(error, ELSEWHERE, "m").error
+    assert (found.exit_code, found.__cause__) == (4, error)
+    assert message in found.message and hint in found.hint
+
+
+def test_a_host_without_an_address_is_told_from_a_closed_port() -> None:
+    name = httpx.ConnectError("[Errno -2] Name or service not known")
+    name.__cause__ = __import__("socket").gaierror(-2, "Name or service not known")
+    assert "no host of the name ollama.example" in diagnose(name, ELSEWHERE).error.message
+
+
+def test_what_a_server_says_is_one_short_printable_line() -> None:
+    error = ollama.ResponseError("a\n\x1b[31mred\x07 " + "long " * 100, 500)
+    details = diagnose(error, HERE).error
+    assert isinstance(details, RAGError)
+    assert details.details.isprintable() and len(details.details) <= 200

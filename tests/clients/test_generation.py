@@ -1,0 +1,259 @@
+"""Answers: what is asked for, how they arrive, and what becomes of half an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.dataclasses import ChatMessage
+
+from ollama_server import Model, OllamaServer, Reply
+from rag.clients.generation import ChatModel, Delta, generate_response
+from rag.clients.generator import OllamaGenerator
+from rag.clients.thinking import ThinkSplitter
+from rag.config import OllamaConfig
+from rag.exceptions import (
+    ConfigError,
+    ConnectionError,
+    ModelError,
+    ModelMissingError,
+    TooLongError,
+    UnfinishedError,
+)
+
+Settings = Callable[..., OllamaConfig]
+
+
+@pytest.fixture
+def chat(settings: Settings) -> Any:
+    model = ChatModel(settings(), backoff=0.01)
+    yield model
+    model.close()
+
+
+# -- what is asked for -----------------------------------------------------------------
+
+
+def test_the_answer_to_a_prompt(server: OllamaServer, settings: Settings) -> None:
+    server.say("Holds expire after 9 minutes. [1]")
+    assert generate_response("When?", settings()) == "Holds expire after 9 minutes. [1]"
+    [request] = server.requests("/api/chat")
+    assert request.json["messages"] == [{"role": "user", "content": "When?"}]
+
+
+def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
+    server: OllamaServer, chat: ChatModel
+) -> None:
+    chat.respond("When?", options={"temperature": 0})
+    [request] = server.requests("/api/chat")
+    assert request.options == {"num_ctx": 8192, "temperature": 0}
+    asked = {name: request.json[name] for name in ("think", "truncate", "shift", "keep_alive")}
+    assert asked == {"think": False, "truncate": False, "shift": False, "keep_alive": "10m"}
+
+
+def test_the_context_is_no_larger_than_what_the_model_reads(settings: Settings) -> None:
+    with OllamaServer([Model("small", context=1024, capabilities=("completion",))]) as server:
+        chat = ChatModel(settings(url=server.url), "small")
+        assert (chat.num_ctx, chat.respond("one").num_ctx) == (1024, 1024)
+        assert len(server.requests("/api/show")) == 1
+        chat.close()
+
+
+def test_the_generation_server_is_asked_and_no_other(
+    server: OllamaServer, settings: Settings
+) -> None:
+    with OllamaServer(["llama3.2"]) as other:
+        assert generate_response("one", settings(generation_url=other.url))
+    assert server.requests() == []
+
+
+def test_a_schema_shapes_the_answer(server: OllamaServer, settings: Settings) -> None:
+    schema = {"type": "object", "properties": {"score": {"type": "integer"}}}
+    assert json.loads(generate_response("one", settings(), format=schema)) == {"score": 0}
+    assert server.requests("/api/chat")[0].json["format"] == schema
+
+
+# -- how it arrives --------------------------------------------------------------------
+
+
+def test_pieces_arrive_as_they_are_made(server: OllamaServer, chat: ChatModel) -> None:
+    server.fail("/api/chat", "slow_stream", seconds=0.1)
+    server.say("one two three")
+    times = []
+    response = chat.respond("?", lambda _: times.append(time.monotonic()))
+    assert response.text == "one two three"
+    assert times[-1] - times[0] > 0.15
+
+
+def test_the_counts_and_the_reason_of_the_end(server: OllamaServer, chat: ChatModel) -> None:
+    response = chat.respond("one two three")
+    assert (response.finish_reason, response.tokens) == ("stop", 4)
+    assert response.prompt_tokens and response.prompt_tokens > 3
+    assert (response.model, response.server) == ("llama3.2", server.url)
+    assert 0 < response.seconds < 5 and response.load_seconds > 0
+
+
+def test_an_answer_that_reached_its_limit_says_so(chat: ChatModel) -> None:
+    response = chat.respond("one two three", options={"num_predict": 2})
+    assert (response.text, response.finish_reason) == ("one two", "length")
+
+
+def test_reasoning_is_asked_for_and_kept_apart(server: OllamaServer, settings: Settings) -> None:
+    chat = ChatModel(settings(), "qwen3")
+    server.say(Reply("Nine.", thinking="let me see"), Reply("Nine.", thinking="let me see"))
+    response = chat.respond("?", think=True)
+    assert (response.text, response.thinking) == ("Nine.", "let me see")
+    assert chat.respond("?").thinking == ""
+    chat.close()
+
+
+def test_a_model_that_cannot_reason_says_so_when_it_is_asked_to(chat: ChatModel) -> None:
+    with pytest.raises(ModelError, match="cannot do what was asked"):
+        chat.respond("?", think=True)
+
+
+def test_reasoning_that_is_written_into_the_answer_is_taken_out(
+    server: OllamaServer, chat: ChatModel
+) -> None:
+    server.say(Reply(chunks=["<th", "ink>\nlet me", " see</thi", "nk>\n", "\nNine <think>."]))
+    pieces: list[Delta] = []
+    response = chat.respond("?", pieces.append)
+    assert (response.text, response.thinking) == ("Nine <think>.", "\nlet me see")
+    assert "".join(piece.text for piece in pieces) == "Nine <think>."
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+@pytest.mark.parametrize(
+    ("said", "answer", "thought"),
+    [
+        ("plain", "plain", ""),
+        ("", "", ""),
+        ("a < b <think>x</think>", "a < b <think>x</think>", ""),
+        ("\n<think>why</think>\n\nso", "so", "why"),
+        ("<think></think>so", "so", ""),
+        ("<think>never ends </thin", "", "never ends </thin"),
+        ("<thin", "<thin", ""),
+        ("<think>a < b</think>so </think>", "so </think>", "a < b"),
+    ],
+)
+def test_reasoning_is_found_wherever_the_stream_is_cut(
+    said: str, answer: str, thought: str, size: int
+) -> None:
+    splitter = ThinkSplitter()
+    parts = [splitter.feed(said[at : at + size]) for at in range(0, len(said), size)]
+    parts.append(splitter.end())
+    assert ("".join(a for a, _ in parts), "".join(t for _, t in parts)) == (answer, thought)
+
+
+# -- what goes wrong -------------------------------------------------------------------
+
+
+def test_a_prompt_that_does_not_fit_is_an_error(server: OllamaServer, settings: Settings) -> None:
+    with pytest.raises(TooLongError, match="longer than the 512 tokens") as caught:
+        generate_response("word " * 1000, settings(max_context=512))
+    assert "max_context" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["hangup", "cut", "error_line", "unfinished", "garbage"])
+def test_half_an_answer_is_an_error_that_keeps_the_half(
+    server: OllamaServer, chat: ChatModel, kind: str
+) -> None:
+    server.fail("/api/chat", kind, lines=2)
+    server.say("one two three four")
+    answering = chat.stream("?")
+    with pytest.raises(UnfinishedError) as caught:
+        list(answering)
+    assert caught.value.partial == answering.response.text == "one two"
+    assert answering.response.finish_reason == ""
+    assert len(server.requests("/api/chat")) == 1
+
+
+def test_an_endless_answer_ends_at_the_deadline(server: OllamaServer, chat: ChatModel) -> None:
+    server.fail("/api/chat", "endless", seconds=0.01)
+    started = time.monotonic()
+    with pytest.raises(UnfinishedError, match="took too long") as caught:
+        chat.respond("one two", seconds=0.4)
+    assert 0.3 < time.monotonic() - started < 2
+    assert caught.value.partial
+
+
+def test_an_abandoned_answer_keeps_what_had_arrived_and_stops_the_server(
+    server: OllamaServer, chat: ChatModel
+) -> None:
+    server.fail("/api/chat", "endless", seconds=0.01)
+    answering = chat.stream("one two")
+    with pytest.raises(KeyboardInterrupt):
+        for _ in answering:
+            raise KeyboardInterrupt
+    assert answering.response.text == "one"
+    deadline = time.monotonic() + 2
+    while server.requests("/api/chat")[0].status is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert server.requests("/api/chat")[0].status == 499
+
+
+@pytest.mark.parametrize("fault", [{"status": 503}, {"status": 500}, {"kind": "drop"}])
+def test_what_fails_before_the_first_word_is_sent_again(
+    server: OllamaServer, chat: ChatModel, fault: dict[str, Any]
+) -> None:
+    server.fail("/api/chat", times=1, **fault)
+    assert chat.respond("one").text == "one"
+    assert len(server.requests("/api/chat")) == 2
+
+
+def test_a_huge_answer_arrives_whole(server: OllamaServer, chat: ChatModel) -> None:
+    server.fail("/api/chat", "huge", size=500_000)
+    assert len(chat.respond("one").text) == 500_000
+
+
+def test_without_a_chat_model_there_is_nobody_to_ask(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="no chat model"):
+        generate_response("one", settings(chat_model=""))
+    with pytest.raises(ModelMissingError, match="no model nobody"):
+        generate_response("one", settings(), model="nobody")
+
+
+# -- the component ---------------------------------------------------------------------
+
+
+def test_the_component_streams_and_returns_a_message(
+    server: OllamaServer, settings: Settings
+) -> None:
+    generator = OllamaGenerator(settings(), generation_kwargs={"num_predict": 2})
+    heard: list[str] = []
+    messages = [ChatMessage.from_system("Be brief."), ChatMessage.from_user("one two three")]
+    [reply] = generator.run(messages, lambda chunk: heard.append(chunk.content))["replies"]
+    generator.close()
+    assert (reply.text, "".join(heard)) == ("one two", "one two")
+    assert reply.meta["finish_reason"] == "length"
+    assert reply.meta["usage"]["completion_tokens"] == 2
+    assert [m["role"] for m in server.requests("/api/chat")[0].json["messages"]] == [
+        "system",
+        "user",
+    ]
+
+
+def test_the_component_works_in_an_event_loop_and_in_yaml(settings: Settings) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("chat", OllamaGenerator(settings(), response_format={"type": "object"}))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+    assert again.to_dict() == pipeline.to_dict()
+    chat = again.get_component("chat")
+    [reply] = asyncio.run(chat.run_async([ChatMessage.from_user("one")]))["replies"]
+    chat.close()
+    assert json.loads(reply.text) == {}
+
+
+def test_the_component_raises_what_the_function_raises(
+    server: OllamaServer, settings: Settings
+) -> None:
+    server.fail("/api/chat", "unfinished")
+    generator = OllamaGenerator(settings())
+    with pytest.raises(ConnectionError, match="broke off"):
+        generator.run([ChatMessage.from_user("one two three")])
+    generator.close()

@@ -1,0 +1,95 @@
+"""What is known of models by name, by configuration, and from the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ollama_server import KNOWN, OllamaServer
+from rag.clients.models import Traits, describe_model, full_name, known_traits, traits
+from rag.clients.wire import OllamaClient
+from rag.config import OllamaConfig
+from rag.exceptions import ModelError, ModelMissingError
+
+Settings = Callable[..., OllamaConfig]
+SENTENCE = "Represent this sentence for searching relevant passages: "
+TASK = (
+    "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "document", "multilingual"),
+    [
+        ("nomic-embed-text", "search_query: ", "search_document: ", False),
+        ("nomic-embed-text:v1.5", "search_query: ", "search_document: ", False),
+        ("nomic-embed-text-v2-moe", "search_query: ", "search_document: ", True),
+        ("mxbai-embed-large:335m", SENTENCE, "", False),
+        ("bge-large", SENTENCE, "", False),
+        ("hf.co/CompendiumLabs/bge-small-en-v1.5-gguf:q8_0", SENTENCE, "", False),
+        ("bge-large-zh-v1.5", "为这个句子生成表示以用于检索相关文章：", "", False),
+        ("bge-m3:567m", "", "", True),
+        ("jeffh/intfloat-multilingual-e5-large:f16", "query: ", "passage: ", True),
+        ("multilingual-e5-large-instruct", f"{TASK} ", "", True),
+        ("e5-large-v2", "query: ", "passage: ", False),
+        ("embeddinggemma:300m", "task: search result | query: ", "title: none | text: ", True),
+        ("qwen3-embedding:0.6b", TASK, "", True),
+        ("Qwen3-Embedding", TASK, "", True),
+        ("all-minilm:33m", "", "", False),
+        ("snowflake-arctic-embed:22m", SENTENCE, "", False),
+        ("snowflake-arctic-embed-m-v1.5", SENTENCE, "", False),
+        ("snowflake-arctic-embed2", "query: ", "", True),
+        ("snowflake-arctic-embed-l-v2.0", "query: ", "", True),
+        ("paraphrase-multilingual", "", "", True),
+        ("granite-embedding:30m", "", "", False),
+        ("granite-embedding:278m", "", "", True),
+    ],
+)
+def test_models_known_by_name(name: str, query: str, document: str, multilingual: bool) -> None:
+    assert known_traits(name) == Traits(query, document, multilingual)
+
+
+def test_a_name_that_is_not_known_gets_no_prefix_and_reads_english_only() -> None:
+    assert known_traits("my-own") is None
+    assert traits(OllamaConfig(embedding_model="my-own")) == Traits()
+
+
+@pytest.mark.parametrize(("setting", "reads"), [("auto", False), ("yes", True), ("no", False)])
+def test_the_settings_win_over_what_is_known(setting: str, reads: bool) -> None:
+    config = OllamaConfig(
+        embedding_model="all-minilm", query_prefix="Q: ", document_prefix="", multilingual=setting
+    )
+    assert traits(config) == Traits("Q: ", "", reads)
+
+
+def test_our_prefixes_are_those_the_test_server_s_models_know() -> None:
+    for name, model in KNOWN.items():
+        known = known_traits(name)
+        if model.can("embedding") and known:
+            for prefix in filter(None, (known.query_prefix, known.document_prefix)):
+                assert model.split_prefix(f"{prefix}text") == (prefix, "text")
+
+
+def test_what_the_server_says(server: OllamaServer) -> None:
+    with OllamaClient(server.url) as client:
+        found = describe_model(client, "nomic-embed-text")
+        assert found.digest == server.models["nomic-embed-text"].digest
+        assert (found.dimension, found.capabilities) == (768, ("embedding",))
+        assert (found.context, found.num_ctx, found.limit) == (2048, 8192, 2048)
+        assert describe_model(client, "all-minilm").limit == 256
+        assert "thinking" in describe_model(client, "qwen3").capabilities
+        with pytest.raises(ModelMissingError, match="no model bge-m3"):
+            describe_model(client, "bge-m3")
+
+
+def test_a_server_that_tells_nonsense_is_an_error_of_ours(server: OllamaServer) -> None:
+    with OllamaClient(server.url) as client:
+        server.fail("/api/show", "garbage")
+        with pytest.raises(ModelError, match="not Ollama's"):
+            describe_model(client, "nomic-embed-text")
+
+
+def test_names_are_the_same_with_their_tag_and_in_any_case() -> None:
+    assert full_name("bge-m3") == full_name("BGE-m3:latest") == "bge-m3:latest"
+    assert full_name("host:5000/me/model") == "host:5000/me/model:latest"
