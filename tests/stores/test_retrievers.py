@@ -97,7 +97,11 @@ def test_it_is_written_down_with_its_store_and_made_again(
         "init_parameters": {
             "document_store": {
                 "type": "rag.stores.edge.QdrantEdgeDocumentStore",
-                "init_parameters": {"path": store.path, "similarity": "cosine"},
+                "init_parameters": {
+                    "path": store.path,
+                    "similarity": "cosine",
+                    "half_precision": False,
+                },
             },
             "filters": WORK,
             "top_k": 2,

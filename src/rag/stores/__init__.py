@@ -37,7 +37,8 @@ def get_document_store(
     from rag.config import load_config
     from rag.stores.edge import QdrantEdgeDocumentStore
 
-    store = QdrantEdgeDocumentStore(str((config or load_config()).index_dir))
+    path = str((config or load_config()).index_dir)
+    store = QdrantEdgeDocumentStore(path, half_precision=True)
     if directory is not None:
         store.access.directory = directory
     return store

@@ -11,12 +11,18 @@ CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
 class Candidate(NamedTuple):
     """A chunk that a query found: its document's id, the id of its note, which section of the
-    note it is part of, and its score."""
+    note it is part of, and its score.
+
+    `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
+    query's: 0 where there is none.
+    """
 
     id: str
     note: str
     section: int
     score: float
+    meaning: float = 0.0
+    cosine: float = 0.0
 
 
 class Candidates(Batch[Candidate]):

@@ -7,9 +7,7 @@ copy; `publish` makes what was written the generation that everybody reads.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import qdrant_edge as qe
@@ -21,9 +19,10 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores.access import ShardAccess
 from rag.stores.batch import DocumentBatch
-from rag.stores.engine import add_dense_space, guard
+from rag.stores.embeddings import ShardEmbeddings
+from rag.stores.engine import guard
 from rag.stores.filters import convert_filters
-from rag.stores.generations import SHARD, IndexDirectory
+from rag.stores.generations import IndexDirectory
 from rag.stores.points import (
     DENSE,
     SPARSE,
@@ -33,12 +32,11 @@ from rag.stores.points import (
     to_document,
     to_point,
 )
-from rag.stores.queries import ShardQueries
 
 _BATCH = 1000
 
 
-class QdrantEdgeDocumentStore(ShardQueries):
+class QdrantEdgeDocumentStore(ShardEmbeddings):
     """A document store in a folder, with one writer and any number of readers.
 
     ```python
@@ -54,18 +52,23 @@ class QdrantEdgeDocumentStore(ShardQueries):
 
     :param path: the folder of the index.
     :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
+    :param half_precision: keep embeddings in 16 bits a number: half the disk, the same ranking.
     """
 
-    def __init__(self, path: str, similarity: str = "cosine") -> None:
+    def __init__(self, path: str, similarity: str = "cosine", half_precision: bool = False) -> None:
         if similarity not in ("cosine", "dot_product", "l2"):
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
         self.path = str(path)
-        self.similarity = similarity
-        super().__init__(ShardAccess(IndexDirectory(path)))
+        super().__init__(ShardAccess(IndexDirectory(path)), similarity, half_precision)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content."""
-        return default_to_dict(self, path=self.path, similarity=self.similarity)
+        return default_to_dict(
+            self,
+            path=self.path,
+            similarity=self.similarity,
+            half_precision=self.half_precision,
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> QdrantEdgeDocumentStore:
@@ -173,7 +176,7 @@ class QdrantEdgeDocumentStore(ShardQueries):
             if not points:
                 return 0
             self.access.work()
-            self._fit_dense_space(wanted)
+            self._fit_dense_space(d.embedding for d in wanted if d.embedding is not None)
             self.access.directory.require_space(sum(map(_weight, wanted)))
             with guard("write documents"):
                 for start in range(0, len(points), _BATCH):
@@ -205,30 +208,6 @@ class QdrantEdgeDocumentStore(ShardQueries):
             elif policy is not DuplicatePolicy.SKIP:
                 raise DuplicateDocumentError(f"document {document.id!r} already exists")
         return list(fresh.values())
-
-    def _fit_dense_space(self, documents: Sequence[Document]) -> None:
-        """Check the embeddings' size; a wrong one would leave half of a batch written."""
-        sizes = {len(d.embedding) for d in documents if d.embedding is not None}
-        if not sizes:
-            return
-        shard = self.access.work()
-        size = self._dense_size(self.access.directory.work)
-        if size is None and len(sizes) == 1:
-            add_dense_space(shard, sizes.pop(), self.similarity)
-        elif sizes != {size}:
-            raise ValueError(f"embeddings of {sorted(sizes)} dimensions; the index holds {size}")
-
-    @staticmethod
-    def _dense_size(home: Path) -> int | None:
-        config = json.loads((home / SHARD / "edge_config.json").read_text("utf-8"))
-        size: int | None = config.get("vectors", {}).get(DENSE, {}).get("size")
-        return size
-
-    @property
-    def embedding_dim(self) -> int | None:
-        """The size of the embeddings, or `None` when the index holds none."""
-        home = self.access.home()
-        return self._dense_size(home) if home else None
 
     # -- retrieval ---------------------------------------------------------------------
 

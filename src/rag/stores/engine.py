@@ -86,7 +86,17 @@ def load_shard(path: Path) -> qe.EdgeShard:
         return qe.EdgeShard.load(str(path))
 
 
-def add_dense_space(shard: qe.EdgeShard, size: int, similarity: str) -> None:
+def add_dense_space(
+    shard: qe.EdgeShard, size: int, similarity: str, half_precision: bool = False
+) -> None:
     """Make room for embeddings of `size` dimensions."""
+    kind = qe.VectorStorageDatatype.Float16 if half_precision else None
+    distance = _DISTANCES[similarity]
     with guard("add the embedding space"):
-        shard.update(qe.UpdateOperation.create_dense_vector(DENSE, size, _DISTANCES[similarity]))
+        shard.update(qe.UpdateOperation.create_dense_vector(DENSE, size, distance, datatype=kind))
+
+
+def drop_dense_space(shard: qe.EdgeShard) -> None:
+    """Forget all embeddings, and their size."""
+    with guard("drop the embedding space"):
+        shard.update(qe.UpdateOperation.delete_vector_name(DENSE))

@@ -14,7 +14,14 @@ from rag.stores.access import ShardAccess
 from rag.stores.candidates import CANDIDATE_FIELDS, Candidate, to_candidate
 from rag.stores.engine import guard
 from rag.stores.filters import convert_filters
-from rag.stores.points import SPARSE, point_id, sparse_vector, to_document
+from rag.stores.points import (
+    DENSE,
+    SPARSE,
+    dense_vector,
+    point_id,
+    sparse_vector,
+    to_document,
+)
 
 
 class ShardQueries:
@@ -41,8 +48,7 @@ class ShardQueries:
         )
         with self._reading("search") as shard:
             points = shard.query(request) if shard else []
-        # The engine returns equal scores in no certain order.
-        return sorted(points, key=lambda point: (-point.score, str(point.id)))
+        return _ordered(points)
 
     def find_candidates(
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
@@ -54,6 +60,44 @@ class ShardQueries:
         return [
             to_candidate(p) for p in self._query_points(asked, filters, top_k, CANDIDATE_FIELDS)
         ]
+
+    def find_both(
+        self,
+        query: SparseEmbedding,
+        embedding: list[float],
+        filters: dict[str, Any] | None = None,
+        top_k: int = 100,
+    ) -> tuple[list[Candidate], list[Candidate]]:
+        """Return the `top_k` chunks by words and the `top_k` nearest to an embedding, asked in
+        one batch; those of the second list have their similarity as score."""
+        lexical = qe.Query.Nearest(sparse_vector(query), using=SPARSE)
+        dense = qe.Query.Nearest(dense_vector(embedding), using=DENSE)
+        condition = convert_filters(filters)
+        asked = [dense, lexical] if query.indices else [dense]
+        requests = [
+            qe.QueryRequest(
+                limit=top_k, query=one, filter=condition, with_payload=[*CANDIDATE_FIELDS]
+            )
+            for one in asked
+        ]
+        with self._reading("search") as shard:
+            found = shard.query_batch(qe.QueryBatchRequest(requests)) if shard else [[]]
+        nearest, *rest = ([to_candidate(p) for p in _ordered(points)] for points in found)
+        return rest[0] if rest else [], nearest
+
+    def find_among(self, query: SparseEmbedding, ids: Sequence[str]) -> list[Candidate]:
+        """Return those of some documents that share words with a query, best first."""
+        if not query.indices or not ids:
+            return []
+        among = qe.Filter(must=[qe.HasIdCondition({point_id(identity) for identity in ids})])
+        request = qe.QueryRequest(
+            limit=len(ids),
+            query=qe.Query.Nearest(sparse_vector(query), using=SPARSE),
+            filter=among,
+            with_payload=[*CANDIDATE_FIELDS],
+        )
+        with self._reading("search") as shard:
+            return [to_candidate(p) for p in _ordered(shard.query(request))] if shard else []
 
     def get_documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents of these ids, in their order, without vectors; unknown ones are
@@ -143,6 +187,11 @@ class ShardQueries:
         )
         with self._reading("list documents") as shard:
             return shard.scroll(request)[0] if shard and limit else []
+
+
+def _ordered(points: list[Any]) -> list[Any]:
+    """The engine returns equal scores in no certain order."""
+    return sorted(points, key=lambda point: (-point.score, str(point.id)))
 
 
 def _any_of(dimensions: Sequence[int]) -> qe.Query:

@@ -1,0 +1,106 @@
+"""Vectors by the text they were made from, so that no text is embedded twice.
+
+An index is made anew, notes are renamed, chunks are cut elsewhere and cut back: the vectors
+outlive all that. Only the writer opens this file; losing it costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from rag.stores.transactions import transaction
+
+VECTORS = "vectors.sqlite3"
+_SCHEMA = """
+CREATE TABLE vectors (
+    space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (space, text)
+);
+"""
+
+
+class VectorCache:
+    """Vectors of texts, in one or more spaces, kept in 16 bits a number as the store keeps them.
+
+    :param path: the file; made when it is missing, and made anew when it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._db = _open(path)
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                with suppress(FileNotFoundError):
+                    path.with_name(path.name + suffix).unlink()
+            self._db = _open(path)
+
+    def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
+        """Return the vectors that are known, by text."""
+        import numpy as np
+
+        found = {}
+        for text in texts:
+            row = self._db.execute(
+                "SELECT vector FROM vectors WHERE space = ? AND text = ?", (space, _key(text))
+            ).fetchone()
+            if row:
+                found[text] = np.frombuffer(row[0], np.float16).astype(np.float32).tolist()
+        return found
+
+    def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
+        """Keep the vectors of some texts."""
+        rows = [(space, _key(text), _packed(vector)) for text, vector in vectors.items()]
+        with transaction(self._db):
+            self._db.executemany("REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+
+    def trim(self, space: str, limit: int) -> None:
+        """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
+        with transaction(self._db):
+            self._db.execute("DELETE FROM vectors WHERE space != ?", (space,))
+            self._db.execute(
+                "DELETE FROM vectors WHERE rowid <= "
+                "(SELECT rowid FROM vectors ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+                (limit,),
+            )
+
+    def __len__(self) -> int:
+        count: int = self._db.execute("SELECT count(*) FROM vectors").fetchone()[0]
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> VectorCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():
+            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _packed(vector: list[float]) -> bytes:
+    """Return a vector at length 1, which is all that a cosine knows of it."""
+    import numpy as np
+
+    numbers = np.asarray(vector, np.float32)
+    packed: bytes = (numbers / np.linalg.norm(numbers)).astype(np.float16).tobytes()
+    return packed

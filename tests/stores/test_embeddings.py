@@ -1,0 +1,136 @@
+"""`ShardEmbeddings`: embeddings that come in after the words."""
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.engine import StoreError
+
+Store = QdrantEdgeDocumentStore
+WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
+
+
+def doc(name: str, vault: str = "work", embedding: list[float] | None = None) -> Document:
+    words = SparseEmbedding([1, 2], [1.0, 0.5])
+    meta = {"vault": vault}
+    return Document(
+        id=name, content=f"text of {name}", meta=meta, sparse_embedding=words, embedding=embedding
+    )
+
+
+def lacking(store: Store) -> list[str]:
+    return sorted(d.id for page in store.without_embedding() for d in page)
+
+
+@pytest.fixture
+def three(store: Store) -> Store:
+    store.write_documents([doc("a"), doc("b"), doc("c", "home")])
+    return store
+
+
+def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
+    before = {d.id: d for d in three.filter_documents()}
+    three.write_embeddings({"a": [0.6, 0.8]})
+    after = {d.id: d for d in three.filter_documents()}
+    assert after["a"].embedding == pytest.approx([0.6, 0.8], abs=1e-6)
+    assert after["a"].content == before["a"].content and after["a"].meta == before["a"].meta
+    assert after["a"].sparse_embedding == before["a"].sparse_embedding
+    assert after["b"].embedding is None
+
+
+def test_it_knows_which_documents_have_none(three: Store) -> None:
+    assert (three.count_embedded(), lacking(three)) == (0, ["a", "b", "c"])
+    three.write_embeddings({"a": [1.0, 0.0], "c": [0.0, 1.0]})
+    assert (three.count_embedded(), lacking(three)) == (2, ["b"])
+
+
+def test_embeddings_may_be_written_while_those_that_lack_them_are_listed(store: Store) -> None:
+    store.write_documents([doc(str(n)) for n in range(1200)])
+    seen = []
+    for page in store.without_embedding():
+        seen += [d.id for d in page]
+        store.write_embeddings({d.id: [1.0, float(len(seen))] for d in page})
+    assert sorted(seen) == sorted(str(n) for n in range(1200))
+    assert store.count_embedded() == 1200
+
+
+def test_a_document_written_again_has_lost_its_embedding(three: Store) -> None:
+    three.write_embeddings({"a": [1.0, 0.0]})
+    three.delete_documents(["a"])
+    three.write_documents([doc("a")])
+    assert lacking(three) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("bad", [[], [float("nan"), 1.0], [1.0, 2.0, 3.0]])
+def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(
+    three: Store, bad: list[float]
+) -> None:
+    three.write_embeddings({"a": [1.0, 0.0]})
+    with pytest.raises(ValueError, match=r"embedding"):
+        three.write_embeddings({"b": [0.0, 1.0], "c": bad})
+    assert lacking(three) == ["b", "c"]
+
+
+def test_an_embedding_of_no_document_is_refused(three: Store) -> None:
+    with pytest.raises(StoreError):
+        three.write_embeddings({"nobody": [1.0, 0.0]})
+    assert three.count_documents() == 3
+
+
+def test_after_dropping_all_embeddings_may_have_another_size(three: Store) -> None:
+    three.write_embeddings({"a": [1.0, 0.0]})
+    three.drop_embeddings()
+    assert (three.embedding_dim, three.count_embedded()) == (None, 0)
+    three.write_embeddings({"b": [1.0, 0.0, 0.0]})
+    assert (three.embedding_dim, lacking(three)) == (3, ["a", "c"])
+
+
+def test_dropping_what_is_not_there_does_nothing(three: Store) -> None:
+    three.drop_embeddings()
+    assert three.count_documents() == 3
+
+
+def test_half_precision_keeps_a_thousandth(path: str) -> None:
+    with Store(path, half_precision=True) as store:
+        store.write_documents([doc("a", embedding=[0.6, 0.8])])
+        [found] = store.filter_documents()
+        assert found.embedding == pytest.approx([0.6, 0.8], abs=1e-3)
+        assert found.embedding != [0.6, 0.8]
+
+
+# -- both kinds of query at once -------------------------------------------------------
+
+
+def test_both_lists_are_what_each_query_finds_alone(store: Store) -> None:
+    store.write_documents(
+        [doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
+    )
+    words = SparseEmbedding([1], [1.0])
+    lexical, nearest = store.find_both(words, [1.0, 0.1], None, 2)
+    assert lexical == store.find_candidates(words, None, 2)
+    assert [c.id for c in nearest] == ["a", "b"]
+    assert [c.score for c in nearest] == [
+        pytest.approx(d.score) for d in store.query_dense([1.0, 0.1])
+    ]
+
+
+def test_filters_hold_for_both(store: Store) -> None:
+    store.write_documents(
+        [doc("a", "home", [1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
+    )
+    lexical, nearest = store.find_both(SparseEmbedding([1], [1.0]), [1.0, 0.0], WORK)
+    assert [c.id for c in lexical] == [c.id for c in nearest] == ["b"]
+
+
+def test_a_query_without_words_asks_by_embedding_alone(store: Store) -> None:
+    store.write_documents([doc("a", embedding=[1.0, 0.0])])
+    assert [*map(len, store.find_both(SparseEmbedding([], []), [1.0, 0.0]))] == [0, 1]
+
+
+def test_chosen_documents_are_scored_by_words_as_among_all(store: Store) -> None:
+    store.write_documents([doc("a"), doc("b"), Document(id="c", content="without words")])
+    words = SparseEmbedding([1, 2], [1.0, 1.0])
+    everywhere = {c.id: c for c in store.find_candidates(words)}
+    assert store.find_among(words, ["b", "c"]) == [everywhere["b"]]
+    assert store.find_among(words, []) == store.find_among(SparseEmbedding([], []), ["b"]) == []

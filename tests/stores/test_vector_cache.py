@@ -1,0 +1,63 @@
+"""Vectors by the text they were made from."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag.stores.vector_cache import VectorCache
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "index" / "vectors.sqlite3"
+
+
+@pytest.fixture
+def cache(file: Path) -> Iterator[VectorCache]:
+    with VectorCache(file) as cache:
+        yield cache
+
+
+def test_a_text_has_the_vector_it_was_given_at_length_one(cache: VectorCache) -> None:
+    cache.put("space", {"text": [3.0, 4.0]})
+    assert cache.get("space", ["text", "other"]) == {"text": pytest.approx([0.6, 0.8], abs=1e-3)}
+
+
+def test_another_space_does_not_know_it(cache: VectorCache) -> None:
+    cache.put("space", {"text": [3.0, 4.0]})
+    assert cache.get("elsewhere", ["text"]) == {}
+
+
+def test_it_outlives_the_process(file: Path) -> None:
+    with VectorCache(file) as cache:
+        cache.put("space", {"text": [0.0, 1.0]})
+    with VectorCache(file) as cache:
+        assert cache.get("space", ["text"]) == {"text": [0.0, 1.0]}
+
+
+def test_trimming_forgets_other_spaces_and_the_oldest(cache: VectorCache) -> None:
+    cache.put("old", {"text": [1.0]})
+    for number in range(5):
+        cache.put("space", {str(number): [1.0]})
+    cache.put("space", {"0": [1.0]})  # fresh again
+    cache.trim("space", 3)
+    assert cache.get("old", ["text"]) == {}
+    assert set(cache.get("space", map(str, range(5)))) == {"3", "4", "0"}
+    cache.trim("space", 3)
+    assert len(cache) == 3
+
+
+def test_a_damaged_file_is_made_anew(file: Path) -> None:
+    with VectorCache(file) as cache:
+        cache.put("space", {"text": [1.0]})
+    file.write_bytes(b"no database" * 500)
+    with VectorCache(file) as cache:
+        assert len(cache) == 0
+        cache.put("space", {"text": [1.0]})
+        assert len(cache) == 1
+
+
+def test_text_that_is_no_unicode_has_a_vector_too(cache: VectorCache) -> None:
+    cache.put("space", {"half \ud800 a pair": [1.0]})
+    assert cache.get("space", ["half \ud800 a pair"])
