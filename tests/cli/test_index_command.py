@@ -68,6 +68,7 @@ class TestIndex:
             "notes": 3,
             "chunks": 4,
             "published": True,
+            "embedding": None,
             "notices": [],
         }
 

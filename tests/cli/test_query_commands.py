@@ -27,6 +27,7 @@ class TestSearch:
             "schema",
             "query",
             "mode",
+            "notice",
             "corrections",
             "results",
             "total",

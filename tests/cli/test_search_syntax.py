@@ -264,7 +264,15 @@ class TestExplain:
             parts = sum(chunk["weight"] * chunk["score"] for chunk in why["chunks"])
             assert why["total"] == pytest.approx(why["bonus"] + parts, abs=1e-3)
             for chunk in why["chunks"]:
-                assert set(chunk) == {"id", "line_start", "weight", "score", "terms"}
+                assert set(chunk) == {
+                    "id",
+                    "line_start",
+                    "weight",
+                    "score",
+                    "terms",
+                    "meaning",
+                    "cosine",
+                }
                 assert all(set(term) == {"field", "term", "score"} for term in chunk["terms"])
         terms = {term["term"] for c in found[0]["explanation"]["chunks"] for term in c["terms"]}
         assert {"backups", "restore"} <= terms

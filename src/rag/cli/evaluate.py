@@ -135,7 +135,9 @@ def _run(
     with get_document_store(config) as store:
         for mode in modes:
             pipeline = create_search_pipeline(store, config)
-            run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters)
+            run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
+            if run.notice and not quiet:
+                say(run.notice)
             runs[run.mode] = run
     return list(runs.values())
 

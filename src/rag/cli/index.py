@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,13 @@ def index(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make the index anew from the notes.")
     ] = False,
+    embed: Annotated[
+        bool | None,
+        typer.Option(
+            "--embed/--no-embed",
+            help="Embed all chunks, those of another model anew; or none this time.",
+        ),
+    ] = None,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for another `rag index` to finish.")
     ] = False,
@@ -62,22 +70,32 @@ def index(
         _preview(config, folders or [], name, prune, json)
         return
     started = time.monotonic()
-    report = _run(config, folders or [], name, prune, rebuild, wait, quiet or json)
+    with _open_run(config, folders or [], name, rebuild, wait) as run:
+        _refresh(run, config, folders or [], name, prune, quiet or json)
+        if embed is not False:
+            _embed(run, config, bool(embed), quiet or json)
+    report = run.report
     _report(report, time.monotonic() - started, quiet, json)
     if report.incomplete:
         raise typer.Exit(5)
 
 
-def _run(
-    config: RAGConfig,
-    folders: list[Path],
-    name: str,
-    prune: bool,
-    rebuild: bool,
-    wait: bool,
-    quiet: bool,
-) -> RunReport:
+def _open_run(
+    config: RAGConfig, folders: list[Path], name: str, rebuild: bool, wait: bool
+) -> IndexRun:
     from rag.pipelines.refresh import IndexRun
+    from rag.pipelines.vaults import Registry
+
+    for folder in folders:  # refuse a bad one before the index is made or locked
+        Registry.load(config).identify(config, folder, name)
+    # Indexing makes millions of short-lived lists and no circles among them.
+    gc.set_threshold(100_000, 20, 100)
+    return IndexRun(config, rebuild=rebuild, wait=wait)
+
+
+def _refresh(
+    run: IndexRun, config: RAGConfig, folders: list[Path], name: str, prune: bool, quiet: bool
+) -> None:
     from rag.pipelines.vaults import (
         Registry,
         check_collision,
@@ -85,28 +103,43 @@ def _run(
         known_vaults,
     )
 
-    for folder in folders:  # refuse a bad one before the index is made or locked
-        Registry.load(config).identify(config, folder, name)
-    # Indexing makes millions of short-lived lists and no circles among them.
-    gc.set_threshold(100_000, 20, 100)
-    with IndexRun(config, rebuild=rebuild, wait=wait) as run:
-        registry = Registry.load(config)
-        names = [registry.register(config, folder, name) for folder in folders]
-        if not names:
-            _drop_left_out(run, config, configured_vaults(config, registry))
-        indexed = run.vaults()
-        known = known_vaults(config, indexed, registry)
-        wanted = {n: known[n] for n in names} if names else known
-        _check_any(wanted, config)
-        for vault, root in wanted.items():
-            check_collision(vault, root, indexed)
-        for vault, root in wanted.items():
-            with _progress(vault, quiet) as progress:
-                run.index_vault(vault, root, prune, progress)
-        if prune:
-            _drop_gone(run, registry, config, wanted)
-        run.publish()
-    return run.report
+    registry = Registry.load(config)
+    names = [registry.register(config, folder, name) for folder in folders]
+    if not names:
+        _drop_left_out(run, config, configured_vaults(config, registry))
+    indexed = run.vaults()
+    known = known_vaults(config, indexed, registry)
+    wanted = {n: known[n] for n in names} if names else known
+    _check_any(wanted, config)
+    for vault, root in wanted.items():
+        check_collision(vault, root, indexed)
+    for vault, root in wanted.items():
+        with _progress(vault, "notes", quiet) as progress:
+            run.index_vault(vault, root, prune, progress)
+    if prune:
+        _drop_gone(run, registry, config, wanted)
+    run.publish()
+
+
+def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool) -> None:
+    """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
+    from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError
+
+    if not (config.ollama.enabled and config.ollama.embedding_model):
+        if required:
+            what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
+            raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
+        return
+    try:
+        with _progress("embeddings", "chunks", quiet) as progress:
+            run.embed(required, progress)
+    except (ConnectionError, IndexUnavailableError) as error:
+        if required:
+            raise
+        has_some = bool(run.embedded)
+        if has_some or not quiet:
+            what = "some chunks have no embedding" if has_some else "no embeddings"
+            run.report.notices.append(f"{what}: {error}. {error.hint}")
 
 
 def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
@@ -141,7 +174,7 @@ def _drop_gone(
 
 
 @contextmanager
-def _progress(vault: str, quiet: bool) -> Iterator[Progress | None]:
+def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
     """Show a bar with counts and time left, on a terminal only."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -152,7 +185,7 @@ def _progress(vault: str, quiet: bool) -> Iterator[Progress | None]:
     def show(done: int, total: int) -> None:
         nonlocal bar, task
         if bar is None and total:
-            bar, task = _make_bar(vault, total)
+            bar, task = _make_bar(what, noun, total)
         if bar is not None:
             bar.update(task, completed=done)
 
@@ -163,28 +196,36 @@ def _progress(vault: str, quiet: bool) -> Iterator[Progress | None]:
             bar.stop()
 
 
-def _make_bar(vault: str, total: int) -> tuple[Any, Any]:
+def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
 
     from rag.cli.output import make_console
+
+    class Speed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("notes"),
+        TextColumn(noun),
+        Speed(),
         TimeRemainingColumn(),
         console=make_console(stderr=True),
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task(vault, total=total)
+    return bar, bar.add_task(what, total=total)
 
 
 def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
@@ -198,6 +239,9 @@ def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
             say(f"rag: vault {vault.vault!r}: {vault.problem}{kept}")
         for path, why in vault.failed.items():
             say(f"rag: {vault.vault}/{path}: {why}")
+    embedding = report.embedding
+    for chunk, why in (embedding.failed if embedding else {}).items():
+        say(f"rag: {chunk}: not embedded: {why}")
     if json:
         _print_json(report, seconds)
         return
@@ -218,6 +262,9 @@ def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
     problems = sum(len(vault.problems) for vault in report.vaults.values())
     if problems and not quiet:
         line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
+    if embedding and (embedding.made or embedding.reused):
+        known = f" ({embedding.reused:,} known already)" if embedding.reused else ""
+        line += f"; {plural(embedding.made + embedding.reused, 'chunk')} embedded{known}"
     print_line(f"{line} ({seconds:.1f} s)")
 
 
@@ -242,6 +289,7 @@ def _print_json(report: RunReport, seconds: float) -> None:
             "notes": report.notes,
             "chunks": report.chunks,
             "published": report.published,
+            "embedding": asdict(report.embedding) if report.embedding else None,
             "notices": report.notices,
             "elapsed_ms": round(seconds * 1000),
         }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.cli.output import clean, plural, say
 from rag.config import MODES, RAGConfig
-from rag.exceptions import IndexUnavailableError, UsageError
+from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.pipelines.models import QueryFilters, SearchResult
@@ -106,19 +106,14 @@ def check_vaults(vaults: list[str] | None, facts: IndexFacts) -> None:
             raise unknown_vault(name, list(facts.roots))
 
 
-def check_mode(mode: str) -> None:
-    """Refuse a mode that does not exist or that this index cannot serve.
+def check_mode(mode: str) -> str:
+    """Return a mode, or refuse one that does not exist.
 
     :raises UsageError: for an unknown mode.
-    :raises IndexUnavailableError: for one that needs embeddings.
     """
     if mode not in MODES:
         raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
-    if mode in ("dense", "hybrid"):
-        raise IndexUnavailableError(
-            f"--mode {mode} needs embeddings, and this index holds none",
-            hint="Search by words: --mode lexical.",
-        )
+    return mode
 
 
 def tell_corrections(corrections: dict[str, str]) -> None:

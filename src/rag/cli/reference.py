@@ -46,7 +46,7 @@ def _row(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         label = f"`{parameter.metavar or parameter.name.upper()}`"
     else:
-        label = ", ".join(f"`{option}`" for option in parameter.opts)
+        label = ", ".join(f"`{option}`" for option in [*parameter.opts, *parameter.secondary_opts])
         if parameter.metavar and not parameter.is_flag:
             label += f" {parameter.metavar}".replace("|", "\\|")
     return f"| {label} | {parameter.help or ''} |"

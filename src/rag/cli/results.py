@@ -74,8 +74,10 @@ def _notes(result: SearchResult) -> Iterator[str]:
     yield f"{why.total:.2f} = {' + '.join(parts)}"
     yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
     for chunk in why.chunks:
-        terms = " ".join(f"{clean(term.term)}={term.score:.2f}" for term in chunk.terms)
-        yield f"line {chunk.line_start}: {terms}"
+        terms = [f"{clean(term.term)}={term.score:.2f}" for term in chunk.terms]
+        if chunk.meaning:
+            terms.append(f"meaning={chunk.meaning:.2f} (cosine {chunk.cosine:.2f})")
+        yield f"line {chunk.line_start}: {' '.join(terms)}"
 
 
 def print_indented(console: Console, text: Text, indent: int) -> None:

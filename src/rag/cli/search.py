@@ -85,18 +85,22 @@ def search(
     config = load_config(config_file)
     query = " ".join(words)
     started = time.monotonic()
-    check_mode(config.search.mode if mode is None else mode)
+    wanted = check_mode(config.search.mode if mode is None else mode)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
     with get_document_store(config) as store:
         pipeline = create_search_pipeline(store, config)
         limit = top_k or config.search.top_k
-        response = run_search(pipeline, query, filters, limit, chunks=chunks, explained=explain)
+        response = run_search(
+            pipeline, query, filters, limit, mode=wanted, chunks=chunks, explained=explain
+        )
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:
         facts.warn_if_stale()
         tell_corrections(response.corrections)
+        if response.notice:
+            say(response.notice)
     if as_json:
         print_json(to_json(response, facts, milliseconds))
     elif paths:
@@ -118,6 +122,7 @@ def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> d
     return {
         "query": response.query,
         "mode": response.mode,
+        "notice": response.notice or None,
         "corrections": response.corrections,
         "results": [
             {"rank": rank, **result_to_dict(result)}

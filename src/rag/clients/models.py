@@ -115,18 +115,27 @@ def describe_model(client: OllamaClient, model: str, seconds: float | None = Non
     """
     with our_errors(client.url, model):
         shown = client.fetch("/api/show", {"model": model}, seconds)
-        tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
-        digests = {full_name(tag["name"]): tag.get("digest") or "" for tag in tags}
         info = shown.get("model_info") or {}
         parameter = re.search(r"(?m)^num_ctx\s+(\d+)", shown.get("parameters") or "")
         return ModelInfo(
             model,
-            digests.get(full_name(model), ""),
+            find_digest(client, model, seconds),
             _number(info, "context_length"),
             int(parameter[1]) if parameter else 0,
             _number(info, "embedding_length"),
             tuple(shown.get("capabilities") or ()),
         )
+
+
+def find_digest(client: OllamaClient, model: str, seconds: float | None = None) -> str:
+    """Ask a server for the digest of a model; empty when it does not tell.
+
+    :raises ConnectionError: when it does not answer, or with nonsense.
+    """
+    with our_errors(client.url, model):
+        tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
+        digests = {full_name(tag["name"]): str(tag.get("digest") or "") for tag in tags}
+        return digests.get(full_name(model), "")
 
 
 def _number(info: dict[str, Any], name: str) -> int:

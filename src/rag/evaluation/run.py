@@ -14,6 +14,7 @@ from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, METRICS, score
 from rag.evaluation.questions import Question
 from rag.exceptions import QueryError, UsageError
+from rag.pipelines.meaning import AUTO, HYBRID, LEXICAL
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.searching import search
 
@@ -32,11 +33,15 @@ class Outcome:
 
 @dataclass
 class Run:
-    """A question set, asked in one mode, and the questions whose notes the index has not."""
+    """A question set, asked in one mode, and the questions whose notes the index has not.
+
+    `notice` is the first that a search gave.
+    """
 
     mode: str
     outcomes: list[Outcome] = field(default_factory=list)
     unknown: list[Question] = field(default_factory=list)
+    notice: str = ""
 
 
 def run_questions(
@@ -44,20 +49,22 @@ def run_questions(
     questions: Iterable[Question],
     judge: Judge,
     filters: QueryFilters | None = None,
+    mode: str = AUTO,
 ) -> Run:
     """Search for each question and measure what is found.
 
     A question whose notes the index does not hold is a miss like any other.
 
     :param pipeline: from `create_search_pipeline`.
+    :param mode: of the search; of `auto` the run bears the name of what it came to.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
     :raises QueryError: when a search fails.
     """
-    run = Run("")
+    run, used = Run(mode), set()
     for question in questions:
         started = time.perf_counter()
         try:
-            response = search(pipeline, question.query, filters, DEPTH)
+            response = search(pipeline, question.query, filters, DEPTH, mode=mode)
         except (QueryError, UsageError) as error:
             raise UsageError(f"question {question.id}: {error.message}", hint=error.hint) from error
         milliseconds = (time.perf_counter() - started) * 1000
@@ -65,9 +72,12 @@ def run_questions(
         judged = judge.judged(question)
         metrics = score(gains(found, judged), [one.gain for one in judged])
         run.outcomes.append(Outcome(question, list(map(str, found)), metrics, milliseconds))
-        run.mode = response.mode
+        run.notice = run.notice or response.notice
+        used.add(response.mode)
         if not judge.knows(question):
             run.unknown.append(question)
+    if mode == AUTO:  # a hybrid search may find that some queries are better searched by words
+        run.mode = HYBRID if HYBRID in used else LEXICAL
     return run
 
 

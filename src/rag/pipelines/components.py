@@ -48,6 +48,11 @@ def lexical_parts(document: Document) -> list[str]:
     return [*names, plain(body)]
 
 
+def embedded_text(document: Document) -> str:
+    """Return what a chunk is embedded by: the same, without what is empty."""
+    return "\n".join(part for part in lexical_parts(document) if part.strip())
+
+
 @component
 class LexicalDocumentEmbedder:
     """Give documents the sparse vectors of BM25, made from title, headings and text."""

@@ -11,6 +11,8 @@ from rag.pipelines.ranking import Hit, ids_of
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.text.lexical import FIELDS, QueryTerm
 
+MEANING = "meaning"  # a field of explanations beside the lexical ones
+
 
 @dataclass(frozen=True)
 class TermScore:
@@ -23,21 +25,24 @@ class TermScore:
 
 @dataclass(frozen=True)
 class ChunkScore:
-    """A chunk's part in its note's score: weight · score, and the score's terms."""
+    """A chunk's part in its note's score: weight · score, and what that is the sum of: its
+    terms, and what it gained by `meaning`, being as near the query as `cosine`."""
 
     id: str
     line_start: int
     weight: float
     score: float
     terms: list[TermScore]
+    meaning: float = 0.0
+    cosine: float = 0.0
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A result's score: `total` = `bonus` + Σ weight · score of `chunks`.
 
-    `fields` sums the terms of all chunks by field, weights included. `bonus` is what the note
-    has for being called exactly what was searched for.
+    `fields` sums the terms of all chunks by field, and their `meaning`, weights included.
+    `bonus` is what the note has for being called exactly what was searched for.
     """
 
     total: float
@@ -66,6 +71,8 @@ def explain(
                 weight=part.weight,
                 score=part.score,
                 terms=_terms(asked, by_term, part.id),
+                meaning=part.meaning,
+                cosine=part.cosine,
             )
             for part in hit.parts
         ]
@@ -78,6 +85,7 @@ def explain(
             )
             for field in FIELDS
         }
+        fields[MEANING] = sum(chunk.weight * chunk.meaning for chunk in chunks)
         return Explanation(hit.score, hit.bonus, {f: s for f, s in fields.items() if s}, chunks)
 
     return [explain_hit(hit) for hit in hits]

@@ -56,8 +56,9 @@ def ask(
         understood = understand(store, question, filters)
         inputs = search_inputs(understood, top_k)
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
-        output = pipeline.run(inputs, include_outputs_from={"loader"})
-    return _answer(output["answerer"]["quotes"], to_response(output["loader"], understood))
+        output = pipeline.run(inputs, include_outputs_from={"loader", "query_embedder"})
+    response = to_response(output["loader"], understood, output["query_embedder"])
+    return _answer(output["answerer"]["quotes"], response)
 
 
 def _answer(quotes: list[Quote], response: SearchResponse) -> Answer:

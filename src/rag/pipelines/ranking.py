@@ -12,6 +12,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.pipelines.filtering import Filter, all_of, one_of
+from rag.pipelines.fusion import fuse
 from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
 from rag.stores.edge import QdrantEdgeDocumentStore
@@ -30,11 +31,16 @@ _SAME_SCORE = 0.03
 
 
 class Part(NamedTuple):
-    """A chunk's share in its note's score: its document's id, weight, and own score."""
+    """A chunk's share in its note's score: its document's id, weight, and own score.
+
+    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`.
+    """
 
     id: str
     weight: float
     score: float
+    meaning: float = 0.0
+    cosine: float = 0.0
 
 
 class Hit(NamedTuple):
@@ -81,10 +87,10 @@ def first_chunks(
 
 @component
 class ChunkRetriever(_OverStore):
-    """Find the chunks that share words with a query.
+    """Find the chunks that share words with a query, or are near it in meaning.
 
     :param document_store: where to look.
-    :param top_k: how many chunks to return.
+    :param top_k: how many chunks to return, of each kind.
     """
 
     @component.output_types(candidates=Candidates)
@@ -95,27 +101,49 @@ class ChunkRetriever(_OverStore):
         top_k: int | None = None,
         named: list[str] | None = None,
         matched: list[str] | None = None,
+        query_embedding: list[float] | None = None,
+        mode: str = "hybrid",
+        weight: float = 1.0,
     ) -> dict[str, Candidates]:
-        """Return `candidates`, best first.
+        """Return `candidates`, in no order.
 
         :param named: ids of notes that must be among them if the filters let them.
         :param matched: ids of notes that belong among them, if there is room, though they may
             share no indexed term with the query.
+        :param query_embedding: without one, words alone count.
+        :param mode: `dense` lets meaning alone count.
+        :param weight: what the nearest in meaning gains; see `rag.pipelines.fusion`.
         """
-        find, limit = self.document_store.find_candidates, top_k or self.top_k
-        found = find(query_sparse_embedding, filters, limit)
+        store, limit = self.document_store, top_k or self.top_k
+        query = query_sparse_embedding
+        nearest: list[Candidate] = []
+        if query_embedding is None:
+            found = store.find_candidates(query, filters, limit)
+        else:
+            found, nearest = store.find_both(query, query_embedding, filters, limit)
+        if mode == "dense":
+            return {"candidates": Candidates(fuse([], nearest, weight, limit))}
         required = set(named or ())
         if len(found) < limit:
             required.update((matched or [])[:limit])
         missing = sorted(required - {candidate.note for candidate in found})
         if missing:
-            wanted = all_of([filters, one_of("file_id", missing)])
-            more = find(query_sparse_embedding, wanted, self.top_k)
-            # Its file name may be all that a note has of the query.
-            unseen = sorted(set(missing) - {candidate.note for candidate in more})
-            more += first_chunks(self.document_store, filters, unseen)
-            found += more
+            found += self._of_notes(query, filters, missing)
+        if query_embedding is not None:
+            known = {candidate.id for candidate in found}
+            found += store.find_among(query, [c.id for c in nearest if c.id not in known])
+            found = fuse(found, nearest, weight, limit)
         return {"candidates": Candidates(found)}
+
+    def _of_notes(
+        self, query: SparseEmbedding, filters: dict[str, Any] | None, notes: list[str]
+    ) -> list[Candidate]:
+        """Return the best chunks of these notes."""
+        wanted = all_of([filters, one_of("file_id", notes)])
+        found = self.document_store.find_candidates(query, wanted, self.top_k)
+        # Its file name may be all that a note has of the query.
+        unseen = sorted(set(notes) - {candidate.note for candidate in found})
+        return found + first_chunks(self.document_store, filters, unseen)
 
     @component.output_types(candidates=Candidates)
     async def run_async(
@@ -125,10 +153,21 @@ class ChunkRetriever(_OverStore):
         top_k: int | None = None,
         named: list[str] | None = None,
         matched: list[str] | None = None,
+        query_embedding: list[float] | None = None,
+        mode: str = "hybrid",
+        weight: float = 1.0,
     ) -> dict[str, Candidates]:
         """`run`, off the event loop."""
         return await asyncio.to_thread(
-            self.run, query_sparse_embedding, filters, top_k, named, matched
+            self.run,
+            query_sparse_embedding,
+            filters,
+            top_k,
+            named,
+            matched,
+            query_embedding,
+            mode,
+            weight,
         )
 
 
@@ -180,7 +219,7 @@ class NoteRanker:
         for candidate in ranked:
             sections.setdefault(candidate.section, candidate)
         parts = tuple(
-            Part(candidate.id, weight, candidate.score)
+            Part(candidate.id, weight, candidate.score, candidate.meaning, candidate.cosine)
             for weight, candidate in zip(self.weights, sections.values(), strict=False)
         )
         score = sum(part.weight * part.score for part in parts)

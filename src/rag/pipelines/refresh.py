@@ -6,27 +6,26 @@ own working copy in a state that the next run completes.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rag.clients.listening import check_listening
 from rag.config import RAGConfig
-from rag.exceptions import IndexingError, IndexUnavailableError
+from rag.exceptions import ConnectionError, IndexingError
 from rag.pipelines.changes import Changes, find_changes
-from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.reading import ReadNote, failed_row, read_file
-from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
-from rag.stores.manifest import Manifest, NoteRow, published_manifest
+from rag.pipelines.spaces import may_lack_embeddings, read_embedded
+from rag.pipelines.working_copy import WorkingCopy
+from rag.stores.generations import IndexDirectory
+from rag.stores.manifest import Manifest, NoteRow
 from rag.vault.files import NoteFile
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
-    from rag.stores.edge import QdrantEdgeDocumentStore
+    from rag.pipelines.embedding import EmbeddingReport
 
 _BATCH_CHUNKS = 1000
 
@@ -63,16 +62,20 @@ class RunReport:
     published: bool = False
     notes: int = 0
     chunks: int = 0
+    embedding: EmbeddingReport | None = None
 
     @property
     def touched(self) -> bool:
-        """Whether any note was added, changed or deleted."""
-        return any(r.added or r.changed or r.deleted for r in self.vaults.values())
+        """Whether any note was added, changed or deleted, or any chunk embedded."""
+        made = self.embedding and (self.embedding.made or self.embedding.reused)
+        return bool(made) or any(r.added or r.changed or r.deleted for r in self.vaults.values())
 
     @property
     def incomplete(self) -> bool:
-        """Whether some note or folder could not be read."""
-        return any(r.failed or r.problem for r in self.vaults.values())
+        """Whether some note or folder could not be read, or some chunk not be embedded."""
+        return bool(self.embedding and self.embedding.failed) or any(
+            r.failed or r.problem for r in self.vaults.values()
+        )
 
 
 class IndexRun:
@@ -95,105 +98,24 @@ class IndexRun:
         wait: bool = False,
     ) -> None:
         self.config = config
-        self.directory = directory or IndexDirectory(config.index_dir)
-        self.report = RunReport()
-        self._pipeline = pipeline
-        self._prepared = False
-        self._rebuild = rebuild
+        directory = directory or IndexDirectory(config.index_dir)
+        self.copy = WorkingCopy(config, directory, pipeline, rebuild, wait)
+        self.report = RunReport(notices=self.copy.notices)
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
         self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
         self._touched: list[NoteRow] = []  # the same text in a file with another time
-        self._words: set[str] = set()  # those known to be in the working copy
-        self._settled: set[str] = set()  # vaults that the working copy holds as they are now
-        self._lock = self.directory.writing(wait)
 
     def __enter__(self) -> IndexRun:
-        self._lock.__enter__()
-        try:
-            self.manifest = self._open_manifest()
-        except BaseException:
-            self._lock.__exit__(None, None, None)
-            raise
+        self.copy.open()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.manifest.close()
-        if self._pipeline is not None:
-            self._store.close()
-        self._lock.__exit__(None, None, None)
-
-    # -- the working copy --------------------------------------------------------------
-
-    def _open_manifest(self) -> Manifest:
-        """Open the working copy's manifest; start anew when it does not fit or is damaged."""
-        if self._rebuild:
-            self.directory.clear_work()
-        try:
-            manifest = Manifest.open_work(self.directory.work / MANIFEST)
-            known = manifest.get("fingerprint")
-        except sqlite3.DatabaseError as error:
-            return self._start_anew(f"the index's manifest was damaged ({error})")
-        mine = fingerprint(self.config)
-        if known and known != mine:
-            manifest.close()
-            return self._start_anew("the settings or the program changed how notes are indexed")
-        if not known:
-            self._begin(manifest)
-        return manifest
-
-    def _begin(self, manifest: Manifest) -> None:
-        """A new working copy counts on from the generations there are, and is `anew` until it
-        was published: readers must not take an old generation for it."""
-        manifest.set(fingerprint=fingerprint(self.config), anew="yes")
-        manifest.raise_revision(at_least=self.directory.newest())
-
-    def _start_anew(self, why: str) -> Manifest:
-        self.report.notices.append(f"{why}: the index is made anew")
-        self.directory.clear_work()
-        manifest = Manifest.open_work(self.directory.work / MANIFEST)
-        self._begin(manifest)
-        self._settled.clear()
-        self._words.clear()
-        return manifest
+        self.copy.close()
 
     @property
-    def _store(self) -> QdrantEdgeDocumentStore:
-        assert self._pipeline is not None
-        writer: Any = self._pipeline.get_component("writer")
-        store: QdrantEdgeDocumentStore = writer.document_store
-        return store
-
-    def _prepare(self) -> None:
-        """Load what writing needs, once, and make sure that manifest and shard agree."""
-        if self._prepared:
-            return
-        from rag.pipelines.writing import create_indexing_pipeline
-        from rag.stores import get_document_store
-
-        if self._pipeline is None:
-            store = get_document_store(self.config, self.directory)
-            self._pipeline = create_indexing_pipeline(store)
-        self._store.begin_writing()
-        self._prepared = True
-        expected = self.manifest.expected_points()
-        if expected is None or (not expected and not (self.directory.work / SHARD).exists()):
-            return
-        found = self._count_points()
-        if found != expected:
-            self._store.access.close_work()
-            self.manifest.close()
-            what = "could not be opened" if found is None else f"held {found} of {expected} chunks"
-            self.manifest = self._start_anew(f"the working copy {what}")
-
-    def _count_points(self) -> int | None:
-        from rag.stores.engine import StoreError
-
-        if not (self.directory.work / SHARD).exists():
-            return 0
-        try:
-            return self._store.count_documents()
-        except StoreError:
-            return None
+    def manifest(self) -> Manifest:
+        """The manifest of the working copy."""
+        return self.copy.manifest
 
     # -- one vault ---------------------------------------------------------------------
 
@@ -206,8 +128,7 @@ class IndexRun:
     ) -> VaultReport:
         """Bring one vault up to date in the working copy."""
         changes = self.find_changes(vault, root, prune)
-        if changes and not self._prepared:
-            self._prepare()
+        if changes and self.copy.prepare():
             changes = self.find_changes(vault, root, prune)  # it may have been made anew
         report = VaultReport(vault, kept=changes.kept, problem=changes.problem)
         self.report.vaults[vault] = report
@@ -219,7 +140,7 @@ class IndexRun:
         self._record_unlisted(changes, report)
         self._record_twins(changes, report)
         self._asked[vault] = root, prune
-        self._settled.add(vault)
+        self.copy.settled.add(vault)
         if prune and changes.deleted and not self.manifest.stats(vault):
             self.manifest.drop_vault(vault)
         return report
@@ -227,10 +148,10 @@ class IndexRun:
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
         self._asked.pop(vault, None)
-        self._settled.add(vault)
+        self.copy.settled.add(vault)
         paths = list(self.manifest.stats(vault))
         if paths:
-            self._prepare()
+            self.copy.prepare()
             self._delete(Changes(vault, "", deleted=paths), VaultReport(vault))
         self.manifest.drop_vault(vault)
         return len(paths)
@@ -311,11 +232,11 @@ class IndexRun:
             gone += [key.id for key in stale]
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
-        assert self._pipeline is not None
-        words = set(write_documents(self._pipeline, documents)) - self._words
+        documents = self.copy.add_known_embeddings(documents)
+        words = set(write_documents(self.copy.pipeline, documents)) - self.copy.words
         self.manifest.vocabulary.add(words)
-        self._words |= words
-        self._store.delete_documents(gone)
+        self.copy.words |= words
+        self.copy.store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
         report.chunks += len(documents)
 
@@ -327,7 +248,7 @@ class IndexRun:
                 continue
             # Half a deletion must not look like a whole note.
             self.manifest.intend(rows)
-            self._store.delete_documents([key.id for row in rows for key in row.chunks])
+            self.copy.store.delete_documents([key.id for row in rows for key in row.chunks])
             self.manifest.forget(changes.vault, paths)
             report.deleted += len(rows)
 
@@ -349,57 +270,61 @@ class IndexRun:
 
     def publish(self) -> None:
         """Make what was written the generation that readers see, unless it is already."""
-        if not self._is_published():
-            self._prepare()
+        if not self.copy.is_published:
+            self.copy.prepare()
         self._complete()
         counts = self.manifest.counts().values()
         self.report.notes = sum(notes for notes, _ in counts)
         self.report.chunks = sum(chunks for _, chunks in counts)
-        if self._is_published():
+        if not self.copy.is_published:
+            self.copy.prepare()
+            self.copy.publish()
+            self.report.published = True
+
+    def embed(self, anew: bool = False, progress: Progress | None = None) -> None:
+        """Give the chunks the embeddings that they lack, and publish.
+
+        :param anew: those of another model too.
+        :raises ConnectionError: when no server does its work; what it did is published.
+        :raises IndexUnavailableError: when the index holds embeddings of another model.
+        """
+        if not may_lack_embeddings(self.manifest, self.config.ollama, anew):
             return
-        self._prepare()
-        number = self.manifest.raise_revision(at_least=self.directory.newest())
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        self.manifest.set(indexed_at=now, anew="")
-        self.manifest.close()  # its file is copied
-        self._store.publish(number)
-        self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
-        self.report.published = True
+        check_listening(self.config.ollama.embedding_urls)
+        from rag.pipelines.embedding import embed_working_copy
+
+        try:
+            self.report.embedding = embed_working_copy(self.copy, anew, progress)
+        except ConnectionError:
+            self.publish()
+            raise
+        self.publish()
+
+    @property
+    def embedded(self) -> int:
+        """How many chunks of what readers see have an embedding."""
+        embedded = read_embedded(self.manifest)
+        return embedded.embedded if embedded else 0
 
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""
-        found = self.manifest.vaults()
-        if self.manifest.get("anew"):
-            with (
-                suppress(IndexUnavailableError, sqlite3.DatabaseError),
-                published_manifest(self.directory) as manifest,
-            ):
-                found = manifest.vaults() | found
-        return {name: Path(root) for name, root in found.items()}
-
-    def _is_published(self) -> bool:
-        name = f"gen-{self.manifest.revision}"
-        return (
-            not self.manifest.get("anew")
-            and self.directory.current() == name
-            and self.directory.is_whole(name)
-        )
+        return self.copy.vaults()
 
     def _complete(self) -> None:
         """Readers must not lose what this run was not asked for: after a new start, or a run that
         was killed, the other vaults are brought up to date too."""
-        if self.manifest.get("anew") or self.manifest.expected_points() is None:
+        if self.copy.is_anew or self.manifest.expected_points() is None:
             known = {vault: (root, False) for vault, root in self.vaults().items()}
             for vault, (root, prune) in (known | self._asked).items():
-                if vault not in self._settled:
+                if vault not in self.copy.settled:
                     self.index_vault(vault, root, prune)
-        if self.manifest.get("anew"):
+        if self.copy.is_anew:
             self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:
         """An index made anew cannot keep what can be read no more; do not publish it, unless the
         user said `--prune`."""
-        vaults, readable = self.vaults(), self._readable_notes()
+        vaults, readable = self.vaults(), self.copy.readable_notes()
         for name, report in self.report.vaults.items():
             if self._asked.get(name, (None, False))[1]:
                 continue
@@ -416,12 +341,3 @@ class IndexRun:
                     hint="Make it readable and run `rag index`, or go on without with `rag index"
                     " --prune`. Until then searches use the old index.",
                 )
-
-    def _readable_notes(self) -> list[tuple[str, str]]:
-        """Return vault and path of every note that readers can find now."""
-        with (
-            suppress(IndexUnavailableError, sqlite3.DatabaseError),
-            published_manifest(self.directory) as manifest,
-        ):
-            return [(vault, path) for vault, path, *_ in manifest.names()]
-        return []

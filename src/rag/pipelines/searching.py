@@ -12,6 +12,7 @@ from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
 from rag.pipelines.explaining import explain
+from rag.pipelines.meaning import AUTO, DENSE, LEXICAL, QueryEmbedder
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
 from rag.pipelines.ranking import (
     ChunkRetriever,
@@ -37,18 +38,23 @@ def create_search_pipeline(
 ) -> Pipeline:
     """Make the search pipeline.
 
-        embedder (LexicalTextEmbedder) -> retriever (ChunkRetriever) -> ranker (NoteRanker)
-            -> loader (DocumentLoader)
+        embedder (LexicalTextEmbedder)   -> retriever (ChunkRetriever) -> ranker (NoteRanker)
+        query_embedder (QueryEmbedder)  ->      -> loader (DocumentLoader)
 
     It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
     """
     top_k = config.search.top_k if config else 5
     pipeline = Pipeline()
     pipeline.add_component("embedder", LexicalTextEmbedder())
+    pipeline.add_component(
+        "query_embedder", QueryEmbedder(store, config.ollama if config else None)
+    )
     pipeline.add_component("retriever", ChunkRetriever(store, _MIN_CHUNKS))
     pipeline.add_component("ranker", NoteRanker())
     pipeline.add_component("loader", DocumentLoader(store, top_k))
     pipeline.connect("embedder.sparse_embedding", "retriever.query_sparse_embedding")
+    pipeline.connect("query_embedder.embedding", "retriever.query_embedding")
+    pipeline.connect("query_embedder.mode", "retriever.mode")
     pipeline.connect("retriever.candidates", "ranker.candidates")
     pipeline.connect("ranker.hits", "loader.hits")
     return pipeline
@@ -60,6 +66,7 @@ def search(
     filters: QueryFilters | None = None,
     top_k: int = 5,
     *,
+    mode: str = AUTO,
     chunks: bool = False,
     explained: bool = False,
 ) -> SearchResponse:
@@ -68,11 +75,14 @@ def search(
     :param pipeline: from `create_search_pipeline`.
     :param query: plain words, or the syntax of `rag.query.syntax`.
     :param top_k: how many results.
+    :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
     :param explained: take each result's score apart.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
-    :raises IndexUnavailableError: when there is no index, or it is damaged.
+    :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no
+        embeddings that `mode` could use.
+    :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
@@ -80,12 +90,14 @@ def search(
     with store.access.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, query, filters)
         if understood.text:
-            output = pipeline.run(
-                search_inputs(understood, top_k, chunks), include_outputs_from={"loader"}
-            )["loader"]
+            outputs = pipeline.run(
+                search_inputs(understood, top_k, chunks, mode),
+                include_outputs_from={"loader", "query_embedder"},
+            )
+            output, searched = outputs["loader"], outputs["query_embedder"]
         else:
-            output = _list_notes(store, understood, top_k)
-        response = to_response(output, understood)
+            output, searched = _list_notes(store, understood, top_k), {"mode": LEXICAL}
+        response = to_response(output, understood, searched)
         if explained:
             asked = query_terms(understood.text, understood.also)
             for result, why in zip(
@@ -96,18 +108,21 @@ def search(
 
 
 def search_inputs(
-    understood: Understood, top_k: int, chunks: bool = False
+    understood: Understood, top_k: int, chunks: bool = False, mode: str = AUTO
 ) -> dict[str, dict[str, Any]]:
     """Return what a pipeline that searches is to be run with."""
+    named = [] if mode == DENSE else understood.named
     return {
         "embedder": {"text": understood.text, "also": understood.also},
+        "query_embedder": {"text": understood.meant, "mode": mode},
         "retriever": {
+            "weight": _weight(understood) or 1.0,
             "filters": understood.filters,
             "top_k": max(_MIN_CHUNKS, top_k * _CHUNKS_PER_NOTE),
-            "named": understood.named,
+            "named": named,
             "matched": understood.matched,
         },
-        "ranker": {"named": understood.named, "chunks": chunks},
+        "ranker": {"named": named, "chunks": chunks},
         "loader": {"top_k": top_k},
     }
 
@@ -141,17 +156,31 @@ def _list_notes(
     return {"documents": documents, "hits": hits, "duplicates": [[] for _ in documents]}
 
 
-def to_response(output: dict[str, Any], understood: Understood) -> SearchResponse:
-    """Turn what the loader gave into results with scores in [0, 1)."""
-    asked = sum(term.weight for term in query_terms(understood.text))
+def _weight(understood: Understood) -> float:
+    """Return what the query's terms weigh together."""
+    return sum(term.weight for term in query_terms(understood.text))
+
+
+def to_response(
+    output: dict[str, Any], understood: Understood, searched: dict[str, Any]
+) -> SearchResponse:
+    """Turn what the loader gave into results with scores in [0, 1).
+
+    :param searched: what the query embedder gave.
+    """
+    asked = _weight(understood)
     results = [
-        to_result(document, asked, duplicates)
-        for document, duplicates in zip(output["documents"], output["duplicates"], strict=True)
+        to_result(document, hit, duplicates, asked)
+        for document, hit, duplicates in zip(
+            output["documents"], output["hits"], output["duplicates"], strict=True
+        )
     ]
     return SearchResponse(
         query=understood.query,
         results=results,
         total=len(results),
+        mode=searched["mode"],
+        notice=searched.get("notice", ""),
         searched=" ".join([understood.meant, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,
@@ -159,13 +188,17 @@ def to_response(output: dict[str, Any], understood: Understood) -> SearchRespons
 
 
 def to_result(
-    document: HaystackDocument, asked: float, duplicates: list[HaystackDocument]
+    document: HaystackDocument, hit: Hit, duplicates: list[HaystackDocument], asked: float
 ) -> SearchResult:
     """Turn one ranked document into a result.
 
     :param asked: what the query's terms weigh together.
     """
     meta, score = document.meta, document.score or 0.0
+    meaning = sum(part.weight * part.meaning for part in hit.parts)
+    scores = {"lexical": score - meaning}
+    if meaning:
+        scores |= {"meaning": meaning, "cosine": hit.parts[0].cosine}
     return SearchResult(
         content=document.content or "",
         score=bounded_score(score, asked),
@@ -178,6 +211,6 @@ def to_result(
         line_end=int(meta.get("line_end", 1)),
         tags=list(meta.get("tags") or []),
         created=str(meta.get("created", "")),
-        scores={"lexical": score},
+        scores=scores,
         duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in duplicates],
     )

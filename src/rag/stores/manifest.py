@@ -43,6 +43,7 @@ CREATE TABLE names (
 CREATE INDEX names_by_key ON names (key);
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 _CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
 
 
@@ -279,6 +280,8 @@ class Manifest:
 
     def _change(self, rows: Iterable[NoteRow], pending: bool) -> None:
         with self._transaction():
+            if pending:
+                self.set(**{UNEMBEDDED: "yes"})
             for row in rows:
                 row.pending = pending
                 self._store([row])

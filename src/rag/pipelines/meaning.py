@@ -1,0 +1,168 @@
+"""Whether a query is searched by meaning too, and its embedding if so."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from haystack import component, default_from_dict, default_to_dict
+
+from rag.clients.listening import check_listening
+from rag.config import OllamaConfig
+from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
+from rag.pipelines.spaces import Embedded, other_model, read_embedded
+from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.retrievers import with_store
+from rag.text.scripts import has_other_letters
+
+LEXICAL, DENSE, HYBRID, AUTO = "lexical", "dense", "hybrid", "auto"
+
+_LEXICAL_HINT = "Search by words: --mode lexical."
+
+
+class Gate(NamedTuple):
+    """How a query is to be searched, and why not as it was wanted."""
+
+    mode: str
+    notice: str = ""
+
+
+@component
+class QueryEmbedder:
+    """Embed a query where index, model and query allow it; search by words where they do not.
+
+    In mode `auto` whatever stands in the way is only said; in the modes `dense` and `hybrid` it
+    is an error. A query in a script that the model does not read is searched by words, but for
+    `dense`, which measures the model as it is.
+
+    :param document_store: the index that is searched.
+    :param config: the `[ollama]` settings.
+    """
+
+    def __init__(
+        self, document_store: QdrantEdgeDocumentStore, config: OllamaConfig | None = None
+    ) -> None:
+        self.document_store = document_store
+        self.config = config or OllamaConfig()
+        self._vectors: Any = None
+        self._checked: Any = None  # the space whose model is known to be the server's
+
+    @component.output_types(embedding=list[float] | None, mode=str, notice=str)
+    def run(self, text: str, mode: str = AUTO) -> dict[str, Any]:
+        """Return the query's `embedding` or `None`, the `mode` it is searched in, and a `notice`
+        for the user, if there is one.
+
+        :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
+            embeddings, or of another model.
+        :raises ConnectionError: in these modes, when no server gives one.
+        """
+        try:
+            gate = self._gate(text, mode)
+            if gate.mode == LEXICAL:
+                return {"embedding": None, "mode": LEXICAL, "notice": gate.notice}
+            return {"embedding": self._embed(text), "mode": gate.mode, "notice": gate.notice}
+        except (ConnectionError, IndexUnavailableError) as error:
+            if mode != AUTO:
+                raise
+            return {"embedding": None, "mode": LEXICAL, "notice": _by_words(error)}
+
+    @component.output_types(embedding=list[float] | None, mode=str, notice=str)
+    async def run_async(self, text: str, mode: str = AUTO) -> dict[str, Any]:
+        """`run`, off the event loop."""
+        return await asyncio.to_thread(self.run, text, mode)
+
+    def close(self) -> None:
+        """Close all connections; `run` opens them again."""
+        if self._vectors is not None:
+            self._vectors.close()
+            self._vectors = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store and settings."""
+        return default_to_dict(
+            self, document_store=self.document_store.to_dict(), config=asdict(self.config)
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        data = with_store(data)
+        data["init_parameters"]["config"] = OllamaConfig(**data["init_parameters"]["config"])
+        return default_from_dict(cls, data)
+
+    def _gate(self, text: str, mode: str) -> Gate:
+        """Decide by what is known without a server.
+
+        :raises IndexUnavailableError: when the index has no embeddings that fit.
+        """
+        if mode == LEXICAL:
+            return Gate(LEXICAL)
+        embedded = self._embedded()
+        if embedded is None or not embedded.embedded:
+            if mode == AUTO:
+                return Gate(LEXICAL)
+            raise IndexUnavailableError(
+                f"--mode {mode} needs embeddings, and this index holds none",
+                hint=f"Start Ollama and run `rag index`. {_LEXICAL_HINT}",
+            )
+        if not self.config.enabled:
+            if mode == AUTO:
+                return Gate(LEXICAL)
+            raise ConfigError(
+                f"--mode {mode} needs Ollama, which is switched off", hint=_LEXICAL_HINT
+            )
+        if not embedded.space.is_configured(self.config):
+            raise other_model(embedded.space, self.config)
+        if mode == AUTO and not embedded.is_enough:
+            done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
+            return Gate(
+                LEXICAL,
+                f"only {done:,} of {chunks:,} chunks have embeddings: search is by words"
+                " (`rag index` makes the rest)",
+            )
+        if mode != DENSE and self._cannot_read(text):
+            notice = f"{embedded.space.model} does not read this script: search is by words"
+            return Gate(LEXICAL, notice if mode == HYBRID else "")
+        return Gate(HYBRID if mode == AUTO else mode)
+
+    def _embedded(self) -> Embedded | None:
+        manifest = self.document_store.access.manifest()
+        return read_embedded(manifest) if manifest else None
+
+    def _cannot_read(self, text: str) -> bool:
+        from rag.clients import traits
+
+        return not traits(self.config).multilingual and has_other_letters(text)
+
+    def _embed(self, text: str) -> list[float]:
+        from rag.clients import QueryVectors
+
+        check_listening(self.config.embedding_urls)
+        embedded = self._embedded()
+        assert embedded
+        if self._vectors is None:
+            self._vectors = QueryVectors(self.config, embedded.space.dimension)
+        if self._checked != embedded.space:
+            self._check_digest(embedded)
+            self._checked = embedded.space
+        vector: list[float] = self._vectors.embed(text)
+        return vector
+
+    def _check_digest(self, embedded: Embedded) -> None:
+        """Make sure that the model is the one that made the index's embeddings: a model that was
+        pulled anew bears the same name."""
+        from rag.clients.models import find_digest
+        from rag.clients.wire import OllamaClient
+
+        with OllamaClient(self.config.remote_url, self.config) as client:
+            digest = find_digest(client, embedded.space.model, self.config.query_timeout)
+        if digest and embedded.space.digest and digest != embedded.space.digest:
+            raise other_model(embedded.space, self.config)
+
+
+def _by_words(error: RAGError) -> str:
+    until = "; until then search is by words"
+    if until in error.hint:
+        return f"{error}. {error.hint}"
+    return f"search is by words: {error}. {error.hint}"

@@ -1,0 +1,251 @@
+"""The writer's own copy of the index: opened, checked, begun again if need be, published."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError
+from rag.pipelines.fingerprint import fingerprint
+from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
+from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.stores.vector_cache import VECTORS, VectorCache
+
+if TYPE_CHECKING:
+    from haystack import Document, Pipeline
+
+    from rag.stores.edge import QdrantEdgeDocumentStore
+
+
+class WorkingCopy:
+    """Holds the index's lock from `open` to `close`; one writer has it at a time.
+
+    :param pipeline: the pipeline that writes; made when it is first needed.
+    :param rebuild: forget what is there.
+    :param wait: wait for another writer instead of failing.
+    """
+
+    manifest: Manifest
+
+    def __init__(
+        self,
+        config: RAGConfig,
+        directory: IndexDirectory,
+        pipeline: Pipeline | None = None,
+        rebuild: bool = False,
+        wait: bool = False,
+    ) -> None:
+        self.config, self.directory = config, directory
+        self.notices: list[str] = []
+        self.settled: set[str] = set()  # vaults that it holds as they are now
+        self.words: set[str] = set()  # those known to be in its vocabulary
+        self._pipeline = pipeline
+        self._vectors: VectorCache | None = None
+        self._prepared = False
+        self._rebuild = rebuild
+        self._lock = directory.writing(wait)
+
+    def open(self) -> None:
+        """Take the lock and read the manifest.
+
+        :raises LockedError: when another process is writing.
+        """
+        self._lock.__enter__()
+        try:
+            self.manifest = self._open_manifest()
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+
+    def close(self) -> None:
+        """Let go of everything; what was written stays."""
+        self.manifest.close()
+        if self._vectors is not None:
+            self._vectors.close()
+        if self._pipeline is not None:
+            self.store.close()
+        self._lock.__exit__(None, None, None)
+
+    # -- the manifest ------------------------------------------------------------------
+
+    def _open_manifest(self) -> Manifest:
+        """Open the manifest; start anew when it does not fit or is damaged."""
+        if self._rebuild:
+            self.directory.clear_work()
+        try:
+            manifest = Manifest.open_work(self.directory.work / MANIFEST)
+            known = manifest.get("fingerprint")
+        except sqlite3.DatabaseError as error:
+            return self._start_anew(f"the index's manifest was damaged ({error})")
+        mine = fingerprint(self.config)
+        if known and known != mine:
+            manifest.close()
+            return self._start_anew("the settings or the program changed how notes are indexed")
+        if not known:
+            self._begin(manifest)
+        return manifest
+
+    def _begin(self, manifest: Manifest) -> None:
+        """A new working copy counts on from the generations there are, and is `anew` until it
+        was published: readers must not take an old generation for it."""
+        manifest.set(fingerprint=fingerprint(self.config), anew="yes")
+        manifest.raise_revision(at_least=self.directory.newest())
+        with self._published() as before:
+            if before and (embedded := read_embedded(before)):
+                record_embedded(manifest, embedded)  # the vectors themselves are kept by text
+
+    def _start_anew(self, why: str) -> Manifest:
+        self.notices.append(f"{why}: the index is made anew")
+        self.directory.clear_work()
+        manifest = Manifest.open_work(self.directory.work / MANIFEST)
+        self._begin(manifest)
+        self.settled.clear()
+        self.words.clear()
+        return manifest
+
+    @contextmanager
+    def _published(self) -> Iterator[Manifest | None]:
+        """Open what readers see; `None` when there is none or it is damaged."""
+        with ExitStack() as stack:
+            manifest = None
+            with suppress(IndexUnavailableError, sqlite3.DatabaseError):
+                manifest = stack.enter_context(published_manifest(self.directory))
+            yield manifest
+
+    # -- the points --------------------------------------------------------------------
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that weighs and writes chunks; `prepare` makes it."""
+        assert self._pipeline is not None
+        return self._pipeline
+
+    @property
+    def store(self) -> QdrantEdgeDocumentStore:
+        """The store it writes to; `prepare` makes it."""
+        writer: Any = self.pipeline.get_component("writer")
+        store: QdrantEdgeDocumentStore = writer.document_store
+        return store
+
+    def prepare(self) -> bool:
+        """Load what writing needs and make sure that manifest and shard agree.
+
+        Only the first call does anything; it returns true.
+        """
+        if self._prepared:
+            return False
+        from rag.pipelines.writing import create_indexing_pipeline
+        from rag.stores import get_document_store
+
+        if self._pipeline is None:
+            store = get_document_store(self.config, self.directory)
+            self._pipeline = create_indexing_pipeline(store)
+        self.store.begin_writing()
+        self._prepared = True
+        expected = self.manifest.expected_points()
+        if expected is None or (not expected and not (self.directory.work / SHARD).exists()):
+            return True
+        found = self._count_points()
+        if found != expected:
+            self.store.access.close_work()
+            self.manifest.close()
+            what = "could not be opened" if found is None else f"held {found} of {expected} chunks"
+            self.manifest = self._start_anew(f"the working copy {what}")
+        return True
+
+    def _count_points(self) -> int | None:
+        from rag.stores.engine import StoreError
+
+        if not (self.directory.work / SHARD).exists():
+            return 0
+        try:
+            return self.store.count_documents()
+        except StoreError:
+            return None
+
+    # -- embeddings --------------------------------------------------------------------
+
+    @property
+    def vectors(self) -> VectorCache:
+        """The vectors of texts that were embedded before."""
+        if self._vectors is None:
+            self._vectors = VectorCache(self.directory.path / VECTORS)
+        return self._vectors
+
+    def add_known_embeddings(self, documents: list[Document]) -> list[Document]:
+        """Return the documents, with an embedding those whose text was embedded before."""
+        from rag.pipelines.components import embedded_text
+
+        embedded = read_embedded(self.manifest)
+        if embedded is None:
+            return documents
+        texts = [embedded_text(document) for document in documents]
+        known = self.vectors.get(embedded.space.key, texts)
+        return [
+            replace(document, embedding=known.get(text))
+            for document, text in zip(documents, texts, strict=True)
+        ]
+
+    def begin_space(self, space: Space) -> Embedded:
+        """Make room for embeddings of a space; those of any other go."""
+        embedded = read_embedded(self.manifest)
+        if embedded is None or embedded.space != space:
+            # In this order: a run killed in between begins again, and never mixes two spaces.
+            self.manifest.set(**{UNEMBEDDED: "yes"})
+            record_embedded(self.manifest, None)
+            self.store.drop_embeddings()
+            embedded = Embedded(space)
+            record_embedded(self.manifest, embedded)
+        return embedded
+
+    def _count_embedded(self) -> None:
+        """Bring what the manifest says of the embeddings in step with the store."""
+        embedded = read_embedded(self.manifest)
+        if embedded is not None:
+            chunks, done = self.store.count_documents(), self.store.count_embedded()
+            record_embedded(self.manifest, replace(embedded, chunks=chunks, embedded=done))
+
+    # -- what readers see --------------------------------------------------------------
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether nothing of it was published yet."""
+        return bool(self.manifest.get("anew"))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether readers see it as it is."""
+        name = f"gen-{self.manifest.revision}"
+        return (
+            not self.is_anew and self.directory.current() == name and self.directory.is_whole(name)
+        )
+
+    def publish(self) -> None:
+        """Make it the generation that readers see."""
+        number = self.manifest.raise_revision(at_least=self.directory.newest())
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        self.manifest.set(indexed_at=now, anew="")
+        self._count_embedded()
+        self.manifest.close()  # its file is copied
+        self.store.publish(number)
+        self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
+
+    def vaults(self) -> dict[str, Path]:
+        """Return the folder of every vault in the index, of those yet to be restored too."""
+        found = self.manifest.vaults()
+        if self.is_anew:
+            with self._published() as before:
+                found = (before.vaults() if before else {}) | found
+        return {name: Path(root) for name, root in found.items()}
+
+    def readable_notes(self) -> list[tuple[str, str]]:
+        """Return vault and path of every note that readers can find now."""
+        with self._published() as before:
+            return [(vault, path) for vault, path, *_ in before.names()] if before else []
