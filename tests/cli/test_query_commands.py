@@ -27,7 +27,7 @@ class TestSearch:
             "schema",
             "query",
             "mode",
-            "notice",
+            "notices",
             "corrections",
             "results",
             "total",

@@ -136,8 +136,8 @@ def _run(
         for mode in modes:
             pipeline = create_search_pipeline(store, config)
             run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
-            if run.notice and not quiet:
-                say(run.notice)
+            for notice in () if quiet else run.notices:
+                say(notice)
             runs[run.mode] = run
     return list(runs.values())
 

@@ -58,6 +58,9 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
     ] = False,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="Let the chat model order the best results anew.")
+    ] = False,
     table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
     json: Json = False,
     output_format: OutputFormat = "text",
@@ -90,7 +93,7 @@ def search(
     facts = index_facts(config)
     check_vaults(vaults, facts)
     with get_document_store(config) as store:
-        pipeline = create_search_pipeline(store, config)
+        pipeline = create_search_pipeline(store, config, rerank)
         limit = top_k or config.search.top_k
         response = run_search(
             pipeline, query, filters, limit, mode=wanted, chunks=chunks, explained=explain
@@ -99,8 +102,8 @@ def search(
     if not quiet:
         facts.warn_if_stale()
         tell_corrections(response.corrections)
-        if response.notice:
-            say(response.notice)
+        for notice in response.notices:
+            say(notice)
     if as_json:
         print_json(to_json(response, facts, milliseconds))
     elif paths:
@@ -122,7 +125,7 @@ def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> d
     return {
         "query": response.query,
         "mode": response.mode,
-        "notice": response.notice or None,
+        "notices": response.notices,
         "corrections": response.corrections,
         "results": [
             {"rank": rank, **result_to_dict(result)}

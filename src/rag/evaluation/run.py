@@ -35,13 +35,13 @@ class Outcome:
 class Run:
     """A question set, asked in one mode, and the questions whose notes the index has not.
 
-    `notice` is the first that a search gave.
+    `notices` are the first that a search gave.
     """
 
     mode: str
     outcomes: list[Outcome] = field(default_factory=list)
     unknown: list[Question] = field(default_factory=list)
-    notice: str = ""
+    notices: list[str] = field(default_factory=list)
 
 
 def run_questions(
@@ -72,7 +72,7 @@ def run_questions(
         judged = judge.judged(question)
         metrics = score(gains(found, judged), [one.gain for one in judged])
         run.outcomes.append(Outcome(question, list(map(str, found)), metrics, milliseconds))
-        run.notice = run.notice or response.notice
+        run.notices = run.notices or response.notices
         used.add(response.mode)
         if not judge.knows(question):
             run.unknown.append(question)

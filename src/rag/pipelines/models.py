@@ -87,7 +87,7 @@ class SearchResult:
 class SearchResponse:
     """The results of a query, best first.
 
-    `mode` is how they were found: `lexical`, `dense` or `hybrid`; `notice` says why not as wanted.
+    `mode` is how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as wanted.
 
     `searched` is what notes were ranked by: the query's words and those added to them.
     `corrections` maps words that no note holds to what was searched for instead; `tags` are
@@ -98,7 +98,7 @@ class SearchResponse:
     results: list[SearchResult]
     total: int
     mode: str = "lexical"
-    notice: str = ""
+    notices: list[str] = field(default_factory=list)
     searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)

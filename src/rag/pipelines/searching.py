@@ -22,6 +22,7 @@ from rag.pipelines.ranking import (
     NoteRanker,
     first_chunks,
 )
+from rag.pipelines.reranking import DEPTH, ModelReranker
 from rag.pipelines.understanding import Understood, understand
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
@@ -34,7 +35,7 @@ _MIN_CHUNKS = 100
 
 
 def create_search_pipeline(
-    store: QdrantEdgeDocumentStore, config: RAGConfig | None = None
+    store: QdrantEdgeDocumentStore, config: RAGConfig | None = None, rerank: bool = False
 ) -> Pipeline:
     """Make the search pipeline.
 
@@ -57,6 +58,10 @@ def create_search_pipeline(
     pipeline.connect("query_embedder.mode", "retriever.mode")
     pipeline.connect("retriever.candidates", "ranker.candidates")
     pipeline.connect("ranker.hits", "loader.hits")
+    if rerank:
+        pipeline.add_component("reranker", ModelReranker(config.ollama if config else None))
+        for name in ("documents", "hits", "duplicates"):
+            pipeline.connect(f"loader.{name}", f"reranker.{name}")
     return pipeline
 
 
@@ -90,11 +95,7 @@ def search(
     with store.access.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, query, filters)
         if understood.text:
-            outputs = pipeline.run(
-                search_inputs(understood, top_k, chunks, mode),
-                include_outputs_from={"loader", "query_embedder"},
-            )
-            output, searched = outputs["loader"], outputs["query_embedder"]
+            output, searched = _run(pipeline, understood, top_k, chunks, mode)
         else:
             output, searched = _list_notes(store, understood, top_k), {"mode": LEXICAL}
         response = to_response(output, understood, searched)
@@ -105,6 +106,19 @@ def search(
             ):
                 result.explanation = why
     return response
+
+
+def _run(
+    pipeline: Pipeline, understood: Understood, top_k: int, chunks: bool, mode: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the last component gave, and what the query embedder did."""
+    inputs, last = search_inputs(understood, top_k, chunks, mode), "loader"
+    if "reranker" in pipeline.graph:
+        last = "reranker"
+        inputs["loader"]["top_k"] = max(top_k, DEPTH)
+        inputs[last] = {"query": understood.meant, "top_k": top_k}
+    outputs = pipeline.run(inputs, include_outputs_from={last, "query_embedder"})
+    return outputs[last], outputs["query_embedder"]
 
 
 def search_inputs(
@@ -175,12 +189,14 @@ def to_response(
             output["documents"], output["hits"], output["duplicates"], strict=True
         )
     ]
+    for result, rank in zip(results, output.get("ranks") or [], strict=False):
+        result.scores["retrieval_rank"] = rank
     return SearchResponse(
         query=understood.query,
         results=results,
         total=len(results),
         mode=searched["mode"],
-        notice=searched.get("notice", ""),
+        notices=[n for n in (searched.get("notice"), output.get("notice")) if n],
         searched=" ".join([understood.meant, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,
