@@ -28,7 +28,7 @@ class TestIndex:
     def test_the_first_run_says_what_it_did_on_one_line(self, rag, notes):
         ran = rag("index", notes)
         assert (ran.code, ran.err) == (0, "")
-        assert ran.out.startswith("3 new; 3 notes and 4 chunks in the index (")
+        assert ran.out.startswith("3 new; 3 notes, 4 chunks in the index (")
         assert ran.out.count("\n") == 1
 
     def test_a_run_without_changes_says_so(self, rag, indexed):

@@ -247,25 +247,27 @@ def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
         return
     if quiet and not (report.touched or report.notices):
         return
-    total = [
-        sum(getattr(vault, what) for vault in report.vaults.values())
-        for what in ("added", "changed", "deleted")
-    ]
-    if not any(total):
-        line = f"nothing changed: {plural(report.notes, 'note')}, {plural(report.chunks, 'chunk')}"
-    else:
-        counts = ", ".join(
-            f"{n:,} {w}" for n, w in zip(total, ("new", "changed", "deleted"), strict=True) if n
-        )
-        size = f"{plural(report.notes, 'note')} and {plural(report.chunks, 'chunk')} in the index"
-        line = f"{counts}; {size}"
+    parts = [*_counts(report), *_embedded(report)]
+    size = f"{plural(report.notes, 'note')}, {plural(report.chunks, 'chunk')}"
+    line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
     problems = sum(len(vault.problems) for vault in report.vaults.values())
     if problems and not quiet:
         line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
-    if embedding and (embedding.made or embedding.reused):
-        known = f" ({embedding.reused:,} known already)" if embedding.reused else ""
-        line += f"; {plural(embedding.made + embedding.reused, 'chunk')} embedded{known}"
     print_line(f"{line} ({seconds:.1f} s)")
+
+
+def _counts(report: RunReport) -> Iterator[str]:
+    for what, word in (("added", "new"), ("changed", "changed"), ("deleted", "deleted")):
+        count = sum(getattr(vault, what) for vault in report.vaults.values())
+        if count:
+            yield f"{count:,} {word}"
+
+
+def _embedded(report: RunReport) -> Iterator[str]:
+    done = report.embedding
+    if done and (done.made or done.reused):
+        known = f" ({done.reused:,} known already)" if done.reused else ""
+        yield f"{plural(done.made + done.reused, 'chunk')} embedded{known}"
 
 
 def _print_json(report: RunReport, seconds: float) -> None:

@@ -46,11 +46,13 @@ def _facts(config: RAGConfig, manifest: Manifest) -> dict[str, Any]:
     from json import loads
 
     from rag.pipelines.changes import count_stale
+    from rag.pipelines.spaces import read_embedded
     from rag.pipelines.vaults import configured_vaults
     from rag.stores.sparse_copy import disk_usage
 
     counts = manifest.counts()
     roots = manifest.vaults()
+    embedded = read_embedded(manifest)
     stale = count_stale(manifest, config.index.ignore, seconds=5)
     bad = [
         {"vault": row.vault, "path": row.path, "failed": row.failed, "problems": row.problems}
@@ -65,6 +67,7 @@ def _facts(config: RAGConfig, manifest: Manifest) -> dict[str, Any]:
             "indexed_at": manifest.get("indexed_at"),
             "stale": None if stale is None else stale > 0,
             "changed": stale,
+            "embedding": embedded.to_json() if embedded else None,
             "fingerprint": loads(manifest.get("fingerprint", "{}")),
         },
         "vaults": {
@@ -86,6 +89,8 @@ def _print(found: dict[str, Any]) -> None:
     print_line(f"index     {index['path']} ({index['bytes'] / 1e6:.1f} MB)")
     print_line(f"indexed   {index['indexed_at']}, {'unknown if stale' if changed is None else age}")
     print_line(f"notes     {index['notes']:,} in {plural(index['chunks'], 'chunk')}")
+    if embedding := index["embedding"]:
+        print_line(_embedding(embedding))
     for name, vault in found["vaults"].items():
         away = "" if Path(vault["path"]).is_dir() else "  (the folder is not there)"
         print_line(f"  {name}  {plural(vault['notes'], 'note')}  {vault['path']}{away}")
@@ -93,6 +98,13 @@ def _print(found: dict[str, Any]) -> None:
         print_line(f"  {name}  not indexed yet (`rag index`)")
     if found["problems"]:
         print_line(f"problems  {plural(len(found['problems']), 'note')} (`rag status --problems`)")
+
+
+def _embedding(facts: dict[str, Any]) -> str:
+    readable = facts["chunks"] - facts["unreadable"]
+    line = f"vectors   {facts['embedded']:,} of {plural(readable, 'chunk')}, by {facts['model']}"
+    left = facts["unreadable"]
+    return f"{line}; {left:,} more are in a script it does not read" if left else line
 
 
 def _print_problems(found: dict[str, Any]) -> None:
