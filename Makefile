@@ -35,7 +35,7 @@ demo: install
 	@echo 'Now your own notes:  $(RAG) index FOLDER  then  $(RAG) search "words"'
 
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: install
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.listening import check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
-from rag.pipelines.spaces import Embedded, other_model, read_embedded
+from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded
 from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.retrievers import with_store
 from rag.text.scripts import has_other_letters
@@ -46,7 +46,7 @@ class QueryEmbedder:
         self.document_store = document_store
         self.config = config or OllamaConfig()
         self._vectors: Any = None
-        self._checked: Any = None  # the space whose model is known to be the server's
+        self._space: Space | None = None  # that of `_vectors`; the server's model makes it
 
     @component.output_types(embedding=list[float] | None, mode=str, notice=str)
     def run(self, text: str, mode: str = AUTO) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class QueryEmbedder:
         """Close all connections; `run` opens them again."""
         if self._vectors is not None:
             self._vectors.close()
-            self._vectors = None
+            self._vectors = self._space = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""
@@ -141,24 +141,24 @@ class QueryEmbedder:
         check_listening(self.config.embedding_urls)
         embedded = self._embedded()
         assert embedded
-        if self._vectors is None:
+        if self._space != embedded.space:
+            self.close()
+            self._check_digest(embedded.space)
             self._vectors = QueryVectors(self.config, embedded.space.dimension)
-        if self._checked != embedded.space:
-            self._check_digest(embedded)
-            self._checked = embedded.space
+            self._space = embedded.space
         vector: list[float] = self._vectors.embed(text)
         return vector
 
-    def _check_digest(self, embedded: Embedded) -> None:
+    def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was
         pulled anew bears the same name."""
         from rag.clients.models import find_digest
         from rag.clients.wire import OllamaClient
 
         with OllamaClient(self.config.remote_url, self.config) as client:
-            digest = find_digest(client, embedded.space.model, self.config.query_timeout)
-        if digest and embedded.space.digest and digest != embedded.space.digest:
-            raise other_model(embedded.space, self.config)
+            digest = find_digest(client, space.model, self.config.query_timeout)
+        if digest and space.digest and digest != space.digest:
+            raise other_model(space, self.config)
 
 
 def _by_words(error: RAGError) -> str:

@@ -105,7 +105,7 @@ def other_model(space: Space, config: OllamaConfig) -> IndexUnavailableError:
     from rag.clients.models import full_name
 
     same = full_name(space.model) == full_name(config.embedding_model)
-    made = f"another version of {space.model}" if same else f"{space.model}"
+    made = f"another version of {space.model}, or with another prefix" if same else f"{space.model}"
     wanted = "" if same else f", not {config.embedding_model}"
     return IndexUnavailableError(
         f"the index's embeddings were made by {made}{wanted}",
