@@ -182,9 +182,9 @@ def load_config(
     env = os.environ if env is None else env
     cwd = cwd or Path.cwd()
     layers: list[tuple[str, Path, dict[str, Any]]] = []
-    user_file = Path(_platform_folder("user_config_dir")) / "rag.toml"
-    if user_file.is_file():
-        layers.append((str(user_file), user_file.parent, _read_toml(user_file)))
+    mine = user_file()
+    if mine.is_file():
+        layers.append((str(mine), mine.parent, _read_toml(mine)))
     root = None
     project = _project_file(path or env.get("RAG_CONFIG"), cwd)
     if project:
@@ -340,6 +340,17 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
         if name in names or name.startswith(tuple(f"{section}." for section in _SECTIONS)):
             found[name] = value
     return found
+
+
+def user_file() -> Path:
+    """Return where the user's own file is, or would be."""
+    return _platform_folder("user_config_dir") / "rag.toml"
+
+
+def new_project_file(cwd: Path) -> Path:
+    """Return the project file of a folder: the one that is read there, else the one to make."""
+    here = [cwd / name for name in _PROJECT_FILES]
+    return next((file for file in here if file.exists()), here[-1])
 
 
 def _project_file(path: str | Path | None, cwd: Path) -> Path | None:

@@ -15,7 +15,7 @@ import typer
 from typer import _click
 
 from rag import __version__
-from rag.cli import ask, config, evaluate, get, index, search, status, vault
+from rag.cli import ask, config, doctor, evaluate, get, index, init, search, status, vault
 from rag.cli.output import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 
@@ -29,11 +29,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+app.command("init")(init.init)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
 app.command("get")(get.get)
 app.command("status")(status.status)
+app.command("doctor")(doctor.doctor)
 app.command("eval")(evaluate.evaluate)
 app.command("config")(config.config)
 app.add_typer(vault.app, name="vault")

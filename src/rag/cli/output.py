@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
+from rag.text.wording import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,11 +67,6 @@ def make_console(stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 note`, `1,204 notes`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def shortened(text: str, width: int = 80) -> str:

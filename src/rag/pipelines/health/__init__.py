@@ -1,0 +1,58 @@
+"""Whether everything that `rag` relies on is well, one check after the other.
+
+No check writes, or takes the writer's lock, and each ends: what waits for a server waits for
+about `ollama.query_timeout`, what walks folders for some seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rag.config import RAGConfig
+from rag.exceptions import RAGError
+from rag.pipelines.health.check import Check, Examination, from_error
+from rag.pipelines.health.chunks import check_chunks
+from rag.pipelines.health.index import check_index
+from rag.pipelines.health.ollama import check_models, check_servers
+from rag.pipelines.health.qdrant import check_server
+from rag.pipelines.health.surroundings import check_configuration, check_data_folder, check_disk
+from rag.pipelines.health.vaults import check_vaults
+from rag.pipelines.health.vectors import check_vectors
+
+__all__ = ["Check", "run_checks"]
+
+Checker = Callable[[Examination], Iterator[Check]]
+
+# Vectors come after Ollama: they are compared only with a server that is known to answer.
+_CHECKS: dict[str, Checker] = {
+    "configuration": check_configuration,
+    "data folder": check_data_folder,
+    "disk": check_disk,
+    "vault": check_vaults,
+    "index": check_index,
+    "chunks": check_chunks,
+    "ollama": check_servers,
+    "models": check_models,
+    "vectors": check_vectors,
+    "qdrant": check_server,
+}
+
+
+def run_checks(config: RAGConfig) -> Iterator[Check]:
+    """Yield what each check says as soon as it is known; a check that breaks is a failure."""
+    examination = Examination(config)
+    for name, check in _CHECKS.items():
+        yield from _guarded(name, check, examination)
+
+
+def _guarded(name: str, check: Checker, examination: Examination) -> Iterator[Check]:
+    try:
+        yield from check(examination)
+    except RAGError as error:
+        yield from_error(name, error)
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # a panic of the engine is no Exception
+        text = str(error).split("\n")[0][:300]
+        message = f"the check broke: {type(error).__name__}: {text}"
+        yield Check(name, "fail", message, "If `rag index --rebuild` does not help, report it.")

@@ -1,0 +1,90 @@
+"""`rag doctor`: what it prints, its exit codes, and that it leaves everything alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ollama_server import OllamaServer
+from rag.config import load_config
+from rag.stores.generations import IndexDirectory
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    """Ollama, switched on."""
+    with OllamaServer(["bge-m3", "llama3.2"]) as running:
+        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
+        yield running
+
+
+def test_a_healthy_index_gives_0(rag, library, server):
+    ran = rag("doctor")
+    assert (ran.code, ran.err) == (0, "")
+    *lines, summary = ran.out.splitlines()
+    assert {line[:6] for line in lines if line[0] != " "} == {"✓ pass"}
+    assert summary.endswith(" passed, 0 warnings, 0 failures")
+
+
+def test_a_failure_gives_1_with_the_command_that_mends_it_below(rag):
+    ran = rag("doctor")
+    assert ran.code == 1
+    lines = ran.out.splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith("✗ fail  index "))
+    assert lines[at + 1].startswith(" " * 24) and "`rag index FOLDER`" in lines[at + 1]
+    assert lines[-1].endswith("1 failure")
+
+
+def test_a_warning_alone_gives_0(rag, library, server):
+    server.close()
+    ran = rag("doctor")
+    assert ran.code == 0
+    assert "! warn  ollama " in ran.out and "1 warning," in ran.out
+
+
+def test_quietly_it_says_only_what_is_wrong(rag, library, server):
+    assert rag("doctor", "-q") == (0, "", "")
+    del server.models["llama3.2"]
+    first, hint = rag("doctor", "-q").out.splitlines()
+    assert first.startswith("! warn  chat model") and "ollama pull" in hint
+
+
+def test_json_is_one_object_with_the_facts(rag, library, server):
+    found = rag("doctor", "--json").json
+    assert set(found) == {"schema", "checks", "pass", "warn", "fail"}
+    assert (found["schema"], found["warn"], found["fail"]) == (1, 0, 0)
+    assert found["pass"] == len(found["checks"])
+    by_name = {check["name"]: check for check in found["checks"]}
+    assert set(by_name["index"]) >= {"name", "status", "message", "hint", "notes", "chunks"}
+    assert by_name["ollama"]["models"] == ["bge-m3:latest", "llama3.2:latest"]
+
+
+def test_json_of_a_failure_gives_1_too(rag):
+    ran = rag("doctor", "--json")
+    assert (ran.code, ran.json["fail"]) == (1, 1)
+
+
+def test_an_unknown_setting_gives_2_before_any_check(rag, tmp_path):
+    (tmp_path / "my.toml").write_text("[search]\ntopk = 3\n")
+    ran = rag("doctor", "--config", tmp_path / "my.toml")
+    assert (ran.code, ran.out) == (2, "") and "search.top_k" in ran.err
+
+
+def test_names_that_would_move_the_cursor_do_not(rag, write_notes):
+    rag("index", "-q", write_notes("a\x1b[2Jb", {"a.md": "# A\n"}))
+    assert "\x1b" not in rag("doctor").out
+
+
+def test_it_neither_waits_for_the_writer_nor_changes_the_index(rag, indexed):
+    def content() -> dict[Path, bytes]:
+        return {file: file.read_bytes() for file in index.rglob("*") if file.is_file()}
+
+    index = load_config().index_dir
+    rag("search", "backups")  # the engine writes its settings anew when it first opens a shard
+    with IndexDirectory(index).writing():
+        before = content()
+        assert rag("doctor").code == 0
+        assert content() == before
