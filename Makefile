@@ -15,7 +15,7 @@ export Q VAULT TAG TOP_K FORMAT
 FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
-.PHONY: install demo test lint types bench peers crash index search ask status clean docs cron timer launchd \
+.PHONY: install demo test integration lint types bench peers crash index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -36,6 +36,10 @@ demo: install
 
 test: lint types
 	$(BIN)/python -m pytest -n auto
+
+# RAG_TEST_QDRANT_URL names the server.
+integration: install
+	$(BIN)/python -m pytest -m integration
 
 lint: install
 	$(BIN)/ruff check .

@@ -15,11 +15,13 @@ MODULES = sorted((SOURCE / "rag").rglob("*.py"))
 ROOMS = {
     "": {""},
     "exceptions": {""},
-    "config": {"", "exceptions"},
+    "checks": {""},
+    "transport": {""},
+    "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
-    "clients": {"", "config", "exceptions"},
-    "stores": {"", "config", "exceptions", "text"},
+    "clients": {"", "checks", "config", "exceptions", "transport"},
+    "stores": {"", "config", "exceptions", "text", "transport"},
     "query": {"", "config", "exceptions", "text", "clients"},
     "context": {"", "exceptions", "text", "query"},
 }
@@ -28,7 +30,7 @@ ROOMS["evaluation"] = {*ROOMS}
 ROOMS["service"] = {*ROOMS}
 ROOMS["cli"] = {*ROOMS}
 ROOMS["__main__"] = {"cli"}
-WITHOUT_HAYSTACK = ("", "exceptions", "config", "vault", "text")
+WITHOUT_HAYSTACK = ("", "exceptions", "checks", "transport", "config", "vault", "text")
 
 
 def name_of(file: Path) -> str:

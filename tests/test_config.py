@@ -8,7 +8,7 @@ import platformdirs
 import pytest
 
 from rag import config as config_module
-from rag.config import default_toml, load_config, settings, values
+from rag.config import StoreConfig, default_toml, load_config, settings, values
 from rag.exceptions import ConfigError
 
 REPO = Path(__file__).resolve().parents[1]
@@ -394,3 +394,54 @@ def test_durations_are_those_ollama_reads(project: Path, keep_alive: str) -> Non
 )
 def test_addresses_may_have_a_port_and_a_path(project: Path, url: str) -> None:
     assert load_config(env={"RAG_OLLAMA__URL": url}, cwd=project).ollama.url == url
+
+
+# -- the Qdrant server -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "url = 'localhost:6333'",
+        "url = 'http://user:password@host'",
+        "api_key_env = 'sk-not-a-name'",
+        "collection = ''",
+        "collection = '../other'",
+        "collection = 'メモ'",
+        "timeout = 0",
+        "timeout = inf",
+        "shard_number = -1",
+        "replication_factor = 0",
+        "write_consistency_factor = 2",
+        "write_consistency_factor = 0",
+        "quantization = 'product'",
+        "hnsw_m = -1",
+        "hnsw_m = 1000",
+    ],
+)
+def test_a_store_setting_that_cannot_be_meant_is_refused(project: Path, line: str) -> None:
+    write(project / "rag.toml", f"[store]\n{line}")
+    with pytest.raises(ConfigError, match=rf"store\.{line.split()[0]}"):
+        load_config(env={}, cwd=project)
+
+
+def test_a_cluster_is_laid_out_by_the_project_and_named_by_the_environment(project: Path) -> None:
+    write(
+        project / "rag.toml",
+        "[store]\nshard_number = 12\nreplication_factor = 2\nwrite_consistency_factor = 2\n"
+        "on_disk = true\nquantization = 'binary'\n",
+    )
+    store = load_config(env={"RAG_STORE__URL": "https://qdrant.example:6333"}, cwd=project).store
+    assert store == StoreConfig(
+        url="https://qdrant.example:6333",
+        shard_number=12,
+        replication_factor=2,
+        write_consistency_factor=2,
+        on_disk=True,
+        quantization="binary",
+    )
+
+
+def test_without_a_server_the_index_is_where_it_always_was(project: Path) -> None:
+    config = load_config(env={}, cwd=project)
+    assert config.index_dir == config.data_dir / "index"

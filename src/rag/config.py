@@ -12,10 +12,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
-from urllib.parse import urlsplit
 
+from rag.checks import is_address, store_rules
 from rag.exceptions import ConfigError
 
 _APP = "rag"
@@ -106,6 +107,31 @@ class OllamaConfig:
 
 
 @dataclass(frozen=True)
+class StoreConfig:
+    """`[store]`: where the chunks of the index are kept.
+
+    The layout (from `shard_number` on) counts when the collection is made.
+    """
+
+    url: str = _setting(
+        "", "a Qdrant server such as http://127.0.0.1:6333; empty means in this process, no server"
+    )
+    api_key_env: str = _setting(
+        "QDRANT_API_KEY", "the environment variable that holds the server's API key"
+    )
+    collection: str = _setting("obsidian_knowledge", "the collection, which is this index's alone")
+    timeout: float = _setting(30.0, "longest wait for an answer of the server, in seconds")
+    shard_number: int = _setting(0, "parts of the collection; 0 means the server decides")
+    replication_factor: int = _setting(1, "copies of each part, on as many machines")
+    write_consistency_factor: int = _setting(1, "copies that must have a write before it counts")
+    on_disk: bool = _setting(False, "keep vectors on disk instead of in memory")
+    quantization: str = _setting(
+        "none", "none, scalar or binary: small copies of the vectors that stay in memory"
+    )
+    hnsw_m: int = _setting(16, "links of a vector in the search graph; 0 means exact search")
+
+
+@dataclass(frozen=True)
 class RAGConfig:
     """All settings.
 
@@ -124,17 +150,21 @@ class RAGConfig:
     search: SearchConfig = field(default_factory=SearchConfig)
     ask: AskConfig = field(default_factory=AskConfig)
     ollama: OllamaConfig = field(default_factory=OllamaConfig)
+    store: StoreConfig = field(default_factory=StoreConfig)
     origins: dict[str, str] = field(default_factory=dict, compare=False)
     root: Path | None = field(default=None, compare=False)
 
     @property
     def index_dir(self) -> Path:
-        """The folder of the index's files."""
-        return self.data_dir / "index"
+        """The folder of the index's files: one for each collection of a server."""
+        if not self.store.url:
+            return self.data_dir / "index"
+        address = f"{self.store.url.rstrip('/')} {self.store.collection}"
+        return self.data_dir / f"index-{sha256(address.encode()).hexdigest()[:12]}"
 
 
 _INTERNAL = ("origins", "root")
-_SECTIONS = ("index", "search", "ask", "ollama")
+_SECTIONS = ("index", "search", "ask", "ollama", "store")
 
 
 def settings() -> dict[str, tuple[type, Any, str]]:
@@ -235,6 +265,7 @@ def _check(config: RAGConfig) -> None:
         "ask.top_k": (0 < config.ask.top_k <= 10_000, "must be within 1 and 10,000"),
         "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
         **_ollama_rules(config.ollama),
+        **store_rules(config.store),
     }
     for name, (holds, demand) in rules.items():
         if not holds:
@@ -260,22 +291,6 @@ def _ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
     for name in ("connect_timeout", "read_timeout", "request_timeout", "query_timeout"):
         rules[name] = (0 < getattr(ollama, name) < 1e6, "must be positive and below 1,000,000")
     return {f"ollama.{name}": rule for name, rule in rules.items()}
-
-
-def is_address(url: str) -> bool:
-    """Tell whether `url` names a server: http or https, a host, no password."""
-    try:
-        parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-            and not (parts.username or parts.password or parts.query or parts.fragment)
-            and url.isprintable()
-            and " " not in url
-        )
-    except ValueError:
-        return False
 
 
 MODES = ("auto", "lexical", "dense", "hybrid")

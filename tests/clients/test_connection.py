@@ -18,10 +18,10 @@ from ollama_server import OllamaServer, refused
 from rag.clients.connection import Connection, check_connection, check_servers
 from rag.clients.generation import generate_response
 from rag.clients.streaming import embed_texts, get_embedding
-from rag.clients.transport import is_loopback, proxy_for
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
+from rag.transport import is_loopback, proxy_for
 
 Settings = Callable[..., OllamaConfig]
 

@@ -21,7 +21,7 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from ollama_faults import KINDS
 from ollama_server import KNOWN, Model, OllamaServer, refused
-from rag.config import IndexConfig, OllamaConfig, RAGConfig, SearchConfig
+from rag.config import IndexConfig, OllamaConfig, RAGConfig, SearchConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines import health
 from rag.pipelines.components import embedded_text
@@ -674,8 +674,7 @@ READY = {"/readyz": (200, "all shards are ready"), "/": (200, '{"version": "1.15
 
 
 def ask_qdrant(url: str, variable: str = "") -> list[Check]:
-    config: Any = SimpleNamespace(store=SimpleNamespace(url=url, api_key_env=variable))
-    return run(check_server, config)
+    return run(check_server, RAGConfig(store=StoreConfig(url=url, api_key_env=variable)))
 
 
 class TestQdrant:

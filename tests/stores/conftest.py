@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 import qdrant_edge as qe
 
-from rag.stores import QdrantEdgeDocumentStore
+from qdrant_server import QdrantServer
+from rag.config import StoreConfig
+from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
 from rag.stores.engine import create_shard, load_shard
 from rag.stores.generations import MANIFEST
 from rag.stores.manifest import Manifest
 from rag.stores.sparse_copy import copy_tree
 
 Store = QdrantEdgeDocumentStore
+Either = QdrantEdgeDocumentStore | QdrantServerDocumentStore
+ENGINES = ("embedded", "server")
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +75,35 @@ def publish() -> Callable[[Store, str], None]:
         store.publish()
 
     return published
+
+
+@pytest.fixture(scope="session")
+def qdrant() -> Iterator[QdrantServer]:
+    """A server for tests that leave it whole; each has collections of its own."""
+    with QdrantServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def open_store(qdrant: QdrantServer) -> Callable[[str, Path], Either]:
+    """Open an empty store of either engine: `open_store("server", tmp_path)`."""
+    numbers = count()
+
+    def opened(engine: str, path: Path) -> Either:
+        if engine == "embedded":
+            return QdrantEdgeDocumentStore(str(path))
+        name = f"test-{next(numbers)}"
+        return QdrantServerDocumentStore(
+            str(path), StoreConfig(url=qdrant.url, collection=name, hnsw_m=0)
+        )
+
+    return opened
+
+
+@pytest.fixture(params=ENGINES)
+def either(
+    request: pytest.FixtureRequest, path: str, open_store: Callable[[str, Path], Either]
+) -> Iterator[Either]:
+    """A store of one engine, then of the other."""
+    with open_store(request.param, Path(path)) as store:
+        yield store

@@ -1,11 +1,11 @@
-"""`ShardEmbeddings`: embeddings that come in after the words."""
+"""`NoteEmbeddings`: embeddings that come in after the words, of either engine."""
 
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.exceptions import IndexUnavailableError
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.engine import StoreError
 
 Store = QdrantEdgeDocumentStore
 WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
@@ -21,6 +21,11 @@ def doc(name: str, vault: str = "work", embedding: list[float] | None = None) ->
 
 def lacking(store: Store) -> list[str]:
     return sorted(d.id for page in store.without_embedding() for d in page)
+
+
+@pytest.fixture
+def store(either: Store) -> Store:
+    return either
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(
 
 
 def test_an_embedding_of_no_document_is_refused(three: Store) -> None:
-    with pytest.raises(StoreError):
+    with pytest.raises(IndexUnavailableError):
         three.write_embeddings({"nobody": [1.0, 0.0]})
     assert three.count_documents() == 3
 

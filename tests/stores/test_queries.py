@@ -1,4 +1,4 @@
-"""`ShardQueries`: what ranking asks of an index beyond Haystack's protocol."""
+"""`NoteQueries`: what ranking asks of an index beyond Haystack's protocol, of either engine."""
 
 import uuid
 from collections.abc import Iterator
@@ -34,6 +34,11 @@ def query(**weights: float) -> SparseEmbedding:
 
 def ids(found: list[Any]) -> list[str]:
     return [one.id for one in found]
+
+
+@pytest.fixture
+def store(either: Store) -> Store:
+    return either
 
 
 # -- candidates ------------------------------------------------------------------------
@@ -159,6 +164,17 @@ def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
     )
     assert store.notes_with([1, 2]) == ["first", "second"]
     assert store.notes_with([9]) == []
+
+
+def test_all_are_found_however_many_there_are(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.stores.queries._MATCHES", 3)
+    store.write_documents(
+        [doc(f"{n:02}", (1, 1.0), file_id=str(uuid.UUID(int=n))) for n in range(30)]
+    )
+    assert sorted(ids(store.holding(1))) == [f"{n:02}" for n in range(30)]
+    assert len(store.notes_with([1])) == 30
 
 
 def test_a_dimension_is_used_when_any_document_has_it(store: Store) -> None:
@@ -335,7 +351,7 @@ def answers(store: Store) -> list[Any]:
     ]
 
 
-def test_a_published_index_answers_as_the_working_copy_does(store: Store, path: str) -> None:
+def test_a_published_index_answers_as_the_working_copy_does(store: Store) -> None:
     store.write_documents(
         [doc(str(n), (1, 1.0 + n), (2 + n % 3, 2.0), created=f"20{n}-01-01") for n in range(10, 40)]
         + [doc(str(n), (1, 1.0 + n), created=f"200{n}-01-01") for n in range(2, 10)]
@@ -343,7 +359,7 @@ def test_a_published_index_answers_as_the_working_copy_does(store: Store, path: 
     before = answers(store)
     store.publish()
     store.close()
-    with Store(path) as reader:
+    with type(store).from_dict(store.to_dict()) as reader:
         assert answers(reader) == before
 
 

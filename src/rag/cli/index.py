@@ -49,6 +49,9 @@ def index(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for another `rag index` to finish.")
     ] = False,
+    to_server: Annotated[
+        bool, typer.Option("--to-server", help="Copy the embedded index to the Qdrant server.")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
     config_file: ConfigFile = None,
@@ -60,12 +63,18 @@ def index(
     rag index                      bring every known vault up to date
     rag index -q                   the same for cron: silent unless something happened
     rag index --dry-run            what would be done
+    rag index --to-server          copy the index to the server that store.url names
     """
     from rag.exceptions import UsageError
 
     config = load_config(config_file)
     if name and len(folders or []) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
+    if to_server:
+        if folders or dry_run or prune or rebuild:
+            raise UsageError("--to-server copies the index as it is", hint="rag index --to-server")
+        _copy(config, wait, quiet, json)
+        return
     if dry_run:
         _preview(config, folders or [], name, prune, json)
         return
@@ -140,6 +149,24 @@ def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool) -> Non
         if has_some or not quiet:
             what = "some chunks have no embedding" if has_some else "no embeddings"
             run.report.notices.append(f"{what}: {error}. {error.hint}")
+
+
+def _copy(config: RAGConfig, wait: bool, quiet: bool, json: bool) -> None:
+    from rag.pipelines.copying import copy_to_server
+
+    started = time.monotonic()
+    with _progress(config.store.collection, "chunks", quiet or json) as progress:
+        report = copy_to_server(config, progress, wait)
+    seconds = time.monotonic() - started
+    if json:
+        print_json({"copied": asdict(report), "elapsed_ms": round(seconds * 1000)})
+    elif not quiet:
+        there = f", {report.resumed:,} of them earlier" if report.resumed else ""
+        print_line(
+            f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}"
+            f" ({report.embedded:,} with vectors{there}) copied to {report.url},"
+            f" collection {report.collection} ({seconds:.1f} s)"
+        )
 
 
 def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:

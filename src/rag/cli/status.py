@@ -68,6 +68,9 @@ def _facts(config: RAGConfig, manifest: Manifest) -> dict[str, Any]:
             "stale": None if stale is None else stale > 0,
             "changed": stale,
             "embedding": embedded.to_json() if embedded else None,
+            "server": {"url": config.store.url, "collection": config.store.collection}
+            if config.store.url
+            else None,
             "fingerprint": loads(manifest.get("fingerprint", "{}")),
         },
         "vaults": {
@@ -87,6 +90,9 @@ def _print(found: dict[str, Any]) -> None:
     index, changed = found["index"], found["index"]["changed"]
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
     print_line(f"index     {index['path']} ({index['bytes'] / 1e6:.1f} MB)")
+    if index["server"]:
+        server = index["server"]
+        print_line(f"server    {server['url']}, collection {server['collection']}")
     print_line(f"indexed   {index['indexed_at']}, {'unknown if stale' if changed is None else age}")
     print_line(f"notes     {index['notes']:,} in {plural(index['chunks'], 'chunk')}")
     if embedding := index["embedding"]:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import httpx
 
-from rag.clients.transport import DeadlineExceeded, is_loopback
 from rag.clients.wire import ResponseError
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError, RAGError, TooLongError
+from rag.transport import DeadlineExceeded, brief, is_caused_by, is_loopback
 
 # All that the layers below raise; ValueError holds JSONDecodeError and UnicodeError.
 BELOW: tuple[type[Exception], ...] = (
@@ -82,13 +82,13 @@ def _explain(error: Exception, server: str, model: str, setting: str) -> Trouble
         return _silence(error, server, setting)
     message = f"{server} answered with something that is not Ollama's"
     hint = f"Check {setting}: is another program, or a proxy, at this address?"
-    details = _brief(f"{type(error).__name__}: {error}")
+    details = brief(f"{type(error).__name__}: {error}")
     return Trouble(ModelError(message, server, details=details, hint=hint), Blame.UNCLEAR)
 
 
 def _refusal(error: ResponseError, server: str, model: str) -> Trouble:
     """The server answered with an error: told by the status, and by words where it must be."""
-    status, said = error.status_code, _brief(error.error)
+    status, said = error.status_code, brief(error.error)
     if status == 404 and model:
         missing = ModelMissingError(
             f"{server} has no model {model}", server, hint=f"`{_command(server)} pull {model}`"
@@ -133,7 +133,7 @@ def _silence(error: Exception, server: str, setting: str) -> Trouble:
         hint = (
             "See `ollama ps`; a model that takes long to load needs a longer ollama.read_timeout."
         )
-    elif _chained(error, socket.gaierror):
+    elif is_caused_by(error, socket.gaierror):
         message, hint = f"no host of the name {httpx.URL(server).host} was found", start
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError, builtins.ConnectionError)):
         message, hint = f"Ollama does not answer at {server}", start
@@ -141,26 +141,12 @@ def _silence(error: Exception, server: str, setting: str) -> Trouble:
         message = f"{server} broke the connection"
         hint = "See the log of `ollama serve`; the model may not fit into memory."
     # The client's own words for a refused connection only repeat the hint.
-    details = "" if type(error) is builtins.ConnectionError else _brief(str(error))
+    details = "" if type(error) is builtins.ConnectionError else brief(str(error))
     return Trouble(ConnectionError(message, server, details=details, hint=hint), blame)
-
-
-def _chained(error: BaseException | None, kind: type[BaseException]) -> bool:
-    while error is not None:
-        if isinstance(error, kind):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _command(server: str) -> str:
     return "ollama" if is_loopback(httpx.URL(server).host) else f"OLLAMA_HOST={server} ollama"
-
-
-def _brief(text: str) -> str:
-    """What a server says, fit for one line of a terminal."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 @contextmanager

@@ -16,9 +16,10 @@ from typing import Any
 import httpx
 from pydantic_core import from_json
 
-from rag.clients.transport import DeadlineTransport
-from rag.config import OllamaConfig, is_address
+from rag.checks import is_address
+from rag.config import OllamaConfig
 from rag.exceptions import ConfigError
+from rag.transport import DeadlineTransport
 
 _ENVIRONMENT = ("OLLAMA_HOST", "OLLAMA_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")

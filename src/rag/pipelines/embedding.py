@@ -18,8 +18,8 @@ from rag.exceptions import (
 from rag.pipelines.components import embedded_text
 from rag.pipelines.spaces import Space, other_model, read_embedded, record_embedded
 from rag.pipelines.working_copy import WorkingCopy
-from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.manifest import UNEMBEDDED
+from rag.stores.protocol import NoteStore
 from rag.stores.vector_cache import VectorCache
 from rag.text.budget import count_tokens
 from rag.text.scripts import is_latin
@@ -80,7 +80,7 @@ class ChunkEmbedding:
 
     def __init__(
         self,
-        store: QdrantEdgeDocumentStore,
+        store: NoteStore,
         cache: VectorCache,
         config: OllamaConfig,
         space: Space,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.pipelines.ranking import Hit, ids_of
-from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 from rag.text.lexical import FIELDS, QueryTerm
 
 MEANING = "meaning"  # a field of explanations beside the lexical ones
@@ -51,9 +51,7 @@ class Explanation:
     chunks: list[ChunkScore]
 
 
-def explain(
-    store: QdrantEdgeDocumentStore, asked: Sequence[QueryTerm], hits: Sequence[Hit]
-) -> list[Explanation]:
+def explain(store: NoteStore, asked: Sequence[QueryTerm], hits: Sequence[Hit]) -> list[Explanation]:
     """Take the scores of hits apart, one explanation each.
 
     Every number is the engine's own: each term is scored alone, over the chunks in question.

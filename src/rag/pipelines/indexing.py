@@ -148,7 +148,7 @@ def _index(
     pipeline: Pipeline, vaults: dict[str, Path], dry_run: bool, config: RAGConfig | None
 ) -> dict[str, IndexingResult]:
     writer: Any = pipeline.get_component("writer")
-    directory = writer.document_store.access.directory
+    directory = writer.document_store.directory
     config = config or load_config()
     results = {}
     if dry_run:

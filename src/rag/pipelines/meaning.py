@@ -12,7 +12,7 @@ from rag.clients.listening import check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded
-from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
 from rag.text.scripts import has_other_letters
 
@@ -40,9 +40,7 @@ class QueryEmbedder:
     :param config: the `[ollama]` settings.
     """
 
-    def __init__(
-        self, document_store: QdrantEdgeDocumentStore, config: OllamaConfig | None = None
-    ) -> None:
+    def __init__(self, document_store: NoteStore, config: OllamaConfig | None = None) -> None:
         self.document_store = document_store
         self.config = config or OllamaConfig()
         self._vectors: Any = None
@@ -127,7 +125,7 @@ class QueryEmbedder:
         return Gate(HYBRID if mode == AUTO else mode)
 
     def _embedded(self) -> Embedded | None:
-        manifest = self.document_store.access.manifest()
+        manifest = self.document_store.manifest()
         return read_embedded(manifest) if manifest else None
 
     def _cannot_read(self, text: str) -> bool:

@@ -8,20 +8,20 @@ from collections.abc import Iterable
 from haystack.dataclasses import Document
 
 from rag.pipelines.components import file_name, lexical_parts
-from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 from rag.text.grams import hash_gram, weigh_grams
 from rag.text.lexical import GRAMS, word_dimension
 from rag.text.normalize import fold_accents
 from rag.text.tokens import TOKEN, cleaned, stem
 
 
-def notes_with_words(store: QdrantEdgeDocumentStore, words: Iterable[str]) -> list[str]:
+def notes_with_words(store: NoteStore, words: Iterable[str]) -> list[str]:
     """Return the ids of the notes that hold any of these words, in any of its forms."""
     dimensions = sorted({word_dimension(stem(cleaned(word))) for word in words})
     return store.notes_with(dimensions) if dimensions else []
 
 
-def notes_holding(store: QdrantEdgeDocumentStore, phrase: str) -> list[str]:
+def notes_holding(store: NoteStore, phrase: str) -> list[str]:
     """Return the ids of the notes that hold the words of `phrase` in a row, in one chunk.
 
     They stand in its title or file name, in one heading or alias, or in its text. Case, accents
@@ -43,7 +43,7 @@ def notes_holding(store: QdrantEdgeDocumentStore, phrase: str) -> list[str]:
     return sorted({str(document.meta.get("file_id", document.id)) for document in found})
 
 
-def _candidates(store: QdrantEdgeDocumentStore, tokens: list[tuple[str, str]]) -> list[Document]:
+def _candidates(store: NoteStore, tokens: list[tuple[str, str]]) -> list[Document]:
     """Return the chunks that hold the piece of a phrase most likely to be rare."""
     words = [word for _, word in tokens if word]
     if words:

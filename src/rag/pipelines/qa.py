@@ -13,12 +13,12 @@ from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResponse
 from rag.pipelines.quotation import QuotationAnswerer
 from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
 from rag.pipelines.understanding import understand
-from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 
 NOT_FOUND = "not found in your notes"
 
 
-def create_qa_pipeline(store: QdrantEdgeDocumentStore, config: RAGConfig | None = None) -> Pipeline:
+def create_qa_pipeline(store: NoteStore, config: RAGConfig | None = None) -> Pipeline:
     """Make the question answering pipeline, which answers by quotation.
 
         embedder -> retriever -> ranker -> loader (as in the search pipeline)
@@ -52,7 +52,7 @@ def ask(
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store = open_store(pipeline)
-    with store.access.pinned(), own_errors(QueryError, "the search failed"):
+    with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
         inputs = search_inputs(understood, top_k)
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}

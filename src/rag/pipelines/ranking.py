@@ -15,7 +15,7 @@ from rag.pipelines.filtering import Filter, all_of, one_of
 from rag.pipelines.fusion import fuse
 from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
-from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
 from rag.text.budget import count_tokens
 from rag.text.tokens import terms
@@ -63,7 +63,7 @@ class Hits(Batch[Hit]):
 class _OverStore:
     """What components that read a store share: their arguments, and their serialised form."""
 
-    def __init__(self, document_store: QdrantEdgeDocumentStore, top_k: int = 10) -> None:
+    def __init__(self, document_store: NoteStore, top_k: int = 10) -> None:
         self.document_store = document_store
         self.top_k = top_k
 
@@ -77,9 +77,7 @@ class _OverStore:
         return default_from_dict(cls, with_store(data))
 
 
-def first_chunks(
-    store: QdrantEdgeDocumentStore, filters: Filter | None, notes: list[str]
-) -> list[Candidate]:
+def first_chunks(store: NoteStore, filters: Filter | None, notes: list[str]) -> list[Candidate]:
     """Return the first chunk of each of these notes, as far as the filters let them."""
     first = {"field": "meta.position", "operator": "==", "value": 0}
     return store.newest(all_of([filters, one_of("file_id", notes), first]), len(notes))

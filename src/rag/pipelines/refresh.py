@@ -128,7 +128,8 @@ class IndexRun:
     ) -> VaultReport:
         """Bring one vault up to date in the working copy."""
         changes = self.find_changes(vault, root, prune)
-        if changes and self.copy.prepare():
+        # A server may have lost what it held.
+        if (changes or self.config.store.url) and self.copy.prepare():
             changes = self.find_changes(vault, root, prune)  # it may have been made anew
         report = VaultReport(vault, kept=changes.kept, problem=changes.problem)
         self.report.vaults[vault] = report

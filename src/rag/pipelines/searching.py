@@ -24,8 +24,8 @@ from rag.pipelines.ranking import (
 )
 from rag.pipelines.reranking import DEPTH, ModelReranker
 from rag.pipelines.understanding import Understood, understand
-from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
+from rag.stores.protocol import NoteStore
 from rag.text.lexical import bounded_score, query_terms
 
 # Chunks asked of the store for each note wanted, and at least: a note is ranked by its
@@ -35,7 +35,7 @@ _MIN_CHUNKS = 100
 
 
 def create_search_pipeline(
-    store: QdrantEdgeDocumentStore, config: RAGConfig | None = None, rerank: bool = False
+    store: NoteStore, config: RAGConfig | None = None, rerank: bool = False
 ) -> Pipeline:
     """Make the search pipeline.
 
@@ -92,7 +92,7 @@ def search(
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store = open_store(pipeline)
-    with store.access.pinned(), own_errors(QueryError, "the search failed"):
+    with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, query, filters)
         if understood.text:
             output, searched = _run(pipeline, understood, top_k, chunks, mode)
@@ -141,7 +141,7 @@ def search_inputs(
     }
 
 
-def open_store(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
+def open_store(pipeline: Pipeline) -> NoteStore:
     """Return the store that a pipeline searches.
 
     :raises IndexUnavailableError: when there is no index.
@@ -152,9 +152,7 @@ def open_store(pipeline: Pipeline) -> QdrantEdgeDocumentStore:
     return store
 
 
-def _list_notes(
-    store: QdrantEdgeDocumentStore, understood: Understood, top_k: int
-) -> dict[str, Any]:
+def _list_notes(store: NoteStore, understood: Understood, top_k: int) -> dict[str, Any]:
     """List the notes that a query without words selects, the newest first."""
     notes: list[str] = []
     wanted = top_k * _CHUNKS_PER_NOTE

@@ -14,8 +14,8 @@ from rag.pipelines.filtering import Filter, all_of, build_qdrant_filters, none_o
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.occurrences import notes_holding, notes_with_words
 from rag.query.syntax import ParsedQuery, parse_query
-from rag.stores.edge import QdrantEdgeDocumentStore
 from rag.stores.manifest import Manifest
+from rag.stores.protocol import NoteStore
 from rag.text.lexical import KATAKANA_WORD, content_words, pieces, word_dimension
 from rag.text.normalize import fold_accents, name_key
 from rag.text.tokens import TOKEN, cleaned, has_words, stem
@@ -56,9 +56,7 @@ class Understood:
         return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
 
 
-def understand(
-    store: QdrantEdgeDocumentStore, query: str, filters: QueryFilters | None = None
-) -> Understood:
+def understand(store: NoteStore, query: str, filters: QueryFilters | None = None) -> Understood:
     """Read a query with the index at hand.
 
     :raises QueryError: when the query is empty, or a path is no pattern.
@@ -72,7 +70,7 @@ def understand(
     parsed = parse_query(query)
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
-    manifest = store.access.manifest()
+    manifest = store.manifest()
     matched = [notes_holding(store, phrase) for phrase in dict.fromkeys(parsed.phrases)]
     matched += [_titled(manifest, title) for title in dict.fromkeys(parsed.values("title"))]
     conditions = [
@@ -128,7 +126,7 @@ def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> list[Filter | Non
 
 
 def _excluded(
-    store: QdrantEdgeDocumentStore, manifest: Manifest | None, parsed: ParsedQuery
+    store: NoteStore, manifest: Manifest | None, parsed: ParsedQuery
 ) -> Iterator[list[str]]:
     """Yield the ids of notes that must not be found."""
     # Words of unsegmented scripts are in no vocabulary, but any part of them can be found.
@@ -224,7 +222,7 @@ def _beginning(manifest: Manifest | None, prefixes: Sequence[str]) -> list[str]:
 
 
 def _corrections(
-    store: QdrantEdgeDocumentStore, manifest: Manifest | None, parsed: ParsedQuery
+    store: NoteStore, manifest: Manifest | None, parsed: ParsedQuery
 ) -> dict[str, str]:
     """Return the words of a query that no note holds, each with the word it may be a slip of."""
     if manifest is None:
@@ -249,5 +247,5 @@ def _loans(text: str) -> list[str]:
     return KATAKANA_WORD.findall(cleaned(text))
 
 
-def _is_held(store: QdrantEdgeDocumentStore, word: str) -> bool:
+def _is_held(store: NoteStore, word: str) -> bool:
     return store.is_used(word_dimension(stem(word)))

@@ -14,14 +14,14 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
-from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
 from rag.stores.vector_cache import VECTORS, VectorCache
 
 if TYPE_CHECKING:
     from haystack import Document, Pipeline
 
-    from rag.stores.edge import QdrantEdgeDocumentStore
+    from rag.stores.protocol import NoteStore
 
 
 class WorkingCopy:
@@ -128,10 +128,10 @@ class WorkingCopy:
         return self._pipeline
 
     @property
-    def store(self) -> QdrantEdgeDocumentStore:
+    def store(self) -> NoteStore:
         """The store it writes to; `prepare` makes it."""
         writer: Any = self.pipeline.get_component("writer")
-        store: QdrantEdgeDocumentStore = writer.document_store
+        store: NoteStore = writer.document_store
         return store
 
     def prepare(self) -> bool:
@@ -150,25 +150,12 @@ class WorkingCopy:
         self.store.begin_writing()
         self._prepared = True
         expected = self.manifest.expected_points()
-        if expected is None or (not expected and not (self.directory.work / SHARD).exists()):
-            return True
-        found = self._count_points()
-        if found != expected:
-            self.store.access.close_work()
+        wrong = "" if expected is None else self.store.lacks(expected)
+        if wrong:
+            self.store.release()
             self.manifest.close()
-            what = "could not be opened" if found is None else f"held {found} of {expected} chunks"
-            self.manifest = self._start_anew(f"the working copy {what}")
+            self.manifest = self._start_anew(wrong)
         return True
-
-    def _count_points(self) -> int | None:
-        from rag.stores.engine import StoreError
-
-        if not (self.directory.work / SHARD).exists():
-            return 0
-        try:
-            return self.store.count_documents()
-        except StoreError:
-            return None
 
     # -- embeddings --------------------------------------------------------------------
 

@@ -12,12 +12,10 @@ from rag.pipelines.components import LexicalDocumentEmbedder
 from rag.pipelines.errors import own_errors
 from rag.pipelines.reading import ReadNote
 from rag.stores.batch import DocumentBatch
-from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 
 
-def create_indexing_pipeline(
-    store: QdrantEdgeDocumentStore, config: RAGConfig | None = None
-) -> Pipeline:
+def create_indexing_pipeline(store: NoteStore, config: RAGConfig | None = None) -> Pipeline:
     """Make the pipeline that weighs the words of chunks and writes them.
 
         embedder (LexicalDocumentEmbedder) -> writer (DocumentWriter)

@@ -6,37 +6,22 @@ copy; `publish` makes what was written the generation that everybody reads.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import qdrant_edge as qe
 from haystack import default_from_dict, default_to_dict
-from haystack.dataclasses import Document
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from haystack.document_stores.errors import DuplicateDocumentError
-from haystack.document_stores.types import DuplicatePolicy
 
+from rag.config import StoreConfig
 from rag.stores.access import ShardAccess
-from rag.stores.batch import DocumentBatch
-from rag.stores.embeddings import ShardEmbeddings
-from rag.stores.engine import guard
-from rag.stores.filters import convert_filters
-from rag.stores.generations import IndexDirectory
-from rag.stores.points import (
-    DENSE,
-    SPARSE,
-    dense_vector,
-    point_id,
-    sparse_vector,
-    to_document,
-    to_point,
-)
-
-_BATCH = 1000
+from rag.stores.documents import NoteDocuments
+from rag.stores.engine import StoreError
+from rag.stores.generations import SHARD, IndexDirectory
+from rag.stores.manifest import Manifest
+from rag.stores.shard_backend import ShardBackend
 
 
-class QdrantEdgeDocumentStore(ShardEmbeddings):
+class QdrantEdgeDocumentStore(NoteDocuments):
     """A document store in a folder, with one writer and any number of readers.
 
     ```python
@@ -55,11 +40,16 @@ class QdrantEdgeDocumentStore(ShardEmbeddings):
     :param half_precision: keep embeddings in 16 bits a number: half the disk, the same ranking.
     """
 
+    collection_name = StoreConfig.collection
+
     def __init__(self, path: str, similarity: str = "cosine", half_precision: bool = False) -> None:
         if similarity not in ("cosine", "dot_product", "l2"):
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
         self.path = str(path)
-        super().__init__(ShardAccess(IndexDirectory(path)), similarity, half_precision)
+        self.similarity = similarity
+        self.half_precision = half_precision
+        self.access = ShardAccess(IndexDirectory(path))
+        super().__init__(ShardBackend(self.access, similarity, half_precision))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content."""
@@ -112,158 +102,37 @@ class QdrantEdgeDocumentStore(ShardEmbeddings):
         """
         self.access.publish(number)
 
-    # -- the DocumentStore protocol ----------------------------------------------------
+    def release(self) -> None:
+        """Let go of the working copy, which may then be removed; the lock is kept."""
+        self.access.close_work()
 
-    def count_documents(self) -> int:
-        """Return how many documents there are."""
-        return self.count_documents_by_filter(None)
+    def lacks(self, expected: int) -> str:
+        """Return what is wrong with a working copy that should hold so many points, or ""."""
+        if not (self.directory.work / SHARD).exists():
+            found = 0
+        else:
+            try:
+                found = self.count_documents()
+            except StoreError:
+                return "the working copy could not be opened"
+        return "" if found == expected else f"the working copy held {found} of {expected} chunks"
 
-    def count_documents_by_filter(self, filters: dict[str, Any] | None) -> int:
-        """Return how many documents a filter selects.
+    # -- the manifest ------------------------------------------------------------------
 
-        :raises FilterError: when the filter is malformed.
+    @property
+    def directory(self) -> IndexDirectory:
+        """The folder of the index."""
+        return self.access.directory
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Go on reading the generation that is current now, whatever is published meanwhile."""
+        with self.access.pinned():
+            yield
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest of the generation being read.
+
+        `None` when there is none: the index was made without one, or is being written here.
         """
-        condition = convert_filters(filters)
-        with self._reading("count") as shard:
-            return shard.count(qe.CountRequest(filter=condition)) if shard else 0
-
-    def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Return the documents that a filter selects, with their vectors, in order of point id.
-
-        :raises FilterError: when the filter is malformed.
-        """
-        condition = convert_filters(filters)
-        found: list[Document] = []
-        offset = None
-        with self._reading("read documents") as shard:
-            while shard:
-                points, offset = shard.scroll(
-                    qe.ScrollRequest(
-                        offset=offset,
-                        limit=_BATCH,
-                        filter=condition,
-                        with_payload=True,
-                        with_vector=True,
-                    )
-                )
-                found += map(to_document, points)
-                if offset is None:
-                    break
-        return found
-
-    def write_documents(
-        self,
-        documents: list[Document] | DocumentBatch,
-        policy: DuplicatePolicy = DuplicatePolicy.NONE,
-    ) -> int:
-        """Write documents into the working copy.
-
-        :param policy: what to do about ids that are there already; `NONE` means `FAIL`.
-        :returns: how many were written.
-        :raises ValueError: when the input is no list of documents, or one cannot be stored.
-        :raises DuplicateDocumentError: under `FAIL`, before anything is written.
-        :raises LockedError: when another process is writing.
-        """
-        if not isinstance(documents, (list, DocumentBatch)) or not all(
-            isinstance(document, Document) for document in documents
-        ):
-            raise ValueError("write_documents needs a list of haystack Documents")
-        with self.access.mutex:
-            wanted: Sequence[Document] = documents
-            if policy is not DuplicatePolicy.OVERWRITE:
-                wanted = self._without_duplicates(documents, policy)
-            points = [to_point(document) for document in wanted]
-            if not points:
-                return 0
-            self.access.work()
-            self._fit_dense_space(d.embedding for d in wanted if d.embedding is not None)
-            self.access.directory.require_space(sum(map(_weight, wanted)))
-            with guard("write documents"):
-                for start in range(0, len(points), _BATCH):
-                    batch = points[start : start + _BATCH]
-                    self.access.work().update(qe.UpdateOperation.upsert_points(batch))
-                    self.access.count_written(len(batch))
-        return len(points)
-
-    def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete documents from the working copy; unknown ids are passed over."""
-        if not document_ids:
-            return
-        with self.access.mutex, guard("delete documents"):
-            ids: list[Any] = [point_id(document_id) for document_id in document_ids]
-            self.access.work().update(qe.UpdateOperation.delete_points(ids))
-
-    def _without_duplicates(
-        self, documents: Sequence[Document], policy: DuplicatePolicy
-    ) -> list[Document]:
-        ids: list[Any] = [point_id(document.id) for document in documents]
-        with self._reading("look up documents") as shard:
-            known = (
-                {str(p.id) for p in shard.retrieve(ids, False, False)} if shard and ids else set()
-            )
-        fresh: dict[str, Document] = {}
-        for identity, document in zip(ids, documents, strict=True):
-            if identity not in known and identity not in fresh:
-                fresh[identity] = document
-            elif policy is not DuplicatePolicy.SKIP:
-                raise DuplicateDocumentError(f"document {document.id!r} already exists")
-        return list(fresh.values())
-
-    # -- retrieval ---------------------------------------------------------------------
-
-    def query_sparse(
-        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 10
-    ) -> list[Document]:
-        """Return the `top_k` documents by sparse dot product, each with its score.
-
-        Documents that share no dimension with the query are not returned.
-        """
-        if not query.indices:
-            return []
-        vector = sparse_vector(query)
-        return self._query(qe.Query.Nearest(vector, using=SPARSE), filters, top_k)
-
-    def query_dense(
-        self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
-    ) -> list[Document]:
-        """Return the `top_k` documents nearest to an embedding, each with its similarity.
-
-        :raises ValueError: when the index holds no embeddings, or of another size.
-        """
-        query = dense_vector(query)
-        with self.access.mutex:
-            size = self.embedding_dim
-            if size != len(query):
-                raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
-            return self._query(qe.Query.Nearest(query, using=DENSE), filters, top_k)
-
-    def _query(self, query: qe.Query, filters: dict[str, Any] | None, top_k: int) -> list[Document]:
-        points = self._query_points(query, filters, top_k, True)
-        return [to_document(point, point.score) for point in points]
-
-    # -- async twins -------------------------------------------------------------------
-
-    async def count_documents_async(self) -> int:
-        """`count_documents`, off the event loop."""
-        return await asyncio.to_thread(self.count_documents)
-
-    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """`filter_documents`, off the event loop."""
-        return await asyncio.to_thread(self.filter_documents, filters)
-
-    async def write_documents_async(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
-    ) -> int:
-        """`write_documents`, off the event loop."""
-        return await asyncio.to_thread(self.write_documents, documents, policy)
-
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """`delete_documents`, off the event loop."""
-        await asyncio.to_thread(self.delete_documents, document_ids)
-
-
-def _weight(document: Document) -> int:
-    """Return about how many bytes a document takes on disk: point, index, journal and merge."""
-    sparse, dense = document.sparse_embedding, document.embedding
-    numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
-    return 32 * numbers + 16 * len(document.content or "") + 1000
+        return self.access.manifest()

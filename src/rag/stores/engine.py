@@ -13,11 +13,16 @@ from rag.exceptions import IndexUnavailableError, RAGError
 from rag.stores.points import DENSE, SPARSE
 
 # Fields that filters select by; without an index a filter reads every payload.
-_INDEXES: dict[str, qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.UuidIndexParams] = {
-    "meta.vault": qe.KeywordIndexParams(memory=qe.Memory.Cold),
-    "meta.tags": qe.KeywordIndexParams(memory=qe.Memory.Cold),
-    "meta.file_id": qe.UuidIndexParams(memory=qe.Memory.Cold),
-    "meta.created": qe.DatetimeIndexParams(memory=qe.Memory.Cold),
+FILTERED = {
+    "meta.vault": "keyword",
+    "meta.tags": "keyword",
+    "meta.file_id": "uuid",
+    "meta.created": "datetime",
+}
+_INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.UuidIndexParams]] = {
+    "keyword": qe.KeywordIndexParams,
+    "uuid": qe.UuidIndexParams,
+    "datetime": qe.DatetimeIndexParams,
 }
 # Segments of this size (some 8,000 chunks) are merged no further: a larger one would be
 # written again and again while an index grows, and take memory to match.
@@ -72,7 +77,8 @@ def create_shard(path: Path) -> qe.EdgeShard:
     )
     with guard("make a shard"):
         shard = qe.EdgeShard.create(str(staged), config)
-        for field, params in _INDEXES.items():
+        for field, kind in FILTERED.items():
+            params = _INDEXES[kind](memory=qe.Memory.Cold)
             shard.update(qe.UpdateOperation.create_field_index(field, params))
         shard.flush()
         shard.close()

@@ -1,4 +1,4 @@
-"""Haystack filters as Qdrant Edge filters.
+"""Haystack filters as Qdrant filters, those of the embedded engine or those of a server.
 
 | Haystack | here |
 |---|---|
@@ -16,8 +16,9 @@ import re
 from datetime import datetime
 from typing import Any
 
-import qdrant_edge as qe
 from haystack.errors import FilterError
+
+from rag.stores.conditions import Conditions, EdgeConditions
 
 # Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
 # keys, which of its fields are true and which are false.
@@ -27,56 +28,58 @@ FALSE_FIELDS = "_false"
 _TOP_LEVEL = ("id", "content", "blob", "score")
 _BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")
 _EXACT_INTEGER = 1 << 53
+_INTEGERS = 1 << 63
 _RANGES = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 
-NOTHING = qe.Filter(must=[qe.HasIdCondition(set())])
+_EDGE = EdgeConditions()
 
 
-def convert_filters(filters: dict[str, Any] | None) -> qe.Filter | None:
-    """Convert a Haystack filter; `None` and `{}` mean no filter.
+def convert_filters(filters: dict[str, Any] | None, to: Conditions = _EDGE) -> Any:
+    """Convert a Haystack filter; `None` and `{}` mean no filter, which is `None`.
 
+    :param to: makes the conditions of the engine that is to read it.
     :raises FilterError: when the filter is malformed or compares what cannot be compared.
     """
     try:
-        return _convert(filters) if filters else None
+        return _convert(filters, to) if filters else None
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise FilterError(f"a filter that cannot be understood: {error}") from error
 
 
-def _convert(node: Any) -> qe.Filter:
+def _convert(node: Any, to: Conditions) -> Any:
     if not isinstance(node, dict) or "operator" not in node:
         raise FilterError(f"a filter needs an 'operator': {node!r}")
     if "field" in node:
-        return _comparison(node)
+        return _comparison(node, to)
     operator, conditions = node["operator"], node.get("conditions")
     if not isinstance(conditions, list):
         raise FilterError(f"a filter needs a 'field' or a list of 'conditions': {node!r}")
-    nested: list[Any] = [_convert(condition) for condition in conditions]
+    nested = [_convert(condition, to) for condition in conditions]
     match operator:
         case "AND":
-            return qe.Filter(must=nested)
+            return to.all_of(nested)
         case "OR":
-            return qe.Filter(should=nested) if nested else NOTHING
+            return to.any_of(nested) if nested else to.has_id(())
         case "NOT":
-            return _negated(qe.Filter(must=nested))
+            return to.none_of(nested if len(nested) == 1 else [to.all_of(nested)])
     raise FilterError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
 
 
-def _comparison(node: dict[str, Any]) -> qe.Filter:
+def _comparison(node: dict[str, Any], to: Conditions) -> Any:
     if "value" not in node:
         raise FilterError(f"a comparison needs a 'value': {node!r}")
     operator, value = node["operator"], node["value"]
     key = field_key(node["field"])
     if operator in ("==", "!="):
-        equal = _equal(key, value)
-        return equal if operator == "==" else _negated(equal)
+        equal = _equal(key, value, to)
+        return equal if operator == "==" else to.none_of([equal])
     if operator in ("in", "not in"):
         if not isinstance(value, list):
             raise FilterError(f"'{operator}' needs a list, not {value!r}")
-        found = _any_of(key, value)
-        return found if operator == "in" else _negated(found)
+        found = _any_of(key, value, to)
+        return found if operator == "in" else to.none_of([found])
     if operator in _RANGES:
-        return _range(key, operator, value)
+        return _range(key, operator, value, to)
     raise FilterError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
 
 
@@ -91,50 +94,45 @@ def field_key(field: Any) -> str:
 
 def _path(key: str) -> str:
     """Quote what the engine's paths cannot name bare, such as `date created`."""
-    return ".".join(
-        part if _BARE_NAME.match(part) else f'"{part}"' if part else part for part in key.split(".")
-    )
+    parts = key.split(".")
+    if '"' in key or not all(parts):
+        raise FilterError(f"a field of no possible name: {key}")
+    return ".".join(part if _BARE_NAME.match(part) else f'"{part}"' for part in parts)
 
 
-def _field(key: str, **condition: Any) -> qe.Filter:
-    return qe.Filter(must=[qe.FieldCondition(_path(key), **condition)])
-
-
-def _negated(condition: qe.Filter) -> qe.Filter:
-    return qe.Filter(must_not=[condition])
-
-
-def _equal(key: str, value: Any) -> qe.Filter:
+def _equal(key: str, value: Any, to: Conditions) -> Any:
+    path = _path(key)
     if value is None:
-        return qe.Filter(must=[qe.IsEmptyCondition(_path(key))])
+        return to.is_empty(path)
     if isinstance(value, bool):
-        return _field(TRUE_FIELDS if value else FALSE_FIELDS, match=qe.MatchValue(key))
+        return to.matches(TRUE_FIELDS if value else FALSE_FIELDS, key)
     if isinstance(value, str):
-        return _field(key, match=qe.MatchValue(value))
+        return to.matches(path, value)
     if isinstance(value, int) and abs(value) >= _EXACT_INTEGER:
-        return _field(key, match=qe.MatchValue(value))
+        if abs(value) >= _INTEGERS:
+            raise OverflowError(f"{value} has more than 64 bits")
+        return to.matches(path, value)
     if isinstance(value, (int, float)):
-        return _field(key, range=qe.RangeFloat(gte=float(value), lte=float(value)))
+        return to.numbers(path, gte=float(value), lte=float(value))
     if isinstance(value, list):
-        size = _field(key, values_count=qe.ValuesCount(gte=len(value), lte=len(value)))
-        return qe.Filter(must=[size, *(_equal(key, item) for item in value)])
+        return to.all_of([to.counts(path, len(value)), *(_equal(key, item, to) for item in value)])
     raise FilterError(f"cannot compare {key} with a {type(value).__name__}")
 
 
-def _any_of(key: str, values: list[Any]) -> qe.Filter:
+def _any_of(key: str, values: list[Any], to: Conditions) -> Any:
     if not values:
-        return NOTHING
+        return to.has_id(())
     if all(isinstance(value, str) for value in values):
-        return _field(key, match=qe.MatchAny(values))
-    return qe.Filter(should=[_equal(key, value) for value in values])
+        return to.matches_any(_path(key), values)
+    return to.any_of([_equal(key, value, to) for value in values])
 
 
-def _range(key: str, operator: str, value: Any) -> qe.Filter:
+def _range(key: str, operator: str, value: Any, to: Conditions) -> Any:
     bound = _RANGES[operator]
     if value is None:
-        return NOTHING
+        return to.has_id(())
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _field(key, range=qe.RangeFloat(**{bound: float(value)}))
+        return to.numbers(_path(key), **{bound: float(value)})
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -143,5 +141,5 @@ def _range(key: str, operator: str, value: Any) -> qe.Filter:
                 f"'{operator}' needs a number or an ISO date, not {value!r}"
             ) from None
     if isinstance(value, datetime):
-        return _field(key, range=qe.RangeDateTime(**{bound: value.isoformat()}))
+        return to.moments(_path(key), **{bound: value.isoformat()})
     raise FilterError(f"'{operator}' needs a number or an ISO date, not {value!r}")

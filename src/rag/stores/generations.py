@@ -5,6 +5,7 @@
     gen-7/        a generation: a closed copy of work/ that is never written again
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
+    SERVER        where the points are, when a server holds them: then there are no shards here
 
 A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
 old one or the new one, whole, wherever a writer is killed. Loading a shard writes into its
@@ -27,6 +28,7 @@ from rag.stores.sparse_copy import copy_tree, disk_usage
 
 SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
+SERVER = "SERVER"
 _POINTS = "points"
 _RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
@@ -83,7 +85,9 @@ class IndexDirectory:
 
     def is_whole(self, name: str) -> bool:
         """Tell whether the files that a generation cannot do without are there."""
-        parts = (_POINTS, f"{SHARD}/edge_config.json", f"{SHARD}/segments", MANIFEST)
+        parts = [_POINTS, MANIFEST]
+        if not (self.path / SERVER).exists():
+            parts += [f"{SHARD}/edge_config.json", f"{SHARD}/segments"]
         return all((self.path / name / part).exists() for part in parts)
 
     def open_current(self) -> Generation:
@@ -180,7 +184,8 @@ class IndexDirectory:
             shutil.rmtree(staged)
         self.require_space(disk_usage(self.work))
         copy_tree(self.work, staged, skip=frozenset({"wal"}))
-        _disable_wal(staged / SHARD / "edge_config.json")
+        if (staged / SHARD).exists():
+            _disable_wal(staged / SHARD / "edge_config.json")
         (staged / _POINTS).write_text(str(points), "ascii")
         staged.rename(self.path / name)
         pointer = self.path / ".CURRENT.tmp"

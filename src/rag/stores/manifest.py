@@ -14,7 +14,7 @@ import json
 import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -130,6 +130,12 @@ class Manifest:
                 hint="Make it anew with `rag index --rebuild`.",
             ) from error
         return cls(db)
+
+    def copy_to(self, path: Path) -> None:
+        """Write all that it holds into a file, made when it is missing."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as target:
+            self._db.backup(target)
 
     def close(self) -> None:
         self._db.close()

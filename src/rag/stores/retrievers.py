@@ -12,9 +12,10 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import FilterPolicy, apply_filter_policy
 
 from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 
 # The components of a pipeline that were written with one store are read with one store.
-_stores: WeakValueDictionary[tuple[str, str], QdrantEdgeDocumentStore] = WeakValueDictionary()
+_stores: WeakValueDictionary[tuple[str, str], NoteStore] = WeakValueDictionary()
 
 
 def with_store(data: dict[str, Any]) -> dict[str, Any]:
@@ -23,9 +24,17 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
     Done here, so that only the component's own module need be trusted by Haystack.
     """
     parameters = dict(data["init_parameters"])
-    store = QdrantEdgeDocumentStore.from_dict(parameters["document_store"])
+    store = _store(parameters["document_store"])
     store = _stores.setdefault((store.path, store.similarity), store)
     return {**data, "init_parameters": {**parameters, "document_store": store}}
+
+
+def _store(data: dict[str, Any]) -> NoteStore:
+    if data["type"] == "rag.stores.server.QdrantServerDocumentStore":
+        from rag.stores.server import QdrantServerDocumentStore
+
+        return QdrantServerDocumentStore.from_dict(data)
+    return QdrantEdgeDocumentStore.from_dict(data)
 
 
 class _EdgeRetriever:

@@ -28,8 +28,8 @@ def check_chunks(examination: Examination) -> Iterator[Check]:
     index = examination.index
     if index is None:  # said already
         return
-    with get_document_store(examination.config) as store, store.access.pinned():
-        manifest = store.access.manifest()
+    with get_document_store(examination.config) as store, store.pinned():
+        manifest = store.manifest()
         expected = manifest.expected_points() if manifest else None
         found = store.count_documents()
         facts = {"expected": expected, "found": found}

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import httpx
 
-from rag.clients.transport import DeadlineTransport
 from rag.pipelines.health.check import Check, Examination
+from rag.transport import DeadlineTransport
 
 _SECONDS = 3.0  # for each of two requests
 
 
 def check_server(examination: Examination) -> Iterator[Check]:
     """Say whether the configured Qdrant server answers, and what it is."""
-    store: Any = getattr(examination.config, "store", None)
-    url = str(getattr(store, "url", "") or "")
+    store = examination.config.store
+    url, variable = store.url, store.api_key_env
     if not url:
         return
-    variable = str(getattr(store, "api_key_env", "") or "")
     key = os.environ.get(variable, "") if variable else ""
     facts = {"server": url}
     try:

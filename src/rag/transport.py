@@ -103,3 +103,18 @@ def proxy_for(address: httpx.URL) -> str | None:
         return None
     proxies = getproxies()
     return proxies.get(address.scheme) or proxies.get("all")
+
+
+def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Tell whether an error, or what it came from, is of a kind."""
+    while error is not None:
+        if isinstance(error, kind):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def brief(text: str) -> str:
+    """Return what a server says, fit for one line of a terminal."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= 200 else f"{line[:199]}…"

@@ -1,0 +1,130 @@
+"""The commands with a Qdrant server: what is printed, and the exit codes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qdrant_server import QdrantServer
+
+Rag = Callable[..., Any]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
+    """A server, named in the environment."""
+    with QdrantServer() as server:
+        monkeypatch.setenv("RAG_STORE__URL", server.url)
+        monkeypatch.setenv("RAG_STORE__TIMEOUT", "0.5")
+        yield server
+
+
+def test_notes_are_indexed_into_the_server_and_found_there(
+    server: QdrantServer, notes: Path, rag: Rag
+) -> None:
+    assert rag("index", notes).code == 0
+    assert server.engine.count("obsidian_knowledge").count == 4
+    found = rag("search", "restore", "--json").json
+    assert found["results"][0]["path"] == "Backups.md"
+    assert rag("ask", "How long are backups kept?").code == 0
+    assert rag("get", "Backups").code == 0
+
+
+def test_the_index_is_copied_to_the_server(
+    notes: Path, rag: Rag, request: pytest.FixtureRequest
+) -> None:
+    rag("index", "-q", notes)
+    server = request.getfixturevalue("server")
+    copied = rag("index", "--to-server")
+    assert copied.code == 0
+    assert copied.out.startswith("3 notes in 4 chunks (0 with vectors) copied to http://127")
+    assert rag("index", "--to-server", "--json").json["copied"]["chunks"] == 4
+    assert rag("index", "--to-server", "-q") == (0, "", "")
+    assert server.engine.count("obsidian_knowledge").count == 4
+    assert rag("search", "restore", "--paths").out.endswith("Backups.md\n")
+    assert rag("index").out.startswith("nothing changed: 3 notes, 4 chunks")
+
+
+def test_without_a_server_there_is_nowhere_to_copy_to(indexed: Path, rag: Rag) -> None:
+    refused = rag("index", "--to-server")
+    assert refused.code == 2
+    assert "no server is configured" in refused.err and "RAG_STORE__URL" in refused.err
+
+
+@pytest.mark.parametrize("other", ["--dry-run", "--prune", "--rebuild", "FOLDER"])
+def test_the_index_is_copied_as_it_is(server: QdrantServer, rag: Rag, other: str) -> None:
+    assert rag("index", "--to-server", other).code == 2
+    assert server.requests == []
+
+
+def test_status_names_the_server_without_asking_it(
+    server: QdrantServer, notes: Path, rag: Rag
+) -> None:
+    rag("index", "-q", notes)
+    server.requests.clear()
+    assert f"server    {server.url}, collection obsidian_knowledge" in rag("status").out
+    assert rag("status", "--json").json["index"]["server"] == {
+        "url": server.url,
+        "collection": "obsidian_knowledge",
+    }
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("kind", ["status", "garbage", "hang", "hangup"])
+@pytest.mark.parametrize(
+    "command", [("index",), ("search", "restore"), ("ask", "restore?"), ("index", "--to-server")]
+)
+def test_a_server_that_fails_is_exit_code_4(
+    server: QdrantServer,
+    notes: Path,
+    rag: Rag,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    command: tuple[str, ...],
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.delenv("RAG_STORE__URL")
+        rag("index", "-q", notes)
+    rag("index", "-q", notes)
+    server.fail(kind)
+    failed = rag(*command)
+    assert failed.code == 4
+    assert server.url in failed.err and "Traceback" not in failed.err
+    assert len(failed.err.splitlines()) <= 3
+
+
+def test_the_error_is_json_too(server: QdrantServer, notes: Path, rag: Rag) -> None:
+    rag("index", "-q", notes)
+    server.fail("status", 503)
+    error = rag("search", "restore", "--json").json["error"]
+    assert error["kind"] == "connection" and "is busy" in error["message"] and error["hint"]
+
+
+def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
+    server: QdrantServer, notes: Path, rag: Rag
+) -> None:
+    rag("index", "-q", notes)
+    server.engine.delete_collection("obsidian_knowledge")
+    lost = rag("search", "restore")
+    assert lost.code == 3 and "rag index" in lost.err
+    assert "made anew" in rag("index").err
+    assert rag("search", "restore").code == 0
+
+
+def test_the_key_is_never_shown(
+    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    server.key = "s3cret"
+    shown = [rag("index", notes), rag("config"), rag("status", "--json"), rag("search", "restore")]
+    assert [ran.code for ran in shown] == [0, 0, 0, 0]
+    server.key = "another"
+    refused = rag("search", "restore")
+    assert refused.code == 4 and "QDRANT_API_KEY" in refused.err
+    assert not any("s3cret" in ran.out + ran.err for ran in [*shown, refused])
+    kept = [p for p in Path(os.environ["RAG_DATA_DIR"]).rglob("*") if p.is_file()]
+    assert kept and not any(b"s3cret" in file.read_bytes() for file in kept)

@@ -1,0 +1,195 @@
+"""`copy_to_server`: an embedded index goes up as it is, and a run broken off goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qdrant_server import QdrantServer
+from rag.config import RAGConfig, StoreConfig
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.pipelines import create_search_pipeline, search
+from rag.pipelines.copying import copy_to_server
+from rag.stores import get_document_store
+from rag.stores.generations import MANIFEST
+from rag.stores.manifest import Manifest
+
+WRITE = "PUT /collections/obsidian_knowledge/points"
+NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n in range(12)}
+
+
+@pytest.fixture
+def server() -> Iterator[QdrantServer]:
+    with QdrantServer() as server:
+        yield server
+
+
+@pytest.fixture
+def remote(config: RAGConfig, server: QdrantServer) -> RAGConfig:
+    return replace(config, store=StoreConfig(url=server.url, timeout=2))
+
+
+@pytest.fixture
+def folder(write_notes: Callable[..., Path], refresh: Callable[..., Any], age: Any) -> Path:
+    """Twelve notes, indexed in the embedded store."""
+    folder = write_notes("work", NOTES)
+    age(folder)
+    refresh(work=folder)
+    return folder
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.pipelines.copying._PAGE", 3)
+
+
+def embed(config: RAGConfig, size: int) -> None:
+    """Publish the index once more with vectors of that size."""
+    with get_document_store(config) as store:
+        store.begin_writing()
+        store.drop_embeddings()
+        store.write_embeddings({d.id: [1.0] + [0.0] * (size - 1) for d in store.all_documents()})
+        with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+            number = manifest.raise_revision(at_least=store.directory.newest())
+        store.publish(number)
+
+
+def test_the_server_holds_the_same_points_with_their_vectors(
+    config: RAGConfig, remote: RAGConfig, folder: Path
+) -> None:
+    embed(config, 4)
+    report = copy_to_server(remote)
+    assert (report.notes, report.chunks, report.embedded, report.resumed) == (12, 12, 12, 0)
+    with get_document_store(config) as one, get_document_store(remote) as other:
+        mine, theirs = one.filter_documents(), other.filter_documents()
+    assert [d.to_dict() for d in theirs] == [d.to_dict() for d in mine]
+
+
+def test_the_next_run_finds_nothing_to_do(
+    remote: RAGConfig, folder: Path, refresh: Callable[..., Any], server: QdrantServer
+) -> None:
+    copy_to_server(remote)
+    writes = server.paths().count(WRITE)
+    report = refresh(config=remote, work=folder)
+    assert not report.touched and not report.published and not report.notices
+    assert server.paths().count(WRITE) == writes
+
+
+def test_an_index_that_was_on_the_server_is_replaced(
+    remote: RAGConfig, folder: Path, refresh: Callable[..., Any], write_notes: Callable[..., Path]
+) -> None:
+    refresh(config=remote, other=write_notes("other", {"old.md": "# Old\n\nAn old note.\n"}))
+    copy_to_server(remote)
+    with get_document_store(remote) as store:
+        pipeline = create_search_pipeline(store)
+        assert store.count_documents() == 12
+        assert search(pipeline, "note number 7").results[0].title == "Note 7"
+        assert search(pipeline, "title:old").results == []
+
+
+def test_vectors_of_another_size_take_the_place_of_the_old(
+    config: RAGConfig, remote: RAGConfig, folder: Path
+) -> None:
+    embed(config, 4)
+    copy_to_server(remote)
+    embed(config, 6)
+    copy_to_server(remote)
+    with get_document_store(remote) as store:
+        assert (store.embedding_dim, store.count_embedded()) == (6, 12)
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_it_tells_how_far_it_is(remote: RAGConfig, folder: Path) -> None:
+    told: list[tuple[int, int]] = []
+    copy_to_server(remote, lambda done, total: told.append((done, total)))
+    assert told == [(0, 12), (3, 12), (6, 12), (9, 12), (12, 12)]
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_a_copy_broken_off_goes_on_where_it_was(
+    remote: RAGConfig, folder: Path, server: QdrantServer
+) -> None:
+    def stop(done: int, total: int) -> None:
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_to_server(remote, stop)
+    with get_document_store(remote) as store:
+        assert not store.is_readable
+    writes = server.paths().count(WRITE)
+    assert copy_to_server(remote).resumed == 6
+    assert server.paths().count(WRITE) == writes + 2
+    assert copy_to_server(remote).resumed == 0
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_after_a_new_generation_a_copy_begins_anew(
+    config: RAGConfig, remote: RAGConfig, folder: Path
+) -> None:
+    def stop(done: int, total: int) -> None:
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_to_server(remote, stop)
+    embed(config, 4)
+    report = copy_to_server(remote)
+    assert (report.resumed, report.embedded) == (0, 12)
+    with get_document_store(remote) as store:
+        assert store.count_embedded() == 12
+
+
+def test_a_damaged_working_copy_is_no_hindrance(remote: RAGConfig, folder: Path) -> None:
+    copy_to_server(remote)
+    (remote.index_dir / "work" / MANIFEST).write_bytes(b"no manifest" * 1000)
+    assert copy_to_server(remote).chunks == 12
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_what_the_server_lost_meanwhile_is_copied_again(
+    remote: RAGConfig, folder: Path, server: QdrantServer
+) -> None:
+    def stop(done: int, total: int) -> None:
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_to_server(remote, stop)
+    server.engine.delete_collection("obsidian_knowledge")
+    assert copy_to_server(remote).resumed == 0
+    with get_document_store(remote) as store:
+        assert store.count_documents() == 12
+
+
+def test_without_a_server_it_says_how_to_name_one(config: RAGConfig) -> None:
+    with pytest.raises(UsageError, match="no server is configured") as caught:
+        copy_to_server(config)
+    assert "RAG_STORE__URL" in caught.value.hint
+
+
+def test_without_an_index_there_is_nothing_to_copy(remote: RAGConfig, server: QdrantServer) -> None:
+    with pytest.raises(IndexUnavailableError, match="no embedded index"):
+        copy_to_server(remote)
+    assert server.requests == []
+
+
+def test_an_index_of_another_version_is_not_copied(
+    remote: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.pipelines.fingerprint.SCHEMA_VERSION", 99)
+    with pytest.raises(IndexUnavailableError, match="another version"):
+        copy_to_server(remote)
+
+
+def test_while_another_process_writes_the_copy_waits_its_turn(
+    remote: RAGConfig, folder: Path
+) -> None:
+    with get_document_store(remote) as store:
+        store.begin_writing()
+        with pytest.raises(LockedError):
+            copy_to_server(remote)

@@ -1,0 +1,341 @@
+"""The same notes on a Qdrant server and in the embedded store: the same results.
+
+The server is the client's own in-memory engine behind a real socket (`qdrant_server`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qdrant_server import QdrantServer
+from rag.config import IndexConfig, RAGConfig, StoreConfig
+from rag.exceptions import ConnectionError, IndexUnavailableError
+from rag.pipelines import QueryFilters, ask, create_qa_pipeline, create_search_pipeline, search
+from rag.pipelines.copying import copy_to_server
+from rag.pipelines.searching import open_store
+from rag.stores import get_document_store
+from rag.stores.generations import MANIFEST
+from rag.stores.manifest import Manifest
+from rag.stores.protocol import NoteStore
+from rag.text.lexical import encode_query
+
+NOTES = {
+    "work": {
+        "Backups.md": "---\ntags: [ops/backup]\ncreated: 2025-03-01\n"
+        "aliases: [Safety copies]\n---\n# Backups\n\nWe keep backups for ninety days.\n\n"
+        "## Restore\n\nRun the restore script.\n",
+        "runbooks/Rollback.md": "---\ntags: [ops]\ncreated: 2025-06-30\ndone: true\n---\n"
+        "# Rolling back\n\nRolling back a deploy takes two minutes. The error budget is spent.\n",
+        "runbooks/Deploy.md": "---\ntags: [ops]\ncreated: 2025-06-30T08:00:00\n---\n# Deploy\n\n"
+        + "".join(f"## Step {n}\n\nDeploy step {n}: roll the canary.\n\n" for n in range(6)),
+        "drafts/Budget.md": "---\ntags: [draft]\n---\n# Budget\n\nThe error, and the budget.\n",
+    },
+    "日記": {
+        "証明書.md": "---\ncreated: 2024-01-01\n---\n# 証明書の更新\n\n"
+        "証明書は毎年三月に更新する。\n",
+        "バックアップ.md": "---\ntags: [運用]\ncreated: 2024-05-05\n---\n# バックアップ\n\n"
+        "バックアップは毎晩二時に取る。復元の手順は別にある。\n",
+    },
+}
+QUERIES = [
+    "rolling back a deploy",
+    "deploy canary step",
+    '"error budget"',
+    '"the budget"',
+    "budget -draft",
+    'deploy -"canary"',
+    "back*",
+    "depoly rolback",
+    "証明書の更新",
+    "バックアップ 復元",
+    '"毎晩二時"',
+    '"晩"',
+    "tag:ops",
+    "tag:ops/backup",
+    "-tag:ops",
+    "vault:日記",
+    "path:runbooks/ deploy",
+    "title:deploy",
+    "-title:deploy roll",
+    "Safety copies",
+    "nothing of this kind",
+]
+WORDS = ["deploy", "backup", "budget", "canary", "証明書", "更新", "roll"]
+FILTERS = [
+    QueryFilters(vaults=["work"]),
+    QueryFilters(vaults=["work", "日記"], tags=["ops"]),
+    QueryFilters(date_from=date(2024, 5, 1), date_to=date(2025, 3, 1)),
+    QueryFilters(date_from=date(2025, 6, 30)),
+    QueryFilters(paths=["runbooks/**"]),
+    QueryFilters(tags=["no such tag"]),
+]
+
+
+SIZE = 64
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[QdrantServer]:
+    with QdrantServer() as server:
+        yield server
+
+
+def direction(seed: object) -> list[float]:
+    """A random unit vector, the same for the same seed."""
+    chance = random.Random(str(seed))
+    numbers = [chance.gauss(0, 1) for _ in range(SIZE)]
+    length = sum(x * x for x in numbers) ** 0.5
+    return [x / length for x in numbers]
+
+
+def give_vectors(config: RAGConfig) -> None:
+    """Publish the index once more, with vectors for all chunks but the first."""
+    with get_document_store(config) as store:
+        store.begin_writing()
+        found = sorted(document.id for document in store.all_documents())
+        store.write_embeddings({name: direction(name) for name in found[1:]})
+        with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+            number = manifest.raise_revision(at_least=store.directory.newest())
+        store.publish(number)
+
+
+@pytest.fixture(scope="module")
+def both(
+    build_index: Callable[..., RAGConfig], server: QdrantServer
+) -> Iterator[tuple[NoteStore, NoteStore]]:
+    """Two stores of the same notes with the same vectors: the embedded one, and the server's."""
+    embedded = build_index(NOTES)
+    give_vectors(embedded)
+    config = replace(embedded, store=StoreConfig(url=server.url))
+    copy_to_server(config)
+    with get_document_store(embedded) as one, get_document_store(config) as other:
+        yield one, other
+
+
+def near(scores: list[Any]) -> Any:
+    return pytest.approx(scores, abs=1e-4)
+
+
+def assert_same_results(both: tuple[NoteStore, NoteStore], query: str, **options: Any) -> None:
+    one, other = (
+        search(create_search_pipeline(store), query, explained=True, **options) for store in both
+    )
+    assert [(r.vault, r.file_path, r.line_start) for r in other.results] == [
+        (r.vault, r.file_path, r.line_start) for r in one.results
+    ]
+    assert [r.score for r in other.results] == near([r.score for r in one.results])
+    assert other.corrections == one.corrections and other.searched == one.searched
+    for mine, theirs in zip(one.results, other.results, strict=True):
+        assert theirs.content == mine.content and theirs.tags == mine.tags
+        assert mine.explanation and theirs.explanation
+        assert theirs.explanation.total == near(mine.explanation.total)
+        assert theirs.explanation.fields == near(mine.explanation.fields)
+        assert [chunk.id for chunk in theirs.explanation.chunks] == [
+            chunk.id for chunk in mine.explanation.chunks
+        ]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_query_finds_the_same_notes_with_the_same_scores(
+    both: tuple[NoteStore, NoteStore], query: str
+) -> None:
+    assert_same_results(both, query, top_k=10)
+
+
+def test_the_queries_find_something(both: tuple[NoteStore, NoteStore]) -> None:
+    """What finds nothing in either store would compare equal too."""
+    pipeline = create_search_pipeline(both[1])
+    found = [query for query in QUERIES if search(pipeline, query).results]
+    assert len(found) >= len(QUERIES) - 1
+
+
+@pytest.mark.parametrize("filters", FILTERS, ids=str)
+@pytest.mark.parametrize("query", ["deploy backups 証明書", "tag:ops"])
+def test_filters_of_every_kind_select_the_same(
+    both: tuple[NoteStore, NoteStore], query: str, filters: QueryFilters
+) -> None:
+    assert_same_results(both, query, filters=filters)
+
+
+def test_chunks_are_listed_alike(both: tuple[NoteStore, NoteStore]) -> None:
+    assert_same_results(both, "deploy step", top_k=20, chunks=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["deploy", "backup", "budget", "canary", "証明書", "更新", "roll"]),
+        min_size=1,
+    )
+)
+def test_any_words_are_scored_alike(both: tuple[NoteStore, NoteStore], words: list[str]) -> None:
+    asked = encode_query(" ".join(words))
+    query = SparseEmbedding(asked.indices, asked.values)
+    one, other = (store.find_candidates(query) for store in both)
+    assert [c.score for c in other] == near([c.score for c in one])
+    assert {c.id for c in other} == {c.id for c in one}
+
+
+@pytest.mark.parametrize("filters", [None, {"field": "vault", "operator": "==", "value": "work"}])
+@pytest.mark.parametrize("text", ["deploy", "証明書の更新", ""])
+def test_words_and_vectors_asked_together_are_answered_alike(
+    both: tuple[NoteStore, NoteStore], text: str, filters: dict[str, Any] | None
+) -> None:
+    asked = encode_query(text)
+    query = SparseEmbedding(asked.indices, asked.values)
+    one, other = (store.find_both(query, direction(text), filters, 50) for store in both)
+    for mine, theirs in zip(one, other, strict=True):
+        # Chunks that say the same score the same, but for the last digits of a float.
+        assert {c.id: c.score for c in theirs} == near({c.id: c.score for c in mine})
+        assert [c.score for c in theirs] == near([c.score for c in mine])
+        assert theirs[:1] == [c._replace(score=near(c.score)) for c in mine[:1]]
+    assert len(one[1]) >= 5
+
+
+def test_both_know_which_chunks_have_vectors(both: tuple[NoteStore, NoteStore]) -> None:
+    one, other = both
+    assert other.embedding_dim == one.embedding_dim == SIZE
+    assert other.count_embedded() == one.count_embedded() == one.count_documents() - 1
+    lacking = [[d.id for page in store.without_embedding() for d in page] for store in both]
+    assert lacking[0] == lacking[1] and len(lacking[0]) == 1
+
+
+def test_questions_are_answered_alike(both: tuple[NoteStore, NoteStore]) -> None:
+    one, other = (ask(create_qa_pipeline(store), "When are backups kept?") for store in both)
+    assert one.found and (other.text, other.quotes) == (one.text, one.quotes)
+    assert other.confidence == near(one.confidence)
+
+
+def test_a_pipeline_on_a_server_serialises(both: tuple[NoteStore, NoteStore]) -> None:
+    text = create_search_pipeline(both[1]).dumps()
+    pipeline = Pipeline.loads(text, allowed_modules=["rag"])
+    with open_store(pipeline):
+        found = search(pipeline, "deploy").results
+    assert [r.file_path for r in found][:1] == ["runbooks/Deploy.md"]
+
+
+# -- indexing into a server ------------------------------------------------------------
+
+
+Refresh = Callable[..., Any]
+Points = Callable[[RAGConfig], Any]
+
+
+@pytest.fixture
+def on_server(config: RAGConfig) -> Iterator[tuple[RAGConfig, QdrantServer]]:
+    """Settings with a server of the test's own."""
+    with QdrantServer() as server:
+        yield replace(config, store=StoreConfig(url=server.url, timeout=2)), server
+
+
+def test_an_index_on_a_server_follows_the_notes(
+    on_server: tuple[RAGConfig, QdrantServer],
+    config: RAGConfig,
+    write_notes: Callable[..., Path],
+    refresh: Refresh,
+    points: Points,
+) -> None:
+    remote, _ = on_server
+    folder = write_notes("work", NOTES["work"])
+    refresh(config=remote, work=folder)
+    (folder / "Backups.md").write_text("# Backups\n\nKept for a year.\n")
+    (folder / "drafts/Budget.md").unlink()
+    refresh(config=remote, work=folder)
+    refresh(config=config, work=folder)
+    assert points(remote) == points(config)
+
+
+def test_a_run_that_finds_nothing_changed_looks_whether_the_server_has_everything(
+    on_server: tuple[RAGConfig, QdrantServer],
+    write_notes: Callable[..., Path],
+    refresh: Refresh,
+    points: Points,
+    age: Callable[[Path], None],
+) -> None:
+    remote, server = on_server
+    folder = write_notes("work", NOTES["work"])
+    age(folder)  # a young file is read again on every run
+    refresh(config=remote, work=folder)
+    before = points(remote)
+    assert not refresh(config=remote, work=folder).notices
+    lost = server.engine.scroll("obsidian_knowledge", limit=3)[0]
+    server.engine.delete("obsidian_knowledge", [point.id for point in lost])
+    report = refresh(config=remote, work=folder)
+    assert report.notices == [
+        f"the server held {len(before) - 3} of {len(before)} chunks: the index is made anew"
+    ]
+    assert points(remote) == before
+
+
+def test_a_collection_that_vanished_is_made_anew(
+    on_server: tuple[RAGConfig, QdrantServer],
+    write_notes: Callable[..., Path],
+    refresh: Refresh,
+    points: Points,
+) -> None:
+    remote, server = on_server
+    folder = write_notes("work", NOTES["work"])
+    refresh(config=remote, work=folder)
+    before = points(remote)
+    server.engine.delete_collection("obsidian_knowledge")
+    with get_document_store(remote) as store, pytest.raises(IndexUnavailableError):
+        search(create_search_pipeline(store), "deploy")
+    assert "of" in refresh(config=remote, work=folder).notices[0]
+    assert points(remote) == before
+
+
+def test_made_anew_with_other_settings_nothing_of_the_old_index_stays(
+    on_server: tuple[RAGConfig, QdrantServer],
+    config: RAGConfig,
+    write_notes: Callable[..., Path],
+    refresh: Refresh,
+    points: Points,
+) -> None:
+    remote, _ = on_server
+    folder = write_notes("work", NOTES["work"])
+    refresh(config=replace(remote, index=IndexConfig(chunk_size=16, chunk_overlap=4)), work=folder)
+    refresh(config=remote, work=folder)
+    refresh(config=config, work=folder)
+    assert points(remote) == points(config)
+
+
+@pytest.mark.parametrize("after", range(6, 12))
+def test_a_run_that_broke_off_is_completed_by_the_next(
+    on_server: tuple[RAGConfig, QdrantServer],
+    config: RAGConfig,
+    write_notes: Callable[..., Path],
+    refresh: Refresh,
+    points: Points,
+    after: int,
+) -> None:
+    remote, server = on_server
+    folder = write_notes("work", NOTES["work"])
+    server.fail("hangup", after=after)
+    with suppress(ConnectionError):
+        refresh(config=remote, work=folder)
+    server.fail("")
+    refresh(config=remote, work=folder)
+    refresh(config=config, work=folder)
+    assert points(remote) == points(config)
+
+
+def test_while_the_server_is_away_a_search_fails_with_its_error(
+    on_server: tuple[RAGConfig, QdrantServer], write_notes: Callable[..., Path], refresh: Refresh
+) -> None:
+    remote, server = on_server
+    refresh(config=remote, work=write_notes("work", NOTES["work"]))
+    server.fail("hangup")
+    with get_document_store(remote) as store, pytest.raises(ConnectionError):
+        search(create_search_pipeline(store), "deploy")

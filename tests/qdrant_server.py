@@ -1,0 +1,289 @@
+"""A Qdrant server on a real socket: the REST interface over the client's own in-memory engine.
+
+No server binary is at hand where these tests run. The engine is Qdrant's own, in Python, slow
+and exact; what the client sends and reads is what it sends to a server of any size.
+
+    with QdrantServer() as server:
+        StoreConfig(url=server.url)
+        server.engine.count("obsidian_knowledge")   # the in-memory client
+        server.fail("status", status=503)           # every request from now on
+        server.requests                             # (method, path, headers) as they came
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from qdrant_client import QdrantClient, models
+from qdrant_client.http.models import (
+    CountRequest,
+    CreateCollection,
+    CreateFieldIndex,
+    PointIdsList,
+    PointRequest,
+    PointsList,
+    QueryRequestBatch,
+    ScrollRequest,
+    UpdateCollection,
+    UpdateVectors,
+)
+
+KINDS = ("status", "garbage", "html", "null", "hang", "drip", "hangup", "cut")
+_DONE = models.UpdateResult(operation_id=0, status=models.UpdateStatus.COMPLETED)
+
+
+class QdrantServer:
+    """One server with a port of its own; a context manager.
+
+    :param key: the API key that it asks for, or "".
+    """
+
+    def __init__(self, key: str = "") -> None:
+        self.key = key
+        self.engine = QdrantClient(":memory:")
+        self.indexes: dict[str, dict[str, Any]] = {}  # the in-memory engine has none
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
+        self.created: dict[str, dict[str, Any]] = {}  # how each collection was asked for
+        self.mutex = threading.Lock()
+        self.closing = threading.Event()
+        self.fault: tuple[str, int, str] | None = None
+        self.spared = 0
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.qdrant = self
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+
+    def __enter__(self) -> QdrantServer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it: from now on connections are refused."""
+        if not self.closing.is_set():
+            self.closing.set()
+            self._http.shutdown()
+            self._http.server_close()
+
+    def fail(self, kind: str, status: int = 500, text: str = "", after: int = 0) -> None:
+        """Let every request fail, from the one after the next `after` on; `""` ends it.
+
+        :param kind: one of `KINDS`.
+        :param text: what an answer of that status says.
+        """
+        self.fault = (kind, status, text) if kind else None
+        self.spared = after
+
+    def next_fault(self) -> tuple[str, int, str] | None:
+        """Return the fault of this request."""
+        if self.spared:
+            self.spared -= 1
+            return None
+        return self.fault
+
+    def paths(self) -> list[str]:
+        """Return method and path of every request so far."""
+        return [f"{method} {path}" for method, path, _ in self.requests]
+
+    # -- the interface -----------------------------------------------------------------
+
+    def answer(self, method: str, path: str, body: bytes) -> Any:
+        """Do what a request asks and return its result.
+
+        :raises LookupError: when there is no such collection or place.
+        :raises ValueError: for a request that is wrong.
+        """
+        _, name, *rest = [unquote(part) for part in path.strip("/").split("/")]
+        if rest == ["exists"]:
+            exists = self.engine.collection_exists(name)
+            return models.CollectionExistence(exists=exists)
+        if (method, rest) == ("PUT", []):
+            return self._create(name, body)
+        if not self.engine.collection_exists(name):
+            raise LookupError(f"Not found: Collection `{name}` doesn't exist!")
+        if rest[:1] == ["vectors"]:
+            return self._vector_name(method, name, rest[1], body)
+        calls: dict[tuple[str, str], Callable[[str, bytes], Any]] = {
+            ("GET", ""): self._describe,
+            ("PATCH", ""): self._update,
+            ("PUT", "index"): self._index,
+            ("PUT", "points"): self._upsert,
+            ("POST", "points"): self._retrieve,
+            ("POST", "points/delete"): self._delete,
+            ("POST", "points/count"): self._count,
+            ("POST", "points/scroll"): self._scroll,
+            ("POST", "points/query/batch"): self._query,
+            ("PUT", "points/vectors"): self._vectors,
+        }
+        if (method, "/".join(rest)) not in calls:
+            raise LookupError("")
+        return calls[method, "/".join(rest)](name, body)
+
+    def _create(self, name: str, body: bytes) -> bool:
+        asked = CreateCollection.model_validate_json(body)
+        self.created[name] = json.loads(body)
+        self.indexes[name] = {}
+        return self.engine.create_collection(
+            name,
+            vectors_config=asked.vectors or {},
+            sparse_vectors_config=asked.sparse_vectors,
+        )
+
+    def _describe(self, name: str, _: bytes) -> Any:
+        info = self.engine.get_collection(name)
+        return info.model_copy(update={"payload_schema": self.indexes[name]})
+
+    def _update(self, name: str, body: bytes) -> bool:
+        UpdateCollection.model_validate_json(body)
+        self.created[name]["updated"] = json.loads(body)
+        return True
+
+    def _index(self, name: str, body: bytes) -> Any:
+        asked = CreateFieldIndex.model_validate_json(body)
+        kind = models.PayloadIndexInfo(data_type=asked.field_schema, points=0)
+        self.indexes[name][asked.field_name] = kind
+        return _DONE
+
+    def _vector_name(self, method: str, name: str, vector: str, body: bytes) -> Any:
+        if method == "DELETE":
+            return self.engine.delete_vector_name(name, vector)
+        space = models.DenseVectorNameConfig.model_validate_json(body)
+        self.created[name]["dense"] = json.loads(body)
+        return self.engine.create_vector_name(name, vector, space)
+
+    def _upsert(self, name: str, body: bytes) -> Any:
+        return self.engine.upsert(name, PointsList.model_validate_json(body).points)
+
+    def _retrieve(self, name: str, body: bytes) -> Any:
+        asked = PointRequest.model_validate_json(body)
+        return self.engine.retrieve(name, asked.ids, asked.with_payload, asked.with_vector or False)
+
+    def _delete(self, name: str, body: bytes) -> Any:
+        return self.engine.delete(name, PointIdsList.model_validate_json(body))
+
+    def _count(self, name: str, body: bytes) -> Any:
+        asked = CountRequest.model_validate_json(body)
+        return self.engine.count(name, asked.filter)
+
+    def _scroll(self, name: str, body: bytes) -> Any:
+        asked = ScrollRequest.model_validate_json(body)
+        points, offset = self.engine.scroll(
+            name,
+            scroll_filter=asked.filter,
+            limit=asked.limit or 10,
+            order_by=asked.order_by,
+            offset=asked.offset,
+            with_payload=asked.with_payload,
+            with_vectors=asked.with_vector or False,
+        )
+        return models.ScrollResult(points=points, next_page_offset=offset)
+
+    def _query(self, name: str, body: bytes) -> Any:
+        asked = QueryRequestBatch.model_validate_json(body)
+        return self.engine.query_batch_points(name, asked.searches)
+
+    def _vectors(self, name: str, body: bytes) -> Any:
+        points = UpdateVectors.model_validate_json(body).points
+        missing = {str(p.id) for p in points}
+        missing -= {str(p.id) for p in self.engine.retrieve(name, list(missing), False)}
+        if missing:
+            raise LookupError(f"Not found: No point with id {missing.pop()} found")
+        return self.engine.update_vectors(name, points)
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    qdrant: QdrantServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Http
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def _handle(self) -> None:
+        qdrant = self.server.qdrant
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = urlsplit(self.path).path
+        qdrant.requests.append((self.command, path, dict(self.headers)))
+        fault = qdrant.next_fault()
+        with suppress(OSError):
+            if fault:
+                self._fail(*fault)
+            elif qdrant.key and self.headers.get("api-key") != qdrant.key:
+                self._send(401, b"Must provide an API key or an Authorization bearer token")
+            else:
+                self._send(*self._answer(path, body))
+
+    do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _handle
+
+    def _answer(self, path: str, body: bytes) -> tuple[int, bytes]:
+        try:
+            with self.server.qdrant.mutex, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = self.server.qdrant.answer(self.command, path, body)
+        except LookupError as error:
+            return 404, _error(str(error.args[0] if error.args else ""))
+        except (ValueError, AssertionError) as error:
+            return 400, _error(f"Wrong input: {error}")
+        return 200, json.dumps({"result": _plain(result), "status": "ok", "time": 0.001}).encode()
+
+    def _send(self, status: int, content: bytes, kind: str = "application/json") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _fail(self, kind: str, status: int, text: str) -> None:
+        match kind:
+            case "status":
+                self._send(status, text.encode() or _error("Service internal error"))
+            case "garbage":
+                self._send(200, b"\xff\xfe{]")
+            case "html":
+                self._send(200, b"<html><body>Welcome to nginx!</body></html>", "text/html")
+            case "null":
+                self._send(200, b'{"result": null, "status": "ok", "time": 0}')
+            case "hang":
+                self.server.qdrant.closing.wait(30)
+            case "drip":
+                self._drip()
+            case "cut":
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b'{"result"')
+        self.close_connection = True
+
+    def _drip(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        while not self.server.qdrant.closing.is_set():
+            self.wfile.write(b" ")
+            self.wfile.flush()
+            time.sleep(0.02)
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, list):
+        return [_plain(item) for item in result]
+    return result.model_dump(mode="json") if hasattr(result, "model_dump") else result
+
+
+def _error(text: str) -> bytes:
+    return json.dumps({"status": {"error": text}, "time": 0.0}).encode()

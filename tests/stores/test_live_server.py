@@ -1,0 +1,120 @@
+"""Against a Qdrant server that really runs: RAG_TEST_QDRANT_URL says where (`make integration`).
+
+    docker run --rm -p 127.0.0.1:6333:6333 qdrant/qdrant
+    RAG_TEST_QDRANT_URL=http://127.0.0.1:6333 make integration
+
+Its collections begin with `rag-test-` and are deleted.
+"""
+
+import os
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from test_filters import DOCUMENTS
+
+from rag.config import StoreConfig
+from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
+
+# Read here: tests see none of the user's RAG_*.
+URL = os.environ.get("RAG_TEST_QDRANT_URL", "")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not URL, reason="RAG_TEST_QDRANT_URL names no server"),
+]
+Both = tuple[QdrantEdgeDocumentStore, QdrantServerDocumentStore]
+
+
+def direction(at: int) -> list[float]:
+    return [float((at * at * n + n) % 11 - 5) + 0.25 for n in range(8)]
+
+
+def chunk(at: int) -> Document:
+    words = SparseEmbedding([at % 3, 3 + at % 5, 8], [1.0 + at % 7, 2.0, 0.5])
+    meta = {
+        "vault": ["work", "日記"][at % 2],
+        "tags": ["a"] if at % 3 else ["a", "b"],
+        "created": f"2025-0{1 + at % 9}-01",
+        "file_id": str(uuid.UUID(int=at // 4)),
+        "done": at % 4 == 0,
+        "position": at % 4,
+    }
+    return Document(
+        id=str(uuid.UUID(int=1000 + at)),
+        content=f"chunk {at}",
+        meta=meta,
+        sparse_embedding=words,
+        embedding=direction(at) if at % 10 else None,
+    )
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """The same documents in an embedded store and on the server."""
+    base = tmp_path_factory.mktemp("live")
+    settings = StoreConfig(url=URL, collection=f"rag-test-{uuid.uuid4()}", quantization="scalar")
+    with (
+        QdrantEdgeDocumentStore(str(base / "one"), half_precision=True) as one,
+        QdrantServerDocumentStore(str(base / "other"), settings) as other,
+    ):
+        for store in (one, other):
+            store.write_documents(DOCUMENTS)
+            store.write_documents([chunk(at) for at in range(120)])
+        yield one, other
+        other.collection.client.delete_collection(settings.collection)
+
+
+FILTERS = [
+    None,
+    {"field": "vault", "operator": "==", "value": "日記"},
+    {"field": "tags", "operator": "in", "value": ["b", "c"]},
+    {"field": "done", "operator": "==", "value": True},
+    {"field": "created", "operator": ">=", "value": "2025-05-01"},
+    {"field": "n", "operator": ">", "value": 1},
+    {"field": "date created", "operator": "!=", "value": None},
+    {
+        "operator": "NOT",
+        "conditions": [{"field": "file_id", "operator": "==", "value": str(uuid.UUID(int=3))}],
+    },
+]
+
+
+@pytest.mark.parametrize("filters", FILTERS, ids=str)
+def test_filters_select_the_same(both: Both, filters: dict[str, object] | None) -> None:
+    one, other = both
+    assert {d.id for d in other.filter_documents(filters)} == {
+        d.id for d in one.filter_documents(filters)
+    }
+    assert other.count_documents_by_filter(filters) == one.count_documents_by_filter(filters)
+
+
+@pytest.mark.parametrize("filters", FILTERS[:5], ids=str)
+def test_queries_find_the_same_with_the_same_scores(
+    both: Both, filters: dict[str, object] | None
+) -> None:
+    query = SparseEmbedding([1, 4, 8], [1.0, 0.5, 0.1])
+    for mine, theirs in zip(
+        *(store.find_both(query, direction(7), filters, 200) for store in both), strict=True
+    ):
+        scores = {c.id: pytest.approx(c.score, abs=1e-3) for c in mine}
+        assert {c.id: c.score for c in theirs} == scores
+
+
+def test_the_rest_of_what_ranking_asks_is_answered_alike(both: Both) -> None:
+    one, other = both
+    assert other.newest(top_k=20) == one.newest(top_k=20)
+    assert other.is_used(8) and not other.is_used(99)
+    assert other.notes_with([1]) == one.notes_with([1])
+    assert (other.embedding_dim, other.count_embedded()) == (8, one.count_embedded())
+    ids = [chunk(at).id for at in (5, 1)]
+    assert [d.content for d in other.get_documents(ids)] == ["chunk 5", "chunk 1"]
+
+
+def test_embeddings_are_dropped_and_come_in_another_size(both: Both) -> None:
+    _, other = both
+    other.drop_embeddings()
+    assert other.embedding_dim is None
+    other.write_embeddings({chunk(1).id: [1.0, 0.0]})
+    assert (other.embedding_dim, other.count_embedded()) == (2, 1)

@@ -1,0 +1,17 @@
+"""The server's store against Haystack's own conformance suite, over the REST interface."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_edge_conformance import TestConformance as _EdgeConformance
+
+
+class TestServerConformance(_EdgeConformance):
+    @pytest.fixture
+    def document_store(
+        self, tmp_path: Path, open_store: Callable[[str, Path], Any]
+    ) -> Iterator[Any]:
+        with open_store("server", tmp_path / "index") as store:
+            yield store

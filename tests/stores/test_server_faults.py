@@ -1,0 +1,199 @@
+"""Whatever goes wrong with a server: one clear error, soon, with the exit code of the contract."""
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from qdrant_server import KINDS, QdrantServer
+from rag.config import StoreConfig
+from rag.exceptions import ConnectionError
+from rag.stores import QdrantServerDocumentStore
+
+Store = QdrantServerDocumentStore
+WORDS = SparseEmbedding([1], [1.0])
+CALLS: dict[str, Callable[[Store], Any]] = {
+    "count": lambda store: store.count_documents(),
+    "search": lambda store: store.find_candidates(WORDS),
+    "both": lambda store: store.find_both(WORDS, [0.6, 0.8]),
+    "read": lambda store: store.get_documents(["a"]),
+    "list": lambda store: store.newest(),
+    "scroll": lambda store: store.all_documents(),
+    "write": lambda store: store.write_documents([Document(id="b", content="b")]),
+    "delete": lambda store: store.delete_documents(["a"]),
+    "size": lambda store: store.embedding_dim,
+    "embed": lambda store: store.write_embeddings({"a": [0.6, 0.8]}),
+    "drop": lambda store: store.drop_embeddings(),
+    "publish": lambda store: store.publish(),
+}
+
+
+@pytest.fixture
+def server() -> Iterator[QdrantServer]:
+    with QdrantServer() as server:
+        yield server
+
+
+@pytest.fixture
+def store(server: QdrantServer, tmp_path: Path) -> Iterator[Store]:
+    """A store with one document, whose server fails from now on if it is told to."""
+    with Store(str(tmp_path / "index"), StoreConfig(url=server.url, timeout=0.3)) as store:
+        store.write_documents([Document(id="a", content="a", sparse_embedding=WORDS)])
+        yield store
+
+
+def failure(store: Store, call: Callable[[Store], Any] = CALLS["search"]) -> ConnectionError:
+    with pytest.raises(ConnectionError) as caught:
+        call(store)
+    assert caught.value.exit_code == 4
+    assert caught.value.server == store.settings.url
+    assert caught.value.hint
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+QUICK = [kind for kind in KINDS if kind not in ("hang", "drip")]
+
+
+@pytest.mark.parametrize("kind", QUICK)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_every_call_fails_in_the_same_way(
+    server: QdrantServer, store: Store, kind: str, call: Callable[[Store], Any]
+) -> None:
+    server.fail(kind)
+    failure(store, call)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "hint"),
+    [
+        (401, "does not accept the API key", "QDRANT_API_KEY"),
+        (403, "does not accept the API key", "QDRANT_API_KEY"),
+        (404, "error 404", "store.url"),
+        (301, "error 301", "store.url"),
+        (407, "error 407", "store.url"),
+        (413, "error 413", "max_request_size_mb"),
+        (429, "is busy", "later"),
+        (503, "is busy", "later"),
+        (500, "error 500", "log"),
+        (400, "error 400", "log"),
+    ],
+)
+def test_a_refusal_says_what_to_do(
+    server: QdrantServer, store: Store, status: int, message: str, hint: str
+) -> None:
+    server.fail("status", status)
+    error = failure(store)
+    assert message in error.message
+    assert hint in error.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("garbage", "not Qdrant's"),
+        ("html", "not Qdrant's"),
+        ("null", "not Qdrant's"),
+        ("hangup", "broke the connection"),
+        ("cut", "broke the connection"),
+        ("drip", "took too long"),
+        ("hang", "took too long"),
+    ],
+)
+def test_what_was_wrong_is_told_apart(
+    server: QdrantServer, store: Store, kind: str, message: str
+) -> None:
+    server.fail(kind)
+    assert message in failure(store).message
+
+
+def test_what_the_server_says_is_repeated(server: QdrantServer, store: Store) -> None:
+    server.fail("status", 507, '{"status": {"error": "No space left\\non device"}}')
+    assert failure(store).details == "No space left on device"
+
+
+def test_a_page_of_markup_is_one_line(server: QdrantServer, store: Store) -> None:
+    server.fail("status", 502, "<html>\n<h1>Bad\x1b[31m Gateway</h1>" + "x" * 5000)
+    error = failure(store)
+    assert error.details.startswith("<html> <h1>Bad [31m Gateway") and len(error.details) <= 200
+
+
+def test_a_key_that_the_server_repeats_is_not(
+    server: QdrantServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    server.fail("status", 401, '{"status": {"error": "key s3cret is wrong"}}')
+    with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:
+        assert failure(store, Store.begin_writing).details == "key … is wrong"
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with QdrantServer() as gone:
+        pass
+    with Store(str(tmp_path / "index"), StoreConfig(url=gone.url)) as store:
+        error = failure(store, Store.begin_writing)
+    assert "no Qdrant server answers" in error.message
+    assert "store.url" in error.hint
+
+
+def test_a_host_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with Store(str(tmp_path / "index"), StoreConfig(url="http://nowhere.example")) as store:
+        assert "no host of the name nowhere.example" in failure(store, Store.begin_writing).message
+
+
+def test_a_host_that_never_accepts_is_given_up_on(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        full = []
+        for _ in range(4):  # what the kernel accepts by itself
+            waiting = socket.socket()
+            waiting.setblocking(False)
+            waiting.connect_ex(("127.0.0.1", port))
+            full.append(waiting)
+        settings = StoreConfig(url=f"http://127.0.0.1:{port}", timeout=0.3)
+        with Store(str(tmp_path / "index"), settings) as store:
+            failure(store, Store.begin_writing)
+        for waiting in full:
+            waiting.close()
+
+
+def test_a_connection_is_waited_for_no_longer_than_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[dict[str, float]] = []
+
+    def refuse(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        waits.append(request.extensions["timeout"])
+        raise httpx.ConnectTimeout("timed out")
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", refuse)
+    settings = StoreConfig(url="http://127.0.0.1:1", timeout=60)
+    with Store(str(tmp_path / "index"), settings) as store:
+        assert "does not answer" in failure(store, Store.begin_writing).message
+    assert waits[0]["connect"] == 5
+    assert waits[0]["read"] > 50
+
+
+def test_a_failed_beginning_lets_go_of_the_lock(server: QdrantServer, tmp_path: Path) -> None:
+    with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as store:
+        server.fail("status", 500)
+        failure(store, Store.begin_writing)
+        server.fail("")
+        with Store(str(tmp_path / "index"), StoreConfig(url=server.url)) as other:
+            other.begin_writing()
+
+
+def test_a_server_that_comes_back_is_used_again(server: QdrantServer, store: Store) -> None:
+    server.fail("hangup")
+    failure(store)
+    server.fail("")
+    assert [c.id for c in store.find_candidates(WORDS)] == ["a"]

@@ -1,0 +1,417 @@
+"""`QdrantServerDocumentStore`: the collection it makes, whose it is, and what is published."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+from qdrant_client import models
+
+from qdrant_server import QdrantServer
+from rag.config import RAGConfig, StoreConfig
+from rag.exceptions import (
+    ConfigError,
+    IndexingError,
+    IndexUnavailableError,
+    LockedError,
+    UsageError,
+)
+from rag.stores import QdrantServerDocumentStore, get_collection_stats, get_document_store
+from rag.stores.generations import MANIFEST, SERVER
+from rag.stores.manifest import ChunkKey, Manifest, NoteRow
+from rag.stores.retrievers import with_store
+
+Store = QdrantServerDocumentStore
+IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
+
+
+@pytest.fixture
+def server() -> Iterator[QdrantServer]:
+    with QdrantServer() as server:
+        yield server
+
+
+@pytest.fixture
+def open_server(server: QdrantServer, tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    """Open a store of the test's own server: `open_server()`, `open_server("two", hnsw_m=0)`."""
+    opened: list[Store] = []
+
+    def make(folder: str = "index", **settings: Any) -> Store:
+        store = Store(str(tmp_path / folder), StoreConfig(url=server.url, **settings))
+        opened.append(store)
+        return store
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+def doc(name: str, embedding: list[float] | None = None, **meta: Any) -> Document:
+    words = SparseEmbedding([1, 4294967295], [1.0, 0.5])
+    return Document(
+        id=name, content=f"text of {name}", meta=meta, sparse_embedding=words, embedding=embedding
+    )
+
+
+def record(store: Store, *ids: str) -> None:
+    """Say in the working manifest that these are the chunks of the one note."""
+    with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+        row = NoteRow("v", "a.md", "a.md", 1, 1, False, b"", [ChunkKey(i, bytes(16)) for i in ids])
+        manifest.finish([row])
+
+
+# -- the collection --------------------------------------------------------------------
+
+
+def test_the_collection_has_words_with_idf_and_indexes_of_what_is_filtered_by(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    open_server().begin_writing()
+    info = server.engine.get_collection("obsidian_knowledge")
+    assert info.config.params.vectors == {}
+    assert list(info.config.params.sparse_vectors) == ["lexical"]
+    assert info.config.params.sparse_vectors["lexical"].modifier is models.Modifier.IDF
+    kinds = {name: i.data_type.value for name, i in server.indexes["obsidian_knowledge"].items()}
+    assert kinds == {
+        "meta.vault": "keyword",
+        "meta.tags": "keyword",
+        "meta.file_id": "uuid",
+        "meta.created": "datetime",
+    }
+
+
+def test_the_layout_is_the_configuration_s(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    store = open_server(
+        collection="notes",
+        shard_number=6,
+        replication_factor=3,
+        write_consistency_factor=2,
+        on_disk=True,
+        quantization="scalar",
+        hnsw_m=32,
+    )
+    store.write_documents([doc("a", [0.6, 0.8])])
+    made = server.created["notes"]
+    assert (made["shard_number"], made["replication_factor"]) == (6, 3)
+    assert made["write_consistency_factor"] == 2
+    assert made["hnsw_config"]["m"] == 32
+    assert made["quantization_config"]["scalar"]["type"] == "int8"
+    assert made["quantization_config"]["scalar"]["always_ram"] is True
+    assert made["on_disk_payload"] is True
+    assert made["sparse_vectors"]["lexical"]["index"]["on_disk"] is True
+    assert made["dense"]["dense"]["size"] == 2
+    assert made["dense"]["dense"]["datatype"] == "float16"
+    assert made["updated"]["vectors"]["embedding"]["on_disk"] is True
+
+
+def test_without_a_layout_the_server_decides(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    open_server().write_documents([doc("a", [0.6, 0.8])])
+    made = server.created["obsidian_knowledge"]
+    assert made.get("shard_number") is None and made.get("quantization_config") is None
+    assert "updated" not in made
+
+
+def test_binary_quantization_is_scored_again_by_the_vectors(
+    server: QdrantServer, open_server: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    query = server.engine.query_batch_points
+    monkeypatch.setattr(
+        server.engine, "query_batch_points", lambda n, r: asked.extend(r) or query(n, r)
+    )
+    store = open_server(quantization="binary")
+    store.write_documents([doc("a", [0.6, 0.8])])
+    store.find_both(SparseEmbedding([1], [1.0]), [0.6, 0.8])
+    dense, sparse = asked
+    assert dense.params.quantization.rescore and dense.params.quantization.oversampling > 1
+    assert sparse.params is None
+    assert "binary" in server.created["obsidian_knowledge"]["quantization_config"]
+
+
+def test_an_index_of_what_is_filtered_by_that_is_missing_is_made(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    open_server().begin_writing()
+    open_server().close()
+    del server.indexes["obsidian_knowledge"]["meta.tags"]
+    with open_server("other") as other:
+        other.begin_writing()
+    assert "meta.tags" in server.indexes["obsidian_knowledge"]
+    made = [path for path in server.paths() if path.endswith("/index")]
+    assert len(made) == 5
+
+
+def test_the_points_are_those_of_the_embedded_store(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    open_server().write_documents([doc(IDS[1], [0.6, 0.8], done=True, tags=["a"])])
+    [point], _ = server.engine.scroll("obsidian_knowledge", with_vectors=True)
+    assert point.id == IDS[1]
+    assert point.payload == {
+        "id": IDS[1],
+        "content": f"text of {IDS[1]}",
+        "meta": {"done": True, "tags": ["a"]},
+        "_true": ["meta.done"],
+    }
+    assert point.vector["lexical"].indices == [1, 4294967295]
+    assert point.vector["embedding"] == pytest.approx([0.6, 0.8])
+
+
+def test_many_or_large_documents_go_in_requests_that_a_server_takes(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    store = open_server()
+    store.write_documents([doc(str(n)) for n in range(250)])
+    large = [Document(id=f"large {n}", content="x" * 3_000_000) for n in range(4)]
+    store.write_documents(large)
+    writes = [
+        path for path in server.paths() if path == "PUT /collections/obsidian_knowledge/points"
+    ]
+    assert len(writes) == 3 + 2
+    assert store.count_documents() == 254
+
+
+# -- whose it is -----------------------------------------------------------------------
+
+
+def test_a_collection_with_points_of_others_is_refused(open_server: Callable[..., Store]) -> None:
+    open_server().write_documents([doc("a")])
+    other = open_server("other")
+    with pytest.raises(UsageError, match="did not write") as caught:
+        other.begin_writing()
+    assert "store.collection" in caught.value.hint
+    with open_server("other") as again:  # and the lock is let go of
+        assert again.count_documents() == 0
+
+
+def test_an_empty_collection_is_taken(open_server: Callable[..., Store]) -> None:
+    open_server().begin_writing()
+    open_server("other").write_documents([doc("a")])
+
+
+def test_a_collection_of_its_own_is_written_again(open_server: Callable[..., Store]) -> None:
+    with open_server() as store:
+        store.write_documents([doc("a")])
+    with open_server() as store:
+        store.write_documents([doc("b")])
+        assert store.count_documents() == 2
+
+
+def test_only_one_process_writes(open_server: Callable[..., Store]) -> None:
+    open_server().begin_writing()
+    with pytest.raises(LockedError):
+        open_server().begin_writing()
+
+
+# -- publishing ------------------------------------------------------------------------
+
+
+def test_readers_find_the_manifest_once_it_is_published(open_server: Callable[..., Store]) -> None:
+    store, reader = open_server(), open_server()
+    store.write_documents([doc(IDS[1])])
+    record(store, IDS[1])
+    assert not reader.is_readable and reader.manifest() is None and store.manifest() is None
+    store.publish()
+    manifest = reader.manifest()
+    assert manifest is not None and manifest.expected_points() == 1
+    assert reader.is_readable
+    assert not (reader.directory.path / "gen-1" / "shard").exists()
+    assert reader.directory.is_whole("gen-1")
+    assert (reader.directory.path / SERVER).read_text().startswith("http://127.0.0.1:")
+
+
+def test_a_reader_keeps_its_manifest_while_it_searches_and_then_takes_the_next(
+    open_server: Callable[..., Store],
+) -> None:
+    store, reader = open_server(), open_server()
+    store.write_documents([doc(IDS[1])])
+    record(store, IDS[1])
+    store.publish()
+    with reader.pinned():
+        before = reader.manifest()
+        store.publish()
+        assert reader.manifest() is before
+        assert (reader.directory.path / "gen-1").exists()
+    assert reader.manifest() is not before
+
+
+def test_what_no_note_has_is_gone_after_publishing(open_server: Callable[..., Store]) -> None:
+    store = open_server()
+    store.write_documents([doc(name) for name in IDS])
+    record(store, *IDS[:3])
+    store.publish()
+    assert sorted(d.id for d in store.all_documents()) == IDS[:3]
+
+
+def test_what_the_server_lost_is_not_published(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    store = open_server()
+    store.write_documents([doc(name) for name in IDS[:2]])
+    record(store, *IDS[:3])
+    with pytest.raises(IndexingError, match="2 of 3"):
+        store.publish()
+    assert store.directory.current() is None
+
+
+def test_without_a_manifest_everything_written_stays(open_server: Callable[..., Store]) -> None:
+    store = open_server()
+    store.write_documents([doc("a"), doc("b")])
+    store.publish()
+    assert store.count_documents() == 2
+
+
+def test_it_knows_what_the_server_lacks(open_server: Callable[..., Store]) -> None:
+    store = open_server()
+    store.write_documents([doc("a"), doc("b")])
+    assert store.lacks(2) == store.lacks(1) == ""
+    assert store.lacks(3) == "the server held 2 of 3 chunks"
+
+
+def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    store = open_server(collection="notes")
+    store.write_documents([doc("a")])
+    server.engine.delete_collection("notes")
+    with pytest.raises(IndexUnavailableError, match="no collection 'notes'") as caught:
+        store.find_candidates(SparseEmbedding([1], [1.0]))
+    assert "rag index" in caught.value.hint
+
+
+# -- what it contacts, and the key -----------------------------------------------------
+
+
+def test_looking_at_a_store_contacts_nobody(tmp_path: Path) -> None:
+    settings = StoreConfig(url="http://127.0.0.1:1")
+    with Store(str(tmp_path / "index"), settings) as store:
+        assert not store.is_readable
+        assert store.count_documents() == 0
+        assert store.embedding_dim is None
+        assert store.all_documents() == []
+
+
+def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
+    open_server: Callable[..., Store], server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.key = "s3cret"
+    monkeypatch.setenv("MY_KEY", "s3cret\n")
+    store = open_server(api_key_env="MY_KEY")
+    store.write_documents([doc("a")])
+    assert {headers["api-key"] for _, _, headers in server.requests} == {"s3cret"}
+    assert "s3cret" not in repr(store.to_dict()) + repr(store.collection.to_dict())
+
+
+def test_no_key_is_sent_where_none_is_named(
+    open_server: Callable[..., Store], server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    open_server(api_key_env="").begin_writing()
+    assert not any("api-key" in headers for _, _, headers in server.requests)
+
+
+def test_a_key_is_not_sent_to_another_machine_in_the_clear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    store = Store(str(tmp_path / "index"), StoreConfig(url="http://qdrant.example:6333"))
+    with pytest.raises(ConfigError, match="in the clear") as caught:
+        store.begin_writing()
+    assert "s3cret" not in str(caught.value) + caught.value.hint
+
+
+def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "s3\ncret")
+    store = Store(str(tmp_path / "index"), StoreConfig(url="http://127.0.0.1:1"))
+    with pytest.raises(ConfigError, match="QDRANT_API_KEY") as caught:
+        store.begin_writing()
+    assert "cret" not in str(caught.value)
+
+
+def test_no_proxy_stands_between_this_machine_and_itself(
+    open_server: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    open_server().begin_writing()
+
+
+def test_no_question_is_asked_but_of_the_collection(
+    open_server: Callable[..., Store], server: QdrantServer
+) -> None:
+    with open_server() as store:
+        store.write_documents([doc("a")], DuplicatePolicy.OVERWRITE)
+    assert all(path.split(" ")[1].startswith("/collections/") for path in server.paths())
+
+
+PROGRAM = """
+import sys
+from rag.config import RAGConfig
+from rag.stores import get_document_store
+from rag.pipelines import create_search_pipeline, create_qa_pipeline
+from pathlib import Path
+store = get_document_store(RAGConfig(data_dir=Path(sys.argv[1])))
+store.find_candidates, create_search_pipeline(store), create_qa_pipeline(store)
+sys.exit("qdrant_client" in sys.modules)
+"""
+
+
+def test_without_a_server_its_client_is_never_imported(tmp_path: Path) -> None:
+    source = str(Path(__file__).resolve().parents[2] / "src")
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": source}, check=True, timeout=60)
+
+
+# -- serialising -----------------------------------------------------------------------
+
+
+def test_it_is_made_anew_from_its_serialised_form(open_server: Callable[..., Store]) -> None:
+    store = open_server(collection="notes", quantization="scalar")
+    data = store.to_dict()
+    assert data["type"] == "rag.stores.server.QdrantServerDocumentStore"
+    again = Store.from_dict(data)
+    assert (again.path, again.settings) == (store.path, store.settings)
+
+
+def test_components_are_given_the_store_that_they_were_made_with(
+    open_server: Callable[..., Store],
+) -> None:
+    data = {"type": "x", "init_parameters": {"document_store": open_server().to_dict()}}
+    first, second = with_store(data), with_store(data)
+    store = first["init_parameters"]["document_store"]
+    assert isinstance(store, Store)
+    assert second["init_parameters"]["document_store"] is store
+
+
+def test_the_configuration_decides_which_store_it_is(tmp_path: Path) -> None:
+    embedded = RAGConfig(data_dir=tmp_path)
+    one = RAGConfig(data_dir=tmp_path, store=StoreConfig(url="http://127.0.0.1:1"))
+    same = RAGConfig(data_dir=tmp_path, store=StoreConfig(url="http://127.0.0.1:1/"))
+    two = RAGConfig(data_dir=tmp_path, store=StoreConfig(one.store.url, collection="two"))
+    assert not isinstance(get_document_store(embedded), Store)
+    assert isinstance(get_document_store(one), Store)
+    assert one.index_dir == same.index_dir
+    assert len({config.index_dir for config in (embedded, one, two)}) == 3
+
+
+def test_statistics_name_the_collection(open_server: Callable[..., Store]) -> None:
+    store = open_server(collection="notes")
+    store.write_documents([doc("a", [0.6, 0.8])])
+    assert get_collection_stats(store) == {
+        "collection_name": "notes",
+        "document_count": 1,
+        "embedding_dim": 2,
+        "similarity": "cosine",
+    }
