@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rag.config import RAGConfig
+from ollama_server import Model, OllamaServer
+from rag.config import OllamaConfig, RAGConfig
 from rag.pipelines.refresh import IndexRun, RunReport
 from rag.stores import get_document_store
 
@@ -96,3 +99,44 @@ def age() -> Callable[[Path], None]:
             os.utime(file, (second, second))
 
     return make_old
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    """An Ollama server; the vectors of its models are short."""
+    with OllamaServer([Model("bge-m3", 32), Model("all-minilm", 48, 512)]) as running:
+        yield running
+
+
+@pytest.fixture
+def with_ollama(config: RAGConfig, server: OllamaServer) -> Callable[..., RAGConfig]:
+    """Settings with that server, which give up soon and send each text by itself."""
+
+    def make(**changes: Any) -> RAGConfig:
+        quick = {"retries": 0, "connect_timeout": 1.0, "read_timeout": 0.5, "query_timeout": 0.5}
+        given = {"url": server.url, "batch_tokens": 1, "max_in_flight": 1, **quick}
+        return replace(config, ollama=OllamaConfig(**(given | changes)))
+
+    return make
+
+
+@pytest.fixture
+def embed(with_ollama: Callable[..., RAGConfig]) -> Callable[..., RunReport]:
+    """Index some folders and embed: `embed(work=folder)`, `embed(config, anew=True, …)`."""
+
+    def run(
+        config: RAGConfig | None = None,
+        anew: bool = False,
+        prune: bool = False,
+        rebuild: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        **folders: Path,
+    ) -> RunReport:
+        with IndexRun(config or with_ollama(), rebuild=rebuild) as run:
+            for name, folder in folders.items():
+                run.index_vault(name, folder, prune)
+            run.publish()
+            run.embed(anew, progress)
+        return run.report
+
+    return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,8 +77,10 @@ def ask(
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
-    with get_document_store(config) as store:
-        pipeline = create_qa_pipeline(store, config)
+    with (
+        get_document_store(config) as store,
+        closing(create_qa_pipeline(store, config)) as pipeline,
+    ):
         answer = run_ask(pipeline, question, filters, top_k or config.ask.top_k)
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:

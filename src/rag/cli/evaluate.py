@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -134,8 +135,8 @@ def _run(
     runs: dict[str, Run] = {}
     with get_document_store(config) as store:
         for mode in modes:
-            pipeline = create_search_pipeline(store, config)
-            run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
+            with closing(create_search_pipeline(store, config)) as pipeline:
+                run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
             for notice in () if quiet else run.notices:
                 say(notice)
             runs[run.mode] = run

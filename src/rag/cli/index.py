@@ -82,7 +82,7 @@ def index(
     with _open_run(config, folders or [], name, rebuild, wait) as run:
         _refresh(run, config, folders or [], name, prune, quiet or json)
         if embed is not False:
-            _embed(run, config, bool(embed), quiet or json)
+            _embed(run, config, bool(embed), quiet, json)
     report = run.report
     _report(report, time.monotonic() - started, quiet, json)
     if report.incomplete:
@@ -130,7 +130,7 @@ def _refresh(
     run.publish()
 
 
-def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool) -> None:
+def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: bool) -> None:
     """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
     from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError
 
@@ -140,10 +140,12 @@ def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool) -> Non
             raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
         return
     try:
-        with _progress("embeddings", "chunks", quiet) as progress:
+        with _progress("embeddings", "chunks", quiet or json) as progress:
             run.embed(required, progress)
     except (ConnectionError, IndexUnavailableError) as error:
-        if required:
+        from rag.stores.engine import StoreError
+
+        if required or isinstance(error, StoreError):
             raise
         has_some = bool(run.embedded)
         if has_some or not quiet:

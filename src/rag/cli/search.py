@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,8 +93,10 @@ def search(
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
-    with get_document_store(config) as store:
-        pipeline = create_search_pipeline(store, config, rerank)
+    with (
+        get_document_store(config) as store,
+        closing(create_search_pipeline(store, config, rerank)) as pipeline,
+    ):
         limit = top_k or config.search.top_k
         response = run_search(
             pipeline, query, filters, limit, mode=wanted, chunks=chunks, explained=explain

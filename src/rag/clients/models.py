@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rag.clients.errors import our_errors
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
+from rag.exceptions import ConnectionError, ModelMissingError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,23 @@ def describe_model(client: OllamaClient, model: str, seconds: float | None = Non
             _number(info, "embedding_length"),
             tuple(shown.get("capabilities") or ()),
         )
+
+
+def ask_servers(config: OllamaConfig, ask: Callable[[OllamaClient], T]) -> T:
+    """Return what the first of the embedding servers says that answers.
+
+    :raises ConnectionError: when none does; above all that one has not the model.
+    """
+    trouble: ConnectionError | None = None
+    for url in config.embedding_urls:
+        with OllamaClient(url, config) as client:
+            try:
+                return ask(client)
+            except ConnectionError as error:
+                if trouble is None or isinstance(error, ModelMissingError):
+                    trouble = error
+    assert trouble
+    raise trouble
 
 
 def find_digest(client: OllamaClient, model: str, seconds: float | None = None) -> str:

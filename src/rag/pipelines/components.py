@@ -29,28 +29,34 @@ def file_name(document: Document) -> str:
 def lexical_parts(document: Document) -> list[str]:
     """Return what a chunk is found by: title, headings, aliases, and last its text.
 
-    A heading that repeats the title counts once, and the heading's own line not again. A note's
-    first chunk is found by its file name too, as far as the title does not say the same.
+    A note's first chunk is found by its file name too, as far as the title does not say the same.
     """
+    *names, body = _parts(document)
+    if document.meta.get("position") == 0:
+        known = set(TOKEN.findall(cleaned(str(document.meta.get("title") or ""))))
+        stem = TOKEN.findall(cleaned(file_name(document)))
+        names.append(" ".join("".join(piece) for piece in stem if piece not in known))
+    return [*names, body]
+
+
+def embedded_text(document: Document) -> str:
+    """Return what a chunk is embedded by: the same, without its file name, so that renaming a
+    file costs nothing."""
+    return "\n".join(part for part in _parts(document) if part.strip())
+
+
+def _parts(document: Document) -> list[str]:
+    """A heading that repeats the title counts once, and the heading's own line not again."""
     meta = document.meta
     title = str(meta.get("title") or "")
     heading = [str(part) for part in meta.get("heading") or []]
     names = [title, *(part for part in heading if part != title), *(meta.get("aliases") or [])]
-    if meta.get("position") == 0:
-        known = set(TOKEN.findall(cleaned(title)))
-        stem = TOKEN.findall(cleaned(file_name(document)))
-        names.append(" ".join("".join(piece) for piece in stem if piece not in known))
     body = document.content or ""
     if heading:
         first, _, rest = body.partition("\n")
         if plain(first.lstrip("# ").rstrip("# ")) == heading[-1]:
             body = rest
     return [*names, plain(body)]
-
-
-def embedded_text(document: Document) -> str:
-    """Return what a chunk is embedded by: the same, without what is empty."""
-    return "\n".join(part for part in lexical_parts(document) if part.strip())
 
 
 @component

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from haystack import Document
 
-from rag.clients import ModelInfo, describe_model, embed_texts, traits
-from rag.clients.wire import OllamaClient
+from rag.clients import EmbeddedBatch, ModelInfo, describe_model, embed_texts, traits
+from rag.clients.models import ask_servers
 from rag.config import OllamaConfig
-from rag.exceptions import (
-    ConnectionError,
-    ModelError,
-    ModelMissingError,
-)
+from rag.exceptions import ModelError
 from rag.pipelines.components import embedded_text
-from rag.pipelines.spaces import Space, other_model, read_embedded, record_embedded
+from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded, record_embedded
 from rag.pipelines.working_copy import WorkingCopy
 from rag.stores.manifest import UNEMBEDDED
 from rag.stores.protocol import NoteStore
@@ -33,27 +31,14 @@ def find_space(config: OllamaConfig) -> tuple[Space, ModelInfo]:
     :raises ModelMissingError: when no server has the model.
     :raises ConnectionError: when none answers.
     """
-    info = _describe(config)
+    model = config.embedding_model
+    info = ask_servers(config, lambda client: describe_model(client, model, config.query_timeout))
     # What it says of itself may be wrong, and it may not load: one vector tells.
     sizes = [len(vector) for batch in embed_texts(["a"], config) for _, vector in batch.vectors]
-    model = config.embedding_model
     if not sizes:
         hint = f"Try `ollama run {model} test`, or another ollama.embedding_model."
         raise ModelError(f"{model} gives no embeddings", config.remote_url, hint=hint)
     return Space(model, info.digest, sizes[0], traits(config).document_prefix), info
-
-
-def _describe(config: OllamaConfig) -> ModelInfo:
-    trouble: ConnectionError | None = None
-    for url in config.embedding_urls:
-        with OllamaClient(url, config) as client:
-            try:
-                return describe_model(client, config.embedding_model, config.query_timeout)
-            except ConnectionError as error:
-                if trouble is None or isinstance(error, ModelMissingError):
-                    trouble = error
-    assert trouble
-    raise trouble
 
 
 @dataclass
@@ -61,7 +46,7 @@ class EmbeddingReport:
     """What embedding did.
 
     :param made: how many vectors a model made.
-    :param reused: how many were known from an earlier run.
+    :param reused: how many were known, from an earlier run or from another chunk of this text.
     :param failed: what is wrong with those that have none, by `vault/path:line`.
     """
 
@@ -69,6 +54,13 @@ class EmbeddingReport:
     reused: int = 0
     unreadable: int = 0
     failed: dict[str, str] = field(default_factory=dict)
+
+
+class _Sent(NamedTuple):
+    """A text under way, and the id and place of each chunk that has it."""
+
+    text: str
+    chunks: list[tuple[str, str]]
 
 
 class ChunkEmbedding:
@@ -90,8 +82,10 @@ class ChunkEmbedding:
         self.space, self.limit = space, limit
         self.report = EmbeddingReport()
         self._reads_all = traits(config).multilingual
-        # Id, text and place of each chunk, in the order they were sent.
-        self._waiting: list[tuple[str, str, str]] = []
+        # What the model is at, by position among all texts sent; and the positions by text.
+        self._sent: dict[int, _Sent] = {}
+        self._positions: dict[str, int] = {}
+        self._count = 0
 
     def run(self, progress: Progress | None = None) -> EmbeddingReport:
         """Embed what lacks an embedding; each batch is in the store when the next one comes.
@@ -108,17 +102,29 @@ class ChunkEmbedding:
             limit=self.limit,
             dimension=self.space.dimension,
         )
-        for batch in batches:
-            made = dict(batch.vectors)
-            self.cache.put(self.space.key, {self._waiting[at][1]: v for at, v in made.items()})
-            self._write({self._waiting[at][0]: vector for at, vector in made.items()})
-            self.report.made += len(made)
-            self.report.failed |= {self._waiting[at][2]: why for at, why in batch.failures}
-            for at in (*made, *(at for at, _ in batch.failures)):
-                self._waiting[at] = ("", "", "")  # what is done need not stay in memory
-            show(self._done, total)
+        with closing(batches):  # whatever goes wrong here, nothing more is sent
+            for batch in batches:
+                self._settle(batch)
+                show(self._done, total)
         show(self._done, total)
         return self.report
+
+    def _settle(self, batch: EmbeddedBatch) -> None:
+        made = [(self._take(at), vector) for at, vector in batch.vectors]
+        self.cache.put(self.space.key, {sent.text: vector for sent, vector in made})
+        self.store.write_embeddings(
+            {key: vector for sent, vector in made for key, _ in sent.chunks}
+        )
+        self.report.made += len(made)
+        self.report.reused += sum(len(sent.chunks) - 1 for sent, _ in made)
+        for at, why in batch.failures:
+            self.report.failed |= {place: why for _, place in self._take(at).chunks}
+
+    def _take(self, position: int) -> _Sent:
+        """What is done need not stay in memory."""
+        sent = self._sent.pop(position)
+        del self._positions[sent.text]
+        return sent
 
     @property
     def _done(self) -> int:
@@ -126,24 +132,29 @@ class ChunkEmbedding:
         return report.made + report.reused + report.unreadable + len(report.failed)
 
     def _texts(self) -> Iterator[str]:
-        """Yield the texts that need a model."""
+        """Yield the texts that need a model, each once."""
         for page in self.store.without_embedding():
-            texts = {document.id: embedded_text(document) for document in page}
-            known = self.cache.get(self.space.key, texts.values())
-            self._write({key: known[text] for key, text in texts.items() if text in known})
-            self.report.reused += sum(text in known for text in texts.values())
+            by_text: dict[str, list[Document]] = {}
             for document in page:
-                text = texts[document.id]
+                by_text.setdefault(embedded_text(document), []).append(document)
+            known = self.cache.get(self.space.key, by_text)
+            vectors = {d.id: vector for text, vector in known.items() for d in by_text[text]}
+            self.store.write_embeddings(vectors)
+            self.report.reused += len(vectors)
+            for text, documents in by_text.items():
                 if text in known:
                     continue
                 if not text or not (self._reads_all or is_latin(text)):
-                    self.report.unreadable += 1
+                    self.report.unreadable += len(documents)
                     continue
-                self._waiting.append((document.id, text, _place(document)))
+                chunks = [(document.id, _place(document)) for document in documents]
+                if text in self._positions:
+                    self._sent[self._positions[text]].chunks.extend(chunks)
+                    continue
+                self._sent[self._count] = _Sent(text, chunks)
+                self._positions[text] = self._count
+                self._count += 1
                 yield text
-
-    def _write(self, embeddings: dict[str, list[float]]) -> None:
-        self.store.write_embeddings(embeddings)
 
 
 def _place(document: Document) -> str:
@@ -166,18 +177,38 @@ def embed_working_copy(
     if embedded and not is_ours and not anew:
         raise other_model(embedded.space, config)
     space, info = find_space(config)
+    if embedded and is_ours:  # the same, spelt otherwise or not told
+        known = embedded.space
+        space = replace(space, model=known.model, digest=space.digest or known.digest)
     if embedded and embedded.space != space and not anew:
         raise other_model(embedded.space, config)
     copy.prepare()
     before = copy.begin_space(space)
     work = ChunkEmbedding(copy.store, copy.vectors, config, space, info.limit)
     try:
-        report = work.run(progress)
-        copy.manifest.set(**{UNEMBEDDED: "yes" if report.failed else ""})
+        work.run(progress)
+        copy.manifest.set(**{UNEMBEDDED: "yes" if work.report.failed else ""})
         copy.vectors.trim(space.key, 2 * copy.store.count_documents())
+    except BaseException:  # it did not come to all of those that no model reads
+        work.report.unreadable = max(work.report.unreadable, before.unreadable)
+        raise
     finally:
-        now = replace(before, unreadable=work.report.unreadable, failed=len(work.report.failed))
+        _record(copy, before, work.report)
+    return work.report
+
+
+def _record(copy: WorkingCopy, before: Embedded, report: EmbeddingReport) -> None:
+    """Write down what was done; readers get to see it if it is news to them.
+
+    What a killed run did is news too, though this one made nothing.
+    """
+    now = replace(
+        before,
+        chunks=copy.store.count_documents(),
+        embedded=copy.store.count_embedded(),
+        unreadable=report.unreadable,
+        failed=len(report.failed),
+    )
+    if report.made or report.reused or now != before:
         record_embedded(copy.manifest, now)
-        if work.report.made or work.report.reused:
-            copy.manifest.raise_revision()
-    return report
+        copy.manifest.raise_revision()

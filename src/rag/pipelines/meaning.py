@@ -10,7 +10,7 @@ from haystack import component, default_from_dict, default_to_dict
 
 from rag.clients.listening import check_listening
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
+from rag.exceptions import ConfigError, IndexUnavailableError, RAGError
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded
 from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
@@ -60,7 +60,7 @@ class QueryEmbedder:
             if gate.mode == LEXICAL:
                 return {"embedding": None, "mode": LEXICAL, "notice": gate.notice}
             return {"embedding": self._embed(text), "mode": gate.mode, "notice": gate.notice}
-        except (ConnectionError, IndexUnavailableError) as error:
+        except RAGError as error:
             if mode != AUTO:
                 raise
             return {"embedding": None, "mode": LEXICAL, "notice": _by_words(error)}
@@ -104,14 +104,19 @@ class QueryEmbedder:
                 f"--mode {mode} needs embeddings, and this index holds none",
                 hint=f"Start Ollama and run `rag index`. {_LEXICAL_HINT}",
             )
-        if not self.config.enabled:
+        if not (self.config.enabled and self.config.embedding_model):
             if mode == AUTO:
                 return Gate(LEXICAL)
-            raise ConfigError(
-                f"--mode {mode} needs Ollama, which is switched off", hint=_LEXICAL_HINT
-            )
+            lacking = "a model: set ollama.embedding_model"
+            what = lacking if self.config.enabled else "Ollama, which is switched off"
+            raise ConfigError(f"--mode {mode} needs {what}", hint=_LEXICAL_HINT)
         if not embedded.space.is_configured(self.config):
             raise other_model(embedded.space, self.config)
+        if self.document_store.embedding_dim != embedded.space.dimension:
+            raise IndexUnavailableError(
+                "the index has lost its embeddings",
+                hint="Make them anew with `rag index --embed`; until then search is by words.",
+            )
         if mode == AUTO and not embedded.is_enough:
             done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
             return Gate(
@@ -140,8 +145,8 @@ class QueryEmbedder:
         embedded = self._embedded()
         assert embedded
         if self._space != embedded.space:
-            self.close()
             self._check_digest(embedded.space)
+            self.close()
             self._vectors = QueryVectors(self.config, embedded.space.dimension)
             self._space = embedded.space
         vector: list[float] = self._vectors.embed(text)
@@ -150,11 +155,10 @@ class QueryEmbedder:
     def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was
         pulled anew bears the same name."""
-        from rag.clients.models import find_digest
-        from rag.clients.wire import OllamaClient
+        from rag.clients.models import ask_servers, find_digest
 
-        with OllamaClient(self.config.remote_url, self.config) as client:
-            digest = find_digest(client, space.model, self.config.query_timeout)
+        model, seconds = space.model, self.config.query_timeout
+        digest = ask_servers(self.config, lambda client: find_digest(client, model, seconds))
         if digest and space.digest and digest != space.digest:
             raise other_model(space, self.config)
 

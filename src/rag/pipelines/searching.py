@@ -100,7 +100,8 @@ def search(
             output, searched = _list_notes(store, understood, top_k), {"mode": LEXICAL}
         response = to_response(output, understood, searched)
         if explained:
-            asked = query_terms(understood.text, understood.also)
+            is_dense = response.mode == DENSE  # words count nothing then
+            asked = [] if is_dense else query_terms(understood.text, understood.also)
             for result, why in zip(
                 response.results, explain(store, asked, output["hits"]), strict=True
             ):

@@ -95,8 +95,12 @@ def may_lack_embeddings(manifest: Manifest, config: OllamaConfig, anew: bool = F
     return bool(
         anew
         or embedded is None
-        or embedded.space.model != config.embedding_model
         or manifest.get(UNEMBEDDED)
+        # The second look is slow to import; most names are spelt as they were.
+        or (
+            embedded.space.model != config.embedding_model
+            and not embedded.space.is_configured(config)
+        )
     )
 
 

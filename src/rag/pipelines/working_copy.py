@@ -198,6 +198,8 @@ class WorkingCopy:
         if embedded is not None:
             chunks, done = self.store.count_documents(), self.store.count_embedded()
             record_embedded(self.manifest, replace(embedded, chunks=chunks, embedded=done))
+            if chunks == done:  # notes were only deleted, or their texts known: nothing to ask
+                self.manifest.set(**{UNEMBEDDED: ""})
 
     # -- what readers see --------------------------------------------------------------
 

@@ -7,8 +7,8 @@ outlive all that. Only the writer opens this file; losing it costs time and noth
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -25,41 +25,66 @@ CREATE TABLE vectors (
 class VectorCache:
     """Vectors of texts, in one or more spaces, kept in 16 bits a number as the store keeps them.
 
-    :param path: the file; made when it is missing, and made anew when it is damaged.
+    :param path: the file; made when it is missing, and made anew when it is damaged. Where it
+        cannot be, vectors are kept in memory while this lasts.
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._open()
+
+    def _open(self) -> None:
         try:
-            self._db = _open(path)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = _connect(self._path)
+        except (OSError, sqlite3.OperationalError):
+            self._db = _connect(":memory:")
         except sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                with suppress(FileNotFoundError):
-                    path.with_name(path.name + suffix).unlink()
-            self._db = _open(path)
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                self._path.with_name(self._path.name + suffix).unlink()
+        try:
+            self._db = _connect(self._path)
+        except sqlite3.DatabaseError:
+            self._db = _connect(":memory:")
+
+    @contextmanager
+    def _spared(self) -> Iterator[None]:
+        """Let no fault of the file end a run: a full disk loses what came last, damage all."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            return
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._begin_anew()
 
     def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors that are known, by text."""
         import numpy as np
 
         found = {}
-        for text in texts:
-            row = self._db.execute(
-                "SELECT vector FROM vectors WHERE space = ? AND text = ?", (space, _key(text))
-            ).fetchone()
-            if row:
-                found[text] = np.frombuffer(row[0], np.float16).astype(np.float32).tolist()
+        with self._spared():
+            for text in texts:
+                row = self._db.execute(
+                    "SELECT vector FROM vectors WHERE space = ? AND text = ?", (space, _key(text))
+                ).fetchone()
+                if row:
+                    found[text] = np.frombuffer(row[0], np.float16).astype(np.float32).tolist()
         return found
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
         rows = [(space, _key(text), _packed(vector)) for text, vector in vectors.items()]
-        with transaction(self._db):
+        with self._spared(), transaction(self._db):
             self._db.executemany("REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def trim(self, space: str, limit: int) -> None:
         """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
-        with transaction(self._db):
+        with self._spared(), transaction(self._db):
             self._db.execute("DELETE FROM vectors WHERE space != ?", (space,))
             self._db.execute(
                 "DELETE FROM vectors WHERE rowid <= "
@@ -82,7 +107,7 @@ class VectorCache:
         self.close()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _connect(path: Path | str) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     try:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():

@@ -1,0 +1,115 @@
+"""Nothing but the configured addresses is ever contacted, by any command."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ollama_server import Model, OllamaServer
+from rag.cli.app import app
+
+COMMANDS = {
+    "index": ["index"],
+    "index --embed": ["index", "--embed"],
+    "index --rebuild": ["index", "--rebuild"],
+    "index --dry-run": ["index", "--dry-run"],
+    "search": ["search", "rolling back"],
+    "search --mode dense": ["search", "証明書", "--mode", "dense"],
+    "search --mode hybrid": ["search", "rolling back", "--mode", "hybrid", "--json"],
+    "search --mode lexical": ["search", "rolling back", "--mode", "lexical", "--explain"],
+    "search --rerank": ["search", "rolling back", "--rerank"],
+    "ask": ["ask", "How long does rolling back take?"],
+    "get": ["get", "Backups"],
+    "status": ["status"],
+    "eval": ["eval", "questions.jsonl", "--modes", "auto"],
+    "config": ["config"],
+    "doctor": ["doctor", "--json"],
+    "init": ["init", ".", "--force"],
+    "vault": ["vault", "list"],
+    "--version": ["--version"],
+}
+OLLAMA_NEEDED = ("index --embed", "search --mode dense", "search --mode hybrid")
+
+
+@pytest.fixture
+def contacted(monkeypatch: pytest.MonkeyPatch) -> set[object]:
+    """Every address that a socket connects or sends to, and every name that is looked up."""
+    seen: set[object] = set()
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def noting(method: Callable[..., object]) -> Callable[..., object]:
+        def called(self: socket.socket, *arguments: object) -> object:
+            if self.family != socket.AF_UNIX:
+                seen.add(arguments[-1])
+            return method(self, *arguments)
+
+        return called
+
+    def named(host: object, port: object, *rest: object, **options: object) -> object:
+        seen.add((host, port))
+        return look_up(host, port, *rest, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", noting(connect))
+    monkeypatch.setattr(socket.socket, "connect_ex", noting(socket.socket.connect_ex))
+    monkeypatch.setattr(socket.socket, "sendto", noting(socket.socket.sendto))
+    monkeypatch.setattr(socket, "getaddrinfo", named)
+    return seen
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    with OllamaServer([Model("bge-m3", 32)]) as running:
+        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
+        # What else might lead a client astray.
+        monkeypatch.setenv("OLLAMA_HOST", "http://elsewhere.example:11434")
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, "http://proxy.example:3128")
+            monkeypatch.setenv(name.lower(), "http://proxy.example:3128")
+        yield running
+
+
+@pytest.fixture
+def prepared(server, notes, rag, empty_home) -> None:
+    """An index with vectors, one more note to index, and questions."""
+    assert rag("index", "-q", notes).code == 0
+    (notes / "new.md").write_text("A note of its own.")
+    (empty_home / "questions.jsonl").write_text(
+        '{"query": "rolling back", "relevant": ["runbooks/Rollback.md"]}\n'
+    )
+
+
+def test_every_command_is_among_them():
+    commands = {command.name for command in app.registered_commands}
+    groups = {group.name for group in app.registered_groups}
+    known = {command for command, *_ in COMMANDS.values()}
+    assert commands | groups <= known
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_with_ollama_only_its_address(prepared, rag, server, contacted, name):
+    assert rag(*COMMANDS[name]).code == 0
+    assert contacted <= {("127.0.0.1", server.port)}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OLLAMA_NEEDED])
+def test_with_ollama_switched_off_none_at_all(prepared, rag, monkeypatch, contacted, name):
+    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
+    assert rag(*COMMANDS[name]).code == 0
+    assert contacted == set()
+
+
+@pytest.mark.parametrize("name", OLLAMA_NEEDED)
+def test_what_needs_ollama_says_so_when_it_is_off_and_contacts_none(
+    prepared, rag, monkeypatch, contacted, name
+):
+    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
+    assert rag(*COMMANDS[name]).code == 2
+    assert contacted == set()
+
+
+def test_the_guard_itself_sees_connections(contacted):
+    with OllamaServer() as running, socket.create_connection(("127.0.0.1", running.port)):
+        assert ("127.0.0.1", running.port) in contacted

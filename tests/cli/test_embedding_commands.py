@@ -1,0 +1,208 @@
+"""Vectors on the command line: what `rag index` makes and says, and who searches by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ollama_server import Model, OllamaServer, refused
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    """An Ollama server that the settings point to."""
+    with OllamaServer([Model("bge-m3", 32), Model("all-minilm", 48, 512)]) as running:
+        for name, value in (("ENABLED", "true"), ("URL", running.url), ("RETRIES", "0")):
+            monkeypatch.setenv(f"RAG_OLLAMA__{name}", value)
+        monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "0.5")
+        yield running
+
+
+@pytest.fixture
+def gone(server, monkeypatch) -> Iterator[None]:
+    """Nobody answers at the configured address."""
+    with refused() as url:
+        monkeypatch.setenv("RAG_OLLAMA__URL", url)
+        yield
+
+
+@pytest.fixture
+def embedded(server, notes, rag) -> Path:
+    """The notes, indexed with vectors."""
+    assert rag("index", "-q", notes).code == 0
+    return notes
+
+
+class TestIndex:
+    def test_it_says_how_many_chunks_were_embedded(self, rag, server, notes):
+        ran = rag("index", notes)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.startswith("3 new, 4 chunks embedded; 3 notes, 4 chunks in the index (")
+
+    def test_json_has_what_embedding_did(self, rag, server, notes):
+        ran = rag("index", notes, "--json")
+        expected = {"made": 4, "reused": 0, "unreadable": 0, "failed": {}}
+        assert (ran.json["embedding"], ran.json["notices"]) == (expected, [])
+
+    def test_known_vectors_are_told_apart(self, rag, embedded, server, monkeypatch):
+        (embedded / "copy.md").write_text((embedded / "runbooks/Rollback.md").read_text())
+        (embedded / "new.md").write_text("new")
+        rag("index", "--no-embed")
+        ran = rag("index")
+        assert ran.out.startswith("1 chunk embedded; 5 notes, 6 chunks in the index (")
+
+    def test_nothing_changed_asks_nobody_and_quiet_is_silent(self, rag, embedded, server):
+        asked = len(server.requests())
+        assert rag("index", "-q") == (0, "", "")
+        assert rag("index", "--json").json["embedding"] is None
+        assert len(server.requests()) == asked
+
+    def test_none_this_time(self, rag, server, notes):
+        assert rag("index", notes, "--no-embed", "--json").json["embedding"] is None
+        assert server.requests() == []
+
+    def test_switched_off_there_is_nothing_to_say(self, rag, notes):
+        ran = rag("index", notes)
+        assert (ran.code, ran.err) == (0, "")
+
+    def test_a_poisoned_chunk_is_named_and_the_code_is_5(self, rag, server, notes):
+        server.poison("restore script")
+        ran = rag("index", notes)
+        assert ran.code == 5
+        assert ran.err.startswith("rag: work/Backups.md:10: not embedded: ")
+        assert "3 chunks embedded" in ran.out
+        found = rag("index", "--json")
+        assert (found.code, list(found.json["embedding"]["failed"])) == (5, ["work/Backups.md:10"])
+
+    def test_another_model_is_told_and_search_goes_on_by_words(
+        self, rag, embedded, monkeypatch, server
+    ):
+        monkeypatch.setenv("RAG_OLLAMA__EMBEDDING_MODEL", "all-minilm")
+        ran = rag("index")
+        assert ran.code == 0
+        assert "made by bge-m3, not all-minilm" in ran.err and "rag index --embed" in ran.err
+        ran = rag("search", "rolling back")
+        assert (ran.code, "Rolling back" in ran.out) == (0, True)
+        assert "made by bge-m3, not all-minilm" in ran.err and "search is by words" in ran.err
+        assert rag("search", "rolling", "--mode", "hybrid").code == 3
+        ran = rag("index", "--embed")  # the certificate is Japanese, which all-minilm cannot read
+        assert (ran.code, "3 chunks embedded" in ran.out) == (0, True)
+        assert rag("search", "rolling back", "--json").json["mode"] == "hybrid"
+
+
+class TestIndexWithoutAServer:
+    def test_the_words_do_and_it_says_so(self, rag, gone, notes):
+        ran = rag("index", notes)
+        assert (ran.code, ran.out[:6]) == (0, "3 new;")
+        assert ran.err.startswith("rag: no embeddings: Ollama does not answer at ")
+        assert "`ollama serve`" in ran.err
+        assert rag("search", "rolling back").code == 0
+
+    def test_json_says_so_too(self, rag, gone, notes):
+        found = rag("index", notes, "--json").json
+        assert found["embedding"] is None
+        assert "does not answer" in found["notices"][0]
+
+    def test_quiet_is_silent_where_there_never_were_embeddings(self, rag, gone, notes):
+        rag("index", "-q", notes)
+        assert rag("index", "-q") == (0, "", "")
+
+    def test_quiet_says_when_some_chunk_lacks_one(self, rag, embedded, monkeypatch):
+        (embedded / "new.md").write_text("new")
+        with refused() as url:
+            monkeypatch.setenv("RAG_OLLAMA__URL", url)
+            ran = rag("index", "-q")
+        assert (ran.code, ran.out[:6]) == (0, "1 new;")
+        assert "some chunks have no embedding: Ollama does not answer" in ran.err
+
+    def test_asked_for_they_are_missed_with_4_and_the_words_are_there(self, rag, gone, notes):
+        ran = rag("index", notes, "--embed")
+        assert (ran.code, ran.out) == (4, "")
+        assert "does not answer" in ran.err and "Traceback" not in ran.err
+        assert rag("search", "rolling back").code == 0
+        assert rag("index", "--embed", "--json").json["error"]["kind"] == "connection"
+
+    def test_a_server_lost_in_the_middle_is_a_notice_and_asked_for_a_4(self, rag, server, notes):
+        server.fail("/api/embed", "drop", times=None, after=1)
+        ran = rag("index", notes)
+        assert (ran.code, "no embeddings: " in ran.err) == (0, True)
+        assert rag("index", "--embed").code == 4
+        server.heal()
+        assert "4 chunks embedded" in rag("index").out
+
+    @pytest.mark.parametrize(("name", "value"), [("ENABLED", "false"), ("EMBEDDING_MODEL", "")])
+    def test_asked_for_where_the_settings_forbid_it_is_a_usage_error(
+        self, rag, server, notes, monkeypatch, tmp_path, name, value
+    ):
+        file = tmp_path / "rag.toml"
+        file.write_text(f"[ollama]\n{name.lower()} = {value or repr('')}\n")
+        monkeypatch.delenv(f"RAG_OLLAMA__{name}", raising=False)
+        ran = rag("index", notes, "--embed", "--config", file)
+        assert (ran.code, server.requests()) == (2, [])
+        assert "ollama.embedding_model" in ran.err
+
+
+class TestSearch:
+    def test_by_both_it_says_nothing_of_it(self, rag, embedded):
+        ran = rag("search", "rolling back")
+        assert (ran.code, ran.err) == (0, "")
+        found = rag("search", "rolling back", "--json").json
+        assert (found["mode"], found["notices"]) == ("hybrid", [])
+        assert {"lexical", "meaning", "cosine"} == set(found["results"][0]["scores"])
+
+    def test_explained_it_shows_the_meaning(self, rag, embedded):
+        ran = rag("search", "rolling back", "--explain")
+        assert "meaning=" in ran.out and "(cosine 0." in ran.out
+
+    def test_a_fallback_is_told_on_stderr_in_the_json_and_not_when_quiet(
+        self, rag, embedded, server
+    ):
+        server.fail("/api/embed", "status", times=None)
+        ran = rag("search", "rolling back")
+        assert (ran.code, "search is by words: " in ran.err) == (0, True)
+        assert "by words" not in ran.out
+        assert rag("search", "rolling back", "-q").err == ""
+        found = rag("search", "rolling back", "--json")
+        assert found.json["mode"] == "lexical"
+        assert found.json["notices"][0].startswith("search is by words: ")
+
+    @pytest.mark.parametrize("mode", ["dense", "hybrid"])
+    def test_asked_for_a_fault_is_an_error_without_a_trace(self, rag, embedded, server, mode):
+        server.fail("/api/embed", "garbage", times=None)
+        ran = rag("search", "rolling back", "--mode", mode)
+        assert (ran.code, ran.out, "Traceback" in ran.err) == (4, "", False)
+        assert not [path for path in Path.home().rglob("*") if path.is_file()]  # no snapshot
+        error = rag("search", "rolling", "--mode", mode, "--json").json["error"]
+        assert error["kind"] == "model"
+
+    def test_without_embeddings_dense_is_a_3_that_says_what_to_do(self, rag, server, notes):
+        rag("index", "-q", "--no-embed", notes)
+        ran = rag("search", "rolling back", "--mode", "dense")
+        assert (ran.code, "rag index" in ran.err, "--mode lexical" in ran.err) == (3, True, True)
+        assert rag("search", "rolling back").err == ""
+
+    def test_the_program_itself_ends_well_and_clean(self, embedded, server, program):
+        ran = program("search", "rolling back", "--mode", "hybrid", "--json")
+        assert (ran.code, ran.err, ran.json["mode"]) == (0, "", "hybrid")
+
+
+def test_eval_measures_each_mode(rag, embedded, tmp_path):
+    file = tmp_path / "questions.jsonl"
+    file.write_text('{"query": "rolling back a deploy", "relevant": ["runbooks/Rollback.md"]}\n')
+    ran = rag("eval", file, "--modes", "lexical,dense,hybrid", "--json")
+    assert (ran.code, list(ran.json["modes"])) == (0, ["lexical", "dense", "hybrid"])
+    assert all(figures["overall"]["queries"] == 1 for figures in ran.json["modes"].values())
+    assert "mode hybrid" in rag("eval", file).out  # what `auto` came to
+
+
+def test_eval_tells_a_fallback_once(rag, embedded, server, tmp_path):
+    file = tmp_path / "questions.jsonl"
+    line = '{"query": "%s", "relevant": ["Backups.md"]}\n'
+    file.write_text(line % "backups" + line % "restore")
+    server.fail("/api/embed", "status", times=None)
+    ran = rag("eval", file)
+    assert (ran.code, ran.err.count("search is by words")) == (0, 1)
+    assert "mode lexical" in ran.out
+    assert rag("eval", file, "--modes", "hybrid").code == 4

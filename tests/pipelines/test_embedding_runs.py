@@ -1,0 +1,673 @@
+"""Embedding the chunks of an index: no text twice, nothing lost, nothing mixed."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ollama_server import Model, refused
+from rag.config import RAGConfig
+from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
+from rag.pipelines import create_search_pipeline, search
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.spaces import Embedded, read_embedded
+from rag.stores import get_document_store
+from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.stores.vector_cache import VECTORS
+
+NOTES = {
+    "kettle.md": "# Kettle\n\nThe kettle boils water.\n\n## Descaling\n\nUse vinegar.\n",
+    "bread.md": "# Bread\n\nFlour, water and salt.\n",
+    "tea.md": "# Tea\n\nSteep for four minutes.\n",
+    "茶.md": "# 緑茶\n\n七十度の湯で淹れる。\n",
+}
+CHUNKS = 5
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing of ours is to catch it."""
+
+
+@pytest.fixture
+def work(write_notes) -> Path:
+    return write_notes("work", NOTES)
+
+
+@pytest.fixture
+def sent(server) -> Callable[[], list[str]]:
+    """The texts that were sent since the last call, but for the probe that a run begins with."""
+    seen = 0
+
+    def since() -> list[str]:
+        nonlocal seen
+        fresh, seen = server.inputs()[seen:], len(server.inputs())
+        return sorted(text for text in fresh if text != "a")
+
+    return since
+
+
+def facts(config: RAGConfig) -> Embedded | None:
+    """What readers are told of the embeddings."""
+    with published_manifest(IndexDirectory(config.index_dir)) as manifest:
+        return read_embedded(manifest)
+
+
+def counts(config: RAGConfig) -> tuple[int, int, int, int]:
+    """Chunks, embedded, unreadable and failed, as readers are told; true to the store."""
+    found = facts(config)
+    assert found
+    with get_document_store(config) as store:
+        assert (found.chunks, found.embedded) == (store.count_documents(), store.count_embedded())
+    return found.chunks, found.embedded, found.unreadable, found.failed
+
+
+def vectors(config: RAGConfig) -> dict[str, list[float] | None]:
+    """The embedding of every chunk that readers see, by its content."""
+    with get_document_store(config) as store:
+        return {str(d.content): d.embedding for d in store.filter_documents()}
+
+
+def is_made_by(model: Model, config: RAGConfig) -> bool:
+    """Tell whether all vectors that readers see are this model's, each of its own text."""
+    from rag.pipelines.components import embedded_text
+
+    with get_document_store(config) as store:
+        documents = store.filter_documents()
+    return all(
+        document.embedding is not None
+        and math.dist(document.embedding, model.vector(embedded_text(document))) < 0.01
+        for document in documents
+    )
+
+
+def generation(config: RAGConfig) -> str | None:
+    return IndexDirectory(config.index_dir).current()
+
+
+def is_marked(config: RAGConfig) -> bool:
+    """Tell whether the writer takes some chunks for unembedded."""
+    with Manifest.open_work(IndexDirectory(config.index_dir).work / MANIFEST) as manifest:
+        return bool(manifest.get(UNEMBEDDED))
+
+
+class TestTheFirstTime:
+    def test_every_chunk_is_embedded_once(self, work, embed, with_ollama, server, sent):
+        report = embed(work=work)
+        assert (report.embedding.made, report.embedding.reused) == (CHUNKS, 0)
+        assert (report.published, report.incomplete) == (True, False)
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+        assert is_made_by(server.models["bge-m3"], with_ollama())
+        assert len(sent()) == CHUNKS
+        assert not is_marked(with_ollama())
+
+    def test_the_words_are_complete_and_published_before_the_first_vector(
+        self, work, embed, with_ollama, server
+    ):
+        found = []
+
+        def look(request) -> bool:
+            with get_document_store(with_ollama()) as store:
+                found.append((store.count_documents(), store.count_embedded()))
+            return False
+
+        server.fail("/api/embed", when=look)
+        embed(work=work)
+        assert set(found) == {(CHUNKS, 0)}
+
+    def test_progress_is_told_up_to_the_end(self, work, embed):
+        told = []
+        embed(work=work, progress=lambda *step: told.append(step))
+        assert told[-1] == (CHUNKS, CHUNKS)
+        assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+    def test_the_document_prefix_is_sent_but_no_query_prefix(self, work, embed, with_ollama, sent):
+        embed(with_ollama(document_prefix="doc: ", query_prefix="query: "), work=work)
+        assert all(text.startswith("doc: ") for text in sent())
+
+    def test_empty_notes_and_no_notes_are_no_trouble(self, write_notes, embed, with_ollama):
+        embed(empty=write_notes("empty", {"a.md": "", "b.md": "---\ntags: [x]\n---\n"}))
+        found = facts(with_ollama())
+        assert found and found.embedded + found.unreadable == found.chunks
+        assert not is_marked(with_ollama())
+
+    def test_without_the_model_the_words_are_published(
+        self, work, embed, with_ollama, server, titles
+    ):
+        del server.models["bge-m3"]
+        with pytest.raises(ModelMissingError, match="bge-m3"):
+            embed(work=work)
+        assert len(titles(with_ollama())) == 4
+        assert facts(with_ollama()) is None
+
+    def test_without_a_server_the_words_are_published(self, work, embed, with_ollama, titles):
+        with refused() as url, pytest.raises(ConnectionError, match="does not answer"):
+            embed(with_ollama(url=url), work=work)
+        assert len(titles(with_ollama())) == 4
+
+    def test_a_chat_model_gives_no_embeddings_and_says_so(self, work, embed, with_ollama, server):
+        server.models["llama3.2"] = Model("llama3.2", 32, 512, ("completion",))
+        with pytest.raises(ModelError):
+            embed(with_ollama(embedding_model="llama3.2"), work=work)
+        assert facts(with_ollama()) is None
+
+
+class TestNothingToDo:
+    def test_nothing_is_asked_and_nothing_published(self, work, embed, with_ollama, server):
+        embed(work=work)
+        before, asked = generation(with_ollama()), len(server.requests())
+        report = embed(work=work)
+        assert (report.embedding, report.published, report.touched) == (None, False, False)
+        assert generation(with_ollama()) == before
+        assert len(server.requests()) == asked
+
+    def test_it_does_not_import_haystack_or_the_client(self, work, embed, with_ollama, age):
+        age(work)
+        embed(work=work)
+        config = with_ollama()
+        script = (
+            "import sys; from pathlib import Path\n"
+            "from rag.config import OllamaConfig, RAGConfig\n"
+            "from rag.pipelines.refresh import IndexRun\n"
+            f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}),"
+            f" ollama=OllamaConfig(url={config.ollama.url!r}))\n"
+            "with IndexRun(config) as run:\n"
+            f"    run.index_vault('work', Path({str(work)!r})); run.publish(); run.embed()\n"
+            "print(run.report.published, *sorted({'haystack', 'ollama'} & set(sys.modules)))"
+        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        ran = subprocess.run(
+            [sys.executable, "-c", script], env=env, capture_output=True, text=True
+        )
+        assert ran.stdout == "False\n", ran.stderr
+
+    def test_a_model_of_the_same_name_spelt_out_is_the_same(
+        self, work, embed, with_ollama, server, sent
+    ):
+        embed(work=work)
+        asked, _ = len(server.requests()), sent()
+        spelt = with_ollama(embedding_model="bge-m3:latest")
+        assert embed(spelt, work=work).embedding is None
+        assert len(server.requests()) == asked
+        (work / "new.md").write_text("new")
+        assert embed(spelt, work=work).embedding.made == 1
+        assert sent() == ["new\nnew"]
+
+    def test_asked_for_it_makes_sure_of_the_model_but_makes_nothing(self, work, embed, sent):
+        embed(work=work)
+        sent()
+        report = embed(anew=True, work=work)
+        assert (report.embedding.made, report.published, sent()) == (0, False, [])
+
+
+class TestOnlyWhatIsNew:
+    @pytest.fixture(autouse=True)
+    def embedded(self, work, embed, sent) -> None:
+        embed(work=work)
+        sent()
+
+    def test_of_an_edited_note_only_the_changed_section(self, work, embed, with_ollama, sent):
+        text = NOTES["kettle.md"].replace("vinegar", "lemon juice")
+        (work / "kettle.md").write_text(text)
+        report = embed(work=work)
+        assert sent() == ["Kettle\nDescaling\nUse lemon juice."]
+        assert (report.embedding.made, counts(with_ollama())[:2]) == (1, (CHUNKS, CHUNKS))
+
+    def test_a_section_put_before_others_moves_them_and_is_all_that_is_sent(
+        self, work, embed, with_ollama, sent
+    ):
+        moved = "# Kettle\n\nNew.\n\n## Before\n\nFirst.\n\n## Descaling\n\nUse vinegar.\n"
+        (work / "kettle.md").write_text(moved)
+        embed(work=work)
+        assert sent() == ["Kettle\nBefore\nFirst.", "Kettle\nNew."]
+        assert counts(with_ollama())[1] == CHUNKS + 1
+
+    @pytest.mark.parametrize("target", ["moved/kettle.md", "boiler.md"])
+    def test_nothing_of_a_renamed_note(self, work, embed, with_ollama, server, target):
+        asked = len(server.requests())
+        (work / "moved").mkdir()
+        (work / "kettle.md").rename(work / target)
+        report = embed(work=work)
+        assert (report.embedding, report.published) == (None, True)
+        assert len(server.requests()) == asked
+        assert is_made_by(server.models["bge-m3"], with_ollama())
+
+    def test_nothing_of_a_note_with_another_tag(self, work, embed, with_ollama, server):
+        asked = len(server.requests())
+        (work / "tea.md").write_text("---\ntags: [drink]\n---\n" + NOTES["tea.md"])
+        embed(work=work)
+        assert len(server.requests()) == asked
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
+    def test_nothing_when_the_index_is_made_anew(self, work, embed, with_ollama, server):
+        asked, before = len(server.requests()), vectors(with_ollama())
+        embed(rebuild=True, work=work)
+        assert len(server.requests()) == asked
+        after = vectors(with_ollama())
+        assert after.keys() == before.keys()
+        assert all(after[key] == pytest.approx(before[key], abs=1e-3) for key in before)
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
+    def test_cut_elsewhere_only_what_is_cut_and_cut_back_nothing(
+        self, work, embed, with_ollama, sent
+    ):
+        (work / "long.md").write_text("# Long\n\n" + "\n\n".join(["One two three four."] * 8))
+        embed(work=work)
+        sent()
+        config = with_ollama()
+        small = replace(config, index=replace(config.index, chunk_size=20, chunk_overlap=0))
+        embed(small, work=work)
+        parts = sent()
+        assert parts and all(text.startswith("Long\n") for text in parts)
+        assert counts(small)[0] == counts(small)[1] > CHUNKS
+        embed(work=work)
+        assert sent() == []
+        assert counts(config) == (CHUNKS + 1, CHUNKS + 1, 0, 0)
+
+    def test_nothing_when_notes_are_only_deleted_though_the_server_is_gone(
+        self, work, embed, with_ollama
+    ):
+        (work / "tea.md").unlink()
+        with refused() as url:
+            report = embed(with_ollama(url=url), work=work)
+        assert (report.published, report.embedding) == (True, None)
+        assert counts(with_ollama()) == (CHUNKS - 1, CHUNKS - 1, 0, 0)
+        assert not is_marked(with_ollama())
+
+    def test_known_vectors_come_in_with_the_words_when_no_embedding_is_wanted(
+        self, work, refresh, with_ollama
+    ):
+        (work / "kettle.md").rename(work / "boiler.md")
+        (work / "tea.md").write_text(NOTES["tea.md"] + "\nNew words.\n")
+        refresh(work=work)
+        assert counts(with_ollama())[:2] == (CHUNKS, CHUNKS - 1)
+        assert is_marked(with_ollama())
+
+    def test_a_text_of_two_vaults_is_sent_once(self, work, embed, write_notes, with_ollama, sent):
+        home = write_notes("home", {"kettle.md": NOTES["kettle.md"], "own.md": "own"})
+        again = write_notes("again", {"x.md": "# Same\n\nsame", "y/x.md": "# Same\n\nsame"})
+        report = embed(work=work, home=home, again=again)
+        assert sent() == ["Same\nsame", "own\nown"]
+        assert (report.embedding.made, report.embedding.reused) == (2, 1)
+        assert counts(with_ollama()) == (CHUNKS + 5, CHUNKS + 5, 0, 0)
+
+    def test_nor_is_one_that_is_met_again_while_it_is_under_way(
+        self, embed, write_notes, with_ollama, sent, monkeypatch
+    ):
+        monkeypatch.setattr("rag.stores.embeddings._PAGE", 1)
+        same = {f"{n}/x.md": "# Same\n\nsame" for n in range(4)}
+        report = embed(with_ollama(max_in_flight=4), again=write_notes("again", same))
+        assert sent() == ["Same\nsame"]
+        assert (report.embedding.made, report.embedding.reused) == (1, 3)
+
+    def test_a_vault_that_is_pruned_takes_its_vectors_along(
+        self, work, embed, write_notes, with_ollama, sent
+    ):
+        home = write_notes("home", {"own.md": "own"})
+        embed(work=work, home=home)
+        (home / "own.md").unlink()
+        embed(prune=True, work=work, home=home)
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
+
+class TestAnotherModel:
+    @pytest.fixture(autouse=True)
+    def embedded(self, work, embed, sent) -> None:
+        embed(work=work)
+        sent()
+
+    @pytest.fixture
+    def other(self, with_ollama) -> RAGConfig:
+        return with_ollama(embedding_model="all-minilm", multilingual="yes")
+
+    def test_it_is_not_taken_unasked(self, work, embed, other, server, sent):
+        with pytest.raises(IndexUnavailableError, match=r"bge-m3, not all-minilm") as caught:
+            embed(other, work=work)
+        assert "rag index --embed" in caught.value.hint
+        assert sent() == []
+        assert is_made_by(server.models["bge-m3"], other)
+
+    def test_words_go_on_and_known_vectors_with_them(self, work, embed, other, sent):
+        (work / "new.md").write_text("new")
+        with pytest.raises(IndexUnavailableError):
+            embed(other, work=work)
+        assert (counts(other)[:2], sent()) == ((CHUNKS + 1, CHUNKS), [])
+
+    def test_asked_for_it_embeds_all_without_reading_a_note(self, work, embed, other, server):
+        for note in work.iterdir():
+            note.unlink()
+        report = embed(other, anew=True)
+        assert (report.embedding.made, report.published) == (CHUNKS, True)
+        assert is_made_by(server.models["all-minilm"], other)
+        found = facts(other)
+        assert found and (found.space.model, found.space.dimension) == ("all-minilm", 48)
+
+    @pytest.mark.parametrize("done", [1, 3])
+    def test_interrupted_it_mixes_nothing_and_goes_on(self, work, embed, other, server, done, sent):
+        def stop(at: int, total: int) -> None:
+            if at == done:
+                raise Killed
+
+        with pytest.raises(Killed):
+            embed(other, anew=True, work=work, progress=stop)
+        assert is_made_by(server.models["bge-m3"], other)  # readers still have the old ones
+        assert len(sent()) >= done
+        report = embed(other, work=work)
+        assert report.embedding.made + report.embedding.reused == CHUNKS - done
+        assert is_made_by(server.models["all-minilm"], other)
+        assert counts(other) == (CHUNKS, CHUNKS, 0, 0)
+
+    def test_other_weights_under_the_same_name_are_noticed(
+        self, work, embed, with_ollama, server, sent
+    ):
+        server.models["bge-m3"] = pulled = Model("bge-m3", 32, digest="f" * 64)
+        (work / "new.md").write_text("new")
+        with pytest.raises(IndexUnavailableError, match="another version of bge-m3"):
+            embed(work=work)
+        assert sent() == []
+        embed(anew=True, work=work)
+        assert is_made_by(pulled, with_ollama())
+
+    def test_another_prefix_is_another_space(self, work, embed, with_ollama):
+        (work / "new.md").write_text("new")
+        with pytest.raises(IndexUnavailableError, match="another version of bge-m3"):
+            embed(with_ollama(document_prefix="passage: "), work=work)
+
+    def test_the_index_made_anew_still_says_whose_the_vectors_are(self, work, embed, other, server):
+        with pytest.raises(IndexUnavailableError, match="bge-m3"):
+            embed(other, rebuild=True, work=work)
+        assert is_made_by(server.models["bge-m3"], other)
+
+
+class TestInterrupted:
+    @pytest.mark.parametrize("done", [1, 4])
+    def test_it_goes_on_where_it_stopped(self, work, embed, with_ollama, sent, done, server):
+        def stop(at: int, total: int) -> None:
+            if at == done:
+                raise Killed
+
+        with pytest.raises(Killed):
+            embed(work=work, progress=stop)
+        sent()
+        report = embed(work=work)
+        assert (report.embedding.made, len(sent())) == (CHUNKS - done, CHUNKS - done)
+        assert is_made_by(server.models["bge-m3"], with_ollama())
+
+    @pytest.mark.parametrize("done", [2, CHUNKS])
+    def test_really_killed_it_has_lost_nothing(self, work, embed, with_ollama, server, sent, done):
+        config = with_ollama()
+        script = (
+            "import os, signal; from pathlib import Path\n"
+            "from rag.config import OllamaConfig, RAGConfig\n"
+            "from rag.pipelines.refresh import IndexRun\n"
+            f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}), ollama=OllamaConfig("
+            f"url={config.ollama.url!r}, batch_tokens=1, max_in_flight=1))\n"
+            "def stop(done, total):\n"
+            f"    if done == {done}: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "with IndexRun(config) as run:\n"
+            f"    run.index_vault('work', Path({str(work)!r})); run.publish()\n"
+            "    run.embed(progress=stop)\n"
+        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        ran = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True)
+        assert ran.returncode == -signal.SIGKILL, ran.stderr
+        assert len(vectors(config)) == CHUNKS  # by words it is whole
+        sent()
+        report = embed(work=work)
+        assert (len(sent()), report.published) == (CHUNKS - done, True)
+        assert counts(config) == (CHUNKS, CHUNKS, 0, 0)
+        assert is_made_by(server.models["bge-m3"], config)
+
+    def test_a_server_lost_in_the_middle_leaves_what_it_made(
+        self, work, embed, with_ollama, server, sent
+    ):
+        server.fail("/api/embed", "drop", times=None, after=1 + 2)  # the probe, two texts
+        with pytest.raises(ConnectionError):
+            embed(work=work)
+        assert counts(with_ollama()) == (CHUNKS, 2, 0, 0)
+        server.heal()
+        sent()
+        assert embed(work=work).embedding.made == CHUNKS - 2
+        assert len(sent()) == CHUNKS - 2
+
+    def test_a_second_server_takes_over(self, work, embed, with_ollama, server):
+        with refused() as gone:
+            report = embed(with_ollama(urls=[gone, server.url], retries=1), work=work)
+        assert report.embedding.made == CHUNKS
+
+
+# Of each family; tests/clients/test_embedding.py has them all.
+FAULTS = ("status", "missing", "overflow", "garbage", "cut", "endless", "dimension", "nan", "fewer")
+
+
+class TestFaults:
+    @pytest.mark.parametrize("kind", FAULTS)
+    def test_from_the_middle_on_the_index_stays_whole_and_the_next_run_mends_it(
+        self, write_notes, embed, with_ollama, server, titles, kind
+    ):
+        work = write_notes("work", {name: NOTES[name] for name in ("bread.md", "tea.md", "茶.md")})
+        config = with_ollama(read_timeout=0.2)
+        server.fail("/api/embed", kind, times=None, after=1 + 1)
+        try:
+            report = embed(config, work=work)
+        except ConnectionError as error:
+            assert error.hint
+        else:
+            assert report.incomplete and report.embedding.failed
+        assert len(titles(config)) == 3
+        assert counts(config)[1] == 1
+        server.heal()
+        assert embed(config, work=work).embedding.made == 2
+        assert counts(config) == (3, 3, 0, 0)
+        assert is_made_by(server.models["bge-m3"], config)
+
+    def test_what_comes_right_at_the_second_try_costs_nothing(
+        self, work, embed, with_ollama, server
+    ):
+        config = with_ollama(retries=1, batch_tokens=4096)
+        server.fail("/api/embed", status=500, after=1)
+        assert embed(config, work=work).embedding.made == CHUNKS
+
+    def test_a_poisoned_chunk_loses_no_other_and_is_tried_again_next_time(
+        self, work, embed, with_ollama, server, sent
+    ):
+        config = with_ollama(batch_tokens=4096)
+        server.poison("vinegar")
+        report = embed(config, work=work)
+        assert list(report.embedding.failed) == ["work/kettle.md:5"]
+        assert (report.embedding.made, report.incomplete) == (CHUNKS - 1, True)
+        assert counts(config) == (CHUNKS, CHUNKS - 1, 0, 1)
+        sent()
+        before = generation(config)
+        report = embed(config, work=work)
+        assert list(report.embedding.failed) == ["work/kettle.md:5"]
+        assert all("vinegar" in text for text in sent())
+        assert (report.published, generation(config)) == (False, before)
+        server.heal()
+        assert embed(config, work=work).embedding.made == 1
+        assert counts(config) == (CHUNKS, CHUNKS, 0, 0)
+
+    def test_each_chunk_of_a_poisoned_text_is_named(self, write_notes, embed, server):
+        server.poison("vinegar")
+        work = write_notes("work", {"a/x.md": "# V\n\nvinegar", "b/x.md": "# V\n\nvinegar"})
+        assert sorted(embed(work=work).embedding.failed) == ["work/a/x.md:1", "work/b/x.md:1"]
+
+    def test_a_text_longer_than_the_model_reads_is_embedded_in_parts(
+        self, write_notes, embed, with_ollama, server
+    ):
+        server.models["bge-m3"] = Model("bge-m3", 32, 100)
+        work = write_notes("work", {"long.md": "Long words of water. " * 100})
+        assert not embed(work=work).embedding.failed
+        assert counts(with_ollama())[:2] == (counts(with_ollama())[0],) * 2
+
+
+class TestAModelThatReadsEnglishOnly:
+    @pytest.fixture
+    def english(self, with_ollama) -> RAGConfig:
+        return with_ollama(embedding_model="all-minilm")
+
+    def test_it_is_not_asked_for_japanese(self, work, embed, english, sent):
+        report = embed(english, work=work)
+        assert (report.embedding.unreadable, report.incomplete) == (1, False)
+        assert not any("緑茶" in text for text in sent())
+        assert counts(english) == (CHUNKS, CHUNKS - 1, 1, 0)
+        found = facts(english)
+        assert found and found.is_enough
+
+    def test_nor_ever_again(self, work, embed, english, server):
+        embed(english, work=work)
+        asked = len(server.requests())
+        assert embed(english, work=work).embedding is None
+        assert len(server.requests()) == asked
+
+    def test_readers_learn_of_new_notes_that_it_cannot_read(
+        self, write_notes, work, embed, english
+    ):
+        embed(english, work=work)
+        write_notes("work", {f"{n}.md": f"# 茶{n}\n\n緑茶を淹れる。" for n in range(9)})
+        embed(english, work=work)
+        found = facts(english)
+        assert found and (found.unreadable, found.is_enough) == (10, True)
+
+    def test_an_interrupted_run_does_not_forget_them(
+        self, write_notes, work, embed, english, server
+    ):
+        write_notes("work", {f"{n}.md": f"# 茶{n}\n\n緑茶を淹れる。" for n in range(9)})
+        embed(english, work=work)
+        write_notes("work", {f"new {n}.md": f"new {n}" for n in range(9)})
+        server.fail("/api/embed", "drop", times=None, after=1)  # most notes are not come to
+        with pytest.raises(ConnectionError):
+            embed(english, work=work)
+        found = facts(english)
+        assert found and found.unreadable == 10
+
+    def test_all_japanese_is_no_trouble(self, write_notes, embed, english):
+        report = embed(english, work=write_notes("work", {"茶.md": NOTES["茶.md"]}))
+        assert (report.embedding.made, report.embedding.unreadable) == (0, 1)
+        found = facts(english)
+        assert found and not found.is_enough
+
+
+class TestFilesThatAreHarmed:
+    @pytest.fixture(autouse=True)
+    def embedded(self, work, embed, sent) -> None:
+        embed(work=work)
+        sent()
+
+    @pytest.fixture
+    def cache(self, config) -> Path:
+        return config.index_dir / VECTORS
+
+    @pytest.mark.parametrize("harm", ["garbage", "middle", "missing", "empty", "folder"])
+    def test_without_the_kept_vectors_they_are_made_again(
+        self, work, embed, with_ollama, server, cache, sent, harm
+    ):
+        raw = cache.read_bytes()
+        cache.unlink()
+        if harm == "folder":
+            (cache / "x").mkdir(parents=True)
+        elif harm != "missing":
+            changed = {"garbage": b"\xa5" * 9000, "middle": raw[:4096] + b"\xa5" * 8192}
+            cache.write_bytes(changed.get(harm, b""))
+        report = embed(rebuild=True, work=work)
+        assert (report.embedding.made, len(sent())) == (CHUNKS, CHUNKS)
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
+    def test_vectors_lost_from_the_store_are_noticed_and_come_back_from_the_kept_ones(
+        self, work, embed, with_ollama, sent
+    ):
+        with get_document_store(with_ollama()) as store:
+            store.begin_writing()
+            store.drop_embeddings()
+            store.publish()
+            response = search(create_search_pipeline(store, with_ollama()), "kettle")
+        with get_document_store(with_ollama()) as store:
+            response = search(create_search_pipeline(store, with_ollama()), "kettle")
+        assert (response.mode, response.total > 0) == ("lexical", True)
+        assert "lost its embeddings" in response.notice and "--embed" in response.notice
+        report = embed(anew=True, work=work)
+        assert (report.embedding.reused, report.published, sent()) == (CHUNKS, True, [])
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
+    def test_once_they_are_known_to_be_lost_any_run_brings_them_back(
+        self, work, embed, with_ollama
+    ):
+        with get_document_store(with_ollama()) as store:
+            store.begin_writing()
+            store.drop_embeddings()
+        (work / "tea.md").unlink()
+        assert embed(work=work).embedding.reused == CHUNKS - 1
+        assert counts(with_ollama()) == (CHUNKS - 1, CHUNKS - 1, 0, 0)
+
+    def test_a_lost_working_copy_is_made_again_with_its_vectors(
+        self, work, embed, with_ollama, server
+    ):
+        import shutil
+
+        asked = len(server.requests())
+        shutil.rmtree(IndexDirectory(with_ollama().index_dir).work)
+        (work / "tea.md").unlink()
+        embed(work=work)
+        assert len(server.requests()) == asked
+        assert counts(with_ollama()) == (CHUNKS - 1, CHUNKS - 1, 0, 0)
+
+    def test_a_lost_shard_too_though_no_note_changed(self, work, embed, with_ollama):
+        import shutil
+
+        shutil.rmtree(IndexDirectory(with_ollama().index_dir).work / "shard")
+        embed(anew=True, work=work)
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
+
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 5)), max_size=5))
+def test_whatever_happens_the_next_whole_run_ends_with_all_chunks_embedded(
+    tmp_path_factory, server, with_ollama, steps
+):
+    """Steps: what note, what to do with it, and after how many chunks the run is killed."""
+    base = tmp_path_factory.mktemp("any")
+    work, config = base / "work", replace(with_ollama(), data_dir=base / "data")
+    work.mkdir()
+    (work / "0.md").write_text("# zero\n\nzero")
+
+    def run(last: int) -> None:
+        def stop(done: int, total: int) -> None:
+            if done == last:
+                raise Killed
+
+        with IndexRun(config) as run:
+            run.index_vault("work", work, True)
+            run.publish()
+            run.embed(progress=stop)
+
+    for note, what, last in steps:
+        file = work / f"{note}.md"
+        if what == 0:
+            file.unlink(missing_ok=True)
+        elif what == 1 and file.exists():
+            file.rename(work / f"{note + 1}.md")
+        else:
+            file.write_text(f"# {note}\n\n{what}\n\n## b\n\nsame\n\n## c\n\n{what + note}")
+        try:
+            run(last)
+        except Killed:
+            continue
+    run(-1)
+    found = facts(config)
+    assert found and found.embedded == found.chunks
+    assert is_made_by(server.models["bge-m3"], config)
+    asked = len(server.requests())
+    run(-1)
+    assert len(server.requests()) == asked

@@ -1,0 +1,246 @@
+"""Searching by words and meaning together, on real vectors of a model that knows synonyms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from haystack import Pipeline
+
+from ollama_server import Model, OllamaServer
+from rag.config import OllamaConfig, RAGConfig
+from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.searching import search_inputs
+from rag.pipelines.understanding import understand
+from rag.stores import get_document_store
+
+NEAR = 1e-3
+MEANS = {"car": "automobile", "fuel": "petrol", "doctor": "physician", "車": "automobile"}
+NOTES = {
+    "automobile.md": "---\ntags: [garage]\ncreated: 2025-01-01\n---\n"
+    "# Automobile\n\nThe automobile needs petrol.\n\n## Winter\n\nTyres and an automobile club.\n",
+    "tea.md": "---\ntags: [kitchen]\ncreated: 2025-06-01\n---\n# Tea\n\nSteep tea, then wait.\n",
+    "steep.md": "# On steeping\n\nSteep tea leaves. Tea that steeps long is bitter tea.\n",
+    "surgery.md": "---\ntags: [health]\n---\n# Appointments\n\nThe physician is in on Mondays.\n",
+    "緑茶.md": "# 緑茶\n\n七十度の湯で淹れる。\n",
+}
+HOME = {"petrol.md": "# Spending\n\nMoney spent on petrol and tea.\n"}
+QUERIES = ["car fuel", "tea", "steep tea", "doctor", "physician automobile", "緑茶", "車", "bitter"]
+
+
+class Thesaurus(Model):
+    """Takes words of the same meaning for the same word."""
+
+    def vector(self, text: str) -> list[float]:
+        for word, meaning in MEANS.items():
+            text = text.replace(word, meaning)
+        return super().vector(text)
+
+
+Search = Callable[..., SearchResponse]
+
+
+@pytest.fixture(scope="module")
+def thesaurus() -> Iterator[OllamaServer]:
+    with OllamaServer([Thesaurus("bge-m3", 256)]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def settings(thesaurus, tmp_path_factory) -> RAGConfig:
+    base = tmp_path_factory.mktemp("hybrid")
+    config = RAGConfig(data_dir=base / "data", ollama=OllamaConfig(url=thesaurus.url, retries=0))
+    with IndexRun(config) as run:
+        for vault, notes in (("work", NOTES), ("home", HOME)):
+            (base / vault).mkdir()
+            for path, text in notes.items():
+                (base / vault / path).write_text(text, "utf-8")
+            run.index_vault(vault, base / vault)
+        run.publish()
+        run.embed()
+    return config
+
+
+@pytest.fixture(scope="module")
+def find(settings) -> Iterator[Search]:
+    with get_document_store(settings) as store:
+        pipeline = create_search_pipeline(store, settings)
+        yield lambda query, *args, **options: search(pipeline, query, *args, **options)
+        pipeline.close()
+
+
+def paths(response: SearchResponse) -> list[str]:
+    return [result.file_path for result in response.results]
+
+
+def test_meaning_finds_what_words_do_not(find):
+    assert paths(find("car fuel", mode="lexical")) == []
+    found = find("car fuel")
+    assert found.mode == "hybrid"
+    assert paths(found)[0] == "automobile.md"
+    assert paths(find("doctor"))[0] == "surgery.md"
+    assert paths(find("車"))[0] == "automobile.md"
+
+
+def test_words_find_what_they_found_before_and_better(find):
+    for query in ("bitter", "Mondays", "緑茶", "winter tyres"):
+        assert paths(find(query))[0] == paths(find(query, mode="lexical"))[0]
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        (QueryFilters(vaults=["home"]), {"petrol.md"}),
+        (QueryFilters(tags=["health"]), {"surgery.md"}),
+        (QueryFilters(date_from=date(2025, 5, 1), date_to=date(2025, 7, 1)), {"tea.md"}),
+        (QueryFilters(paths=["s*.md"]), {"steep.md", "surgery.md"}),
+    ],
+    ids=["vault", "tag", "dates", "path"],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+def test_filters_hold_for_what_meaning_finds(find, filters, left, mode):
+    assert set(paths(find("car fuel", filters, mode=mode))) <= left
+    assert set(paths(find("automobile -petrol", filters, mode=mode))) <= left - {"petrol.md"}
+
+
+def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(settings, find):
+    query = "steep tea petrol"
+    with get_document_store(settings) as store:
+        pipeline = create_search_pipeline(store, settings)
+        inputs = search_inputs(understand(store, query), 5, mode="hybrid")
+        inputs["retriever"]["top_k"] = 2
+        outputs = pipeline.run(inputs, include_outputs_from={"retriever", "embedder"})
+        every = store.find_candidates(outputs["embedder"]["sparse_embedding"])
+        pipeline.close()
+    by_words = {candidate.id: candidate.score for candidate in every}
+    found = outputs["retriever"]["candidates"]
+    assert len(found) > 2
+    for candidate in found:
+        words = candidate.score - candidate.meaning
+        assert words == pytest.approx(by_words.get(candidate.id, 0.0), abs=NEAR)
+
+
+def test_a_note_of_that_very_name_stays_first(find):
+    assert paths(find("tea"))[0] == "tea.md"
+    assert find("tea", explained=True).results[0].explanation.bonus > 0
+
+
+def test_dense_ranks_by_nearness_alone(find):
+    results = find("tea", mode="dense", top_k=10).results
+    assert [r.scores["lexical"] for r in results] == [0.0] * len(results)
+    cosines = [r.scores["cosine"] for r in find("tea", mode="dense", top_k=10, chunks=True).results]
+    assert cosines == sorted(cosines, reverse=True)
+
+
+@pytest.mark.parametrize("chunks", [False, True], ids=["notes", "chunks"])
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_explanations_add_up(find, mode, chunks):
+    for query in QUERIES:
+        for result in find(query, mode=mode, chunks=chunks, explained=True).results:
+            why = result.explanation
+            parts = sum(chunk.weight * chunk.score for chunk in why.chunks)
+            assert why.total == pytest.approx(why.bonus + parts, abs=NEAR)
+            for chunk in why.chunks:
+                terms = sum(term.score for term in chunk.terms)
+                assert chunk.score == pytest.approx(terms + chunk.meaning, abs=NEAR)
+            assert sum(why.fields.values()) == pytest.approx(parts, abs=NEAR)
+            scores = result.scores
+            assert why.total == pytest.approx(
+                scores["lexical"] + scores.get("meaning", 0), abs=NEAR
+            )
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+def test_scores_lie_below_1_and_fall(find, mode):
+    for query in QUERIES:
+        scores = [result.score for result in find(query, mode=mode, top_k=10).results]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 < score < 1 for score in scores)
+
+
+def test_the_same_query_finds_the_same(find, settings):
+    with get_document_store(settings) as store:
+        pipeline = create_search_pipeline(store, settings)
+        for query in QUERIES:
+            first = [(r.file_path, r.scores) for r in find(query, top_k=10).results]
+            assert first == [(r.file_path, r.scores) for r in find(query, top_k=10).results]
+            again = search(pipeline, query, top_k=10)
+            assert first == [(r.file_path, r.scores) for r in again.results]
+        pipeline.close()
+
+
+def test_each_search_asks_for_one_vector_and_the_store_once(find, thesaurus, monkeypatch):
+    from rag.stores.edge import QdrantEdgeDocumentStore as Store
+
+    asked = []
+    both = Store.find_both
+    monkeypatch.setattr(Store, "find_both", lambda *args: asked.append(1) or both(*args))
+    before = len(thesaurus.inputs())
+    find("car fuel")
+    assert thesaurus.inputs()[before:] == ["car fuel"]
+    assert asked == [1]
+
+
+def test_what_is_embedded_is_what_was_meant(find, thesaurus):
+    find("bittre")
+    assert thesaurus.inputs()[-1] == "bitter"
+
+
+@pytest.mark.parametrize("query", ["tag:garage", "vault:home"])
+def test_a_query_that_only_filters_asks_for_no_vector(find, thesaurus, query):
+    before = len(thesaurus.requests())
+    assert find(query).mode == "lexical"
+    assert len(thesaurus.requests()) == before
+
+
+def test_by_words_it_finds_what_it_finds_without_ollama(find, settings):
+    off = replace(settings, ollama=replace(settings.ollama, enabled=False))
+    with get_document_store(off) as store:
+        pipeline = create_search_pipeline(store, off)
+        for query in QUERIES:
+            without = search(pipeline, query)
+            assert (without.mode, without.notices) == ("lexical", [])
+            words = find(query, mode="lexical")
+            assert [(r.file_path, r.scores) for r in words.results] == [
+                (r.file_path, r.scores) for r in without.results
+            ]
+
+
+def test_a_model_that_tells_nothing_apart_spoils_no_order_of_chunks(
+    write_notes, embed, with_ollama, server
+):
+    class Dull(Model):
+        def vector(self, text: str) -> list[float]:
+            return [1.0, *[0.0] * (self.dimension - 1)]
+
+    server.models["bge-m3"] = Dull("bge-m3", 32)
+    embed(work=write_notes("work", NOTES))
+    with get_document_store(with_ollama()) as store:
+        pipeline = create_search_pipeline(store, with_ollama())
+
+        def places(query: str, mode: str) -> list[tuple[str, int]]:
+            found = search(pipeline, query, mode=mode, top_k=10, chunks=True).results
+            return [(result.file_path, result.position) for result in found]
+
+        orders = [(places(query, "lexical"), places(query, "hybrid")) for query in QUERIES]
+        pipeline.close()
+    for words, both in orders:
+        assert both[: len(words)] == words
+
+
+def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):
+    with get_document_store(settings) as store:
+        pipeline = create_search_pipeline(store, settings)
+        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+        inputs = search_inputs(understand(store, "car fuel"), 5)
+        outputs = asyncio.run(again.run_async(inputs))
+    titles = [document.meta["file_path"] for document in outputs["loader"]["documents"]]
+    assert titles == paths(find("car fuel"))
+    again.close()
+    again.get_component("retriever").document_store.close()
+    again.get_component("loader").document_store.close()
+    again.get_component("query_embedder").document_store.close()

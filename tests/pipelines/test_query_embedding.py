@@ -1,0 +1,268 @@
+"""`QueryEmbedder`: whether a query is searched by meaning too, and what is said when it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ollama_server import Model, OllamaServer, refused
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
+from rag.pipelines.meaning import QueryEmbedder
+from rag.pipelines.refresh import IndexRun
+from rag.stores import get_document_store
+
+NOTES = {"a.md": "# Alpha\n\nfirst", "b.md": "# Beta\n\nsecond", "c.md": "# Gamma\n\nthird"}
+WANTED = ["dense", "hybrid"]
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory) -> dict[str, Path]:
+    """Data folders: `whole`, `part` (two of three chunks), `none`, `english` (one chunk is not)."""
+    base = tmp_path_factory.mktemp("indexes")
+    with OllamaServer([Model("bge-m3", 32), Model("all-minilm", 48, 512)]) as server:
+        quick = OllamaConfig(url=server.url, retries=0, batch_tokens=1, max_in_flight=1)
+        for name in ("whole", "part", "none", "english"):
+            notes = NOTES | ({"d.md": "# 緑茶\n\n茶"} if name == "english" else {})
+            for path, text in notes.items():
+                (base / name / "notes").mkdir(parents=True, exist_ok=True)
+                (base / name / "notes" / path).write_text(text, "utf-8")
+            model = "all-minilm" if name == "english" else "bge-m3"
+            ollama = replace(quick, embedding_model=model)
+            with IndexRun(RAGConfig(data_dir=base / name, ollama=ollama)) as run:
+                run.index_vault("notes", base / name / "notes")
+                run.publish()
+                if name == "part":
+                    server.fail("/api/embed", "drop", times=None, after=1 + 2)
+                    with pytest.raises(ConnectionError):
+                        run.embed()
+                    server.heal()
+                elif name != "none":
+                    run.embed()
+    return {path.name: path for path in base.iterdir()}
+
+
+@pytest.fixture
+def embedder(indexes, with_ollama) -> Callable[..., object]:
+    """Make the component: `with embedder("whole", url=…) as component`."""
+
+    @contextmanager
+    def make(index: str = "whole", **changes: object) -> Iterator[QueryEmbedder]:
+        config = replace(with_ollama(**changes), data_dir=indexes[index])
+        with get_document_store(config) as store:
+            component = QueryEmbedder(store, config.ollama)
+            try:
+                yield component
+            finally:
+                component.close()
+
+    return make
+
+
+def refusal(component: QueryEmbedder, mode: str, text: str = "alpha") -> RAGError:
+    with pytest.raises(RAGError) as caught:
+        component.run(text, mode)
+    assert caught.value.hint
+    return caught.value
+
+
+def by_words(component: QueryEmbedder, text: str = "alpha") -> str:
+    """Search in mode `auto`, make sure that it is by words, and return what is said."""
+    output = component.run(text, "auto")
+    assert (output["embedding"], output["mode"]) == (None, "lexical")
+    return str(output["notice"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "comes_to"), [("auto", "hybrid"), ("hybrid", "hybrid"), ("dense", "dense")]
+)
+def test_where_nothing_stands_in_the_way_the_query_is_embedded(embedder, server, mode, comes_to):
+    with embedder(query_prefix="query: ") as component:
+        output = component.run("alpha", mode)
+    assert (output["mode"], output["notice"]) == (comes_to, "")
+    assert output["embedding"] == server.models["bge-m3"].vector("query: alpha")
+    assert server.inputs() == ["query: alpha"]
+
+
+@pytest.mark.parametrize("index", ["whole", "none"])
+def test_by_words_nothing_is_asked(embedder, server, index):
+    with embedder(index) as component:
+        assert component.run("alpha", "lexical")["notice"] == ""
+    assert server.requests() == []
+
+
+class TestTheIndexStandsInTheWay:
+    def test_without_embeddings_auto_is_silent(self, embedder, server):
+        with embedder("none") as component:
+            assert by_words(component) == ""
+        assert server.requests() == []
+
+    @pytest.mark.parametrize("mode", WANTED)
+    def test_without_embeddings_the_rest_is_refused(self, embedder, mode):
+        with embedder("none") as component:
+            error = refusal(component, mode)
+        assert isinstance(error, IndexUnavailableError)
+        assert "`rag index`" in error.hint
+
+    def test_of_another_model_auto_says_so(self, embedder, server):
+        with embedder(embedding_model="all-minilm") as component:
+            notice = by_words(component)
+        assert "made by bge-m3, not all-minilm" in notice and "rag index --embed" in notice
+        assert server.inputs() == []
+
+    @pytest.mark.parametrize("mode", WANTED)
+    def test_of_another_model_the_rest_is_refused(self, embedder, mode):
+        with embedder(embedding_model="all-minilm") as component:
+            assert isinstance(refusal(component, mode), IndexUnavailableError)
+
+    def test_of_another_prefix_auto_says_so(self, embedder):
+        with embedder(document_prefix="passage: ") as component:
+            assert "another version of bge-m3" in by_words(component)
+
+    @pytest.mark.parametrize("mode", ["auto", *WANTED])
+    def test_of_other_weights_under_the_same_name(self, embedder, server, mode):
+        server.models["bge-m3"] = Model("bge-m3", 32, digest="f" * 64)
+        with embedder() as component:
+            if mode == "auto":
+                said = by_words(component)
+            else:
+                error = refusal(component, mode)
+                assert isinstance(error, IndexUnavailableError)
+                said = str(error)
+        assert "another version of bge-m3" in said
+        assert server.inputs() == []
+
+    def test_a_model_spelt_out_is_the_same(self, embedder):
+        with embedder(embedding_model="bge-m3:latest") as component:
+            assert component.run("alpha", "auto")["mode"] == "hybrid"
+
+    def test_too_few_embedded_auto_says_how_many(self, embedder, server):
+        with embedder("part") as component:
+            assert "only 2 of 3 chunks have embeddings" in by_words(component)
+        assert server.requests() == []
+
+    @pytest.mark.parametrize("mode", WANTED)
+    def test_too_few_embedded_the_rest_takes_them_as_they_are(self, embedder, mode):
+        with embedder("part") as component:
+            assert component.run("alpha", mode)["mode"] == mode
+
+    def test_chunks_that_the_model_does_not_read_are_not_too_few(self, embedder):
+        with embedder("english", embedding_model="all-minilm") as component:
+            assert component.run("alpha", "auto")["mode"] == "hybrid"
+
+
+class TestTheSettingsStandInTheWay:
+    @pytest.mark.parametrize("change", [{"enabled": False}, {"embedding_model": ""}])
+    def test_auto_is_silent_and_the_rest_refused(self, embedder, server, change):
+        with embedder(**change) as component:
+            assert by_words(component) == ""
+            for mode in WANTED:
+                assert isinstance(refusal(component, mode), ConfigError)
+        assert server.requests() == []
+
+
+class TestTheQueryStandsInTheWay:
+    @pytest.fixture
+    def english(self, embedder) -> Iterator[QueryEmbedder]:
+        with embedder("english", embedding_model="all-minilm") as component:
+            yield component
+
+    def test_auto_is_silent(self, english, server):
+        assert by_words(english, "緑茶") == ""
+        assert by_words(english, "steep 緑茶") == ""
+        assert server.inputs() == []
+
+    def test_hybrid_says_so(self, english):
+        output = english.run("緑茶", "hybrid")
+        assert (output["mode"], output["embedding"]) == ("lexical", None)
+        assert "all-minilm does not read this script" in output["notice"]
+
+    def test_dense_measures_the_model_as_it_is(self, english):
+        assert english.run("緑茶", "dense")["mode"] == "dense"
+
+    def test_a_multilingual_model_reads_all(self, embedder):
+        with embedder() as component:
+            assert component.run("緑茶", "auto")["mode"] == "hybrid"
+
+
+class TestTheServerStandsInTheWay:
+    def test_gone(self, embedder):
+        with refused() as url, embedder(url=url) as component:
+            assert "search is by words" in by_words(component)
+            for mode in WANTED:
+                assert isinstance(refusal(component, mode), ConnectionError)
+
+    @pytest.mark.parametrize("path", ["/api/embed", "/api/tags"])
+    @pytest.mark.parametrize("kind", ["endless", "garbage", "html", "status", "drop", "cut"])
+    def test_ill(self, embedder, server, path, kind):
+        server.fail(path, kind, times=None)
+        with embedder(query_timeout=0.1) as component:
+            assert "search is by words" in by_words(component)
+            assert refusal(component, "hybrid").exit_code == 4
+
+    @pytest.mark.parametrize("kind", ["missing", "overflow", "dimension", "nan", "zero", "none"])
+    def test_of_no_use(self, embedder, server, kind):
+        server.fail("/api/embed", kind, times=None)
+        with embedder() as component:
+            assert "search is by words" in by_words(component)
+            assert refusal(component, "dense").exit_code == 4
+
+    def test_well_again_it_is_used_again(self, embedder, server):
+        server.fail("/api/embed", "status", times=1)
+        with embedder() as component:
+            by_words(component)
+            assert component.run("alpha", "auto")["mode"] == "hybrid"
+
+    def test_another_one_steps_in(self, embedder, server):
+        with refused() as gone, embedder(urls=[gone, server.url], retries=1) as component:
+            assert component.run("alpha", "auto")["mode"] == "hybrid"
+
+    def test_a_proxy_that_cannot_be_used_does_not_end_a_search_by_words(
+        self, embedder, monkeypatch
+    ):
+        monkeypatch.setenv("HTTP_PROXY", "socks9://nowhere")
+        with embedder(url="http://ollama.example:11434") as component:
+            assert "search is by words" in by_words(component)
+
+
+def test_the_model_is_verified_once_and_the_connection_kept(embedder, server):
+    with embedder() as component:
+        for _ in range(3):
+            component.run("alpha")
+    assert len(server.requests("/api/tags")) == 1
+    assert len(server.requests("/api/embed")) == 3
+
+
+def test_it_follows_an_index_whose_embeddings_get_another_size(write_notes, embed, with_ollama):
+    work = write_notes("work", NOTES)
+    config = with_ollama()
+    embed(config, work=work)
+    other = with_ollama(embedding_model="all-minilm")
+    with get_document_store(config) as store:
+        component = QueryEmbedder(store, config.ollama)
+        assert len(component.run("alpha")["embedding"]) == 32
+        embed(other, anew=True, work=work)
+        component.config = other.ollama
+        assert len(component.run("alpha")["embedding"]) == 48
+        component.close()
+
+
+def test_it_serialises_with_its_settings(embedder):
+    with embedder(query_prefix="query: ") as component:
+        again = QueryEmbedder.from_dict(component.to_dict())
+        assert again.config == component.config
+        assert again.run("alpha")["mode"] == "hybrid"
+        again.close()
+        again.document_store.close()
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_closing_it_twice_does_no_harm(embedder, closed):
+    with embedder() as component:
+        component.run("alpha")
+        for _ in range(closed):
+            component.close()
