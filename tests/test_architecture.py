@@ -24,13 +24,14 @@ ROOMS = {
     "stores": {"", "config", "exceptions", "text", "transport"},
     "query": {"", "config", "exceptions", "text", "clients"},
     "context": {"", "exceptions", "text", "query"},
+    "answers": {"", "config", "exceptions", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
 ROOMS["evaluation"] = {*ROOMS}
 ROOMS["service"] = {*ROOMS}
 ROOMS["cli"] = {*ROOMS}
 ROOMS["__main__"] = {"cli"}
-WITHOUT_HAYSTACK = ("", "exceptions", "checks", "transport", "config", "vault", "text")
+WITHOUT_HAYSTACK = ("", "exceptions", "checks", "transport", "config", "vault", "text", "answers")
 
 
 def name_of(file: Path) -> str:

@@ -59,6 +59,9 @@ class AskConfig:
 
     top_k: int = _setting(5, "how many notes an answer may draw on")
     max_quotes: int = _setting(4, "how many sentences an answer without a model quotes")
+    max_answer_tokens: int = _setting(1024, "longest answer of a model, in tokens")
+    temperature: float = _setting(0.2, "how freely a model words its answer; 0 is the strictest")
+    think: bool = _setting(False, "let a model that can reason do so first; it takes longer")
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,10 @@ class OllamaConfig:
     urls: list[str] = _setting(list, "embedding servers, used in parallel; empty means url")
     generation_url: str = _setting("", "the server of the chat model; empty means url")
     embedding_model: str = _setting("bge-m3", "gives the vectors; empty means search by words")
-    chat_model: str = _setting("", "writes the answers; empty means answers by quotation")
+    chat_model: str = _setting(
+        "auto",
+        "writes the answers; auto: the first installed one that can; empty: answers by quotation",
+    )
     query_prefix: str = _setting(
         "auto", "put before a query to embed; auto knows the prefixes of common models"
     )
@@ -264,6 +270,8 @@ def _check(config: RAGConfig) -> None:
         "search.mode": (config.search.mode in MODES, f"must be one of {', '.join(MODES)}"),
         "ask.top_k": (0 < config.ask.top_k <= 10_000, "must be within 1 and 10,000"),
         "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
+        "ask.max_answer_tokens": (config.ask.max_answer_tokens > 0, "must be positive"),
+        "ask.temperature": (0 <= config.ask.temperature <= 2, "must be within 0 and 2"),
         **_ollama_rules(config.ollama),
         **store_rules(config.store),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 from collections.abc import Callable, Iterator
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "search --mode lexical": ["search", "rolling back", "--mode", "lexical", "--explain"],
     "search --rerank": ["search", "rolling back", "--rerank"],
     "ask": ["ask", "How long does rolling back take?"],
+    "chat": ["chat"],
     "get": ["get", "Backups"],
     "status": ["status"],
     "eval": ["eval", "questions.jsonl", "--modes", "auto"],
@@ -72,10 +74,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
 
 
 @pytest.fixture
-def prepared(server, notes, rag, empty_home) -> None:
+def prepared(server, notes, rag, empty_home, monkeypatch) -> None:
     """An index with vectors, one more note to index, and questions."""
     assert rag("index", "-q", notes).code == 0
     (notes / "new.md").write_text("A note of its own.")
+    monkeypatch.setattr("sys.stdin", io.StringIO("How long does rolling back take?\n"))
     (empty_home / "questions.jsonl").write_text(
         '{"query": "rolling back", "relevant": ["runbooks/Rollback.md"]}\n'
     )

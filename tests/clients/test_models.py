@@ -6,11 +6,20 @@ from collections.abc import Callable
 
 import pytest
 
-from ollama_server import KNOWN, OllamaServer
-from rag.clients.models import Traits, describe_model, full_name, known_traits, traits
+from ollama_server import KNOWN, Model, OllamaServer
+from rag.clients.connection import check_connection
+from rag.clients.generation import generate_response
+from rag.clients.models import (
+    Traits,
+    describe_model,
+    full_name,
+    known_traits,
+    pick_chat_model,
+    traits,
+)
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
-from rag.exceptions import ModelError, ModelMissingError
+from rag.exceptions import ConnectionError, ModelError, ModelMissingError
 
 Settings = Callable[..., OllamaConfig]
 SENTENCE = "Represent this sentence for searching relevant passages: "
@@ -93,3 +102,52 @@ def test_a_server_that_tells_nonsense_is_an_error_of_ours(server: OllamaServer) 
 def test_names_are_the_same_with_their_tag_and_in_any_case() -> None:
     assert full_name("bge-m3") == full_name("BGE-m3:latest") == "bge-m3:latest"
     assert full_name("host:5000/me/model") == "host:5000/me/model:latest"
+
+
+# -- the chat model that nobody named --------------------------------------------------
+
+
+def test_the_first_listed_model_that_completes_is_picked(server: OllamaServer) -> None:
+    with OllamaClient(server.url) as client:
+        assert pick_chat_model(client).name == "llama3.2:latest"
+        assert pick_chat_model(client).context == 131072
+
+
+@pytest.mark.parametrize(
+    "name", ["nomic-embed-text", "bge-m3", "mxbai-embed-large:335m", "me/all-minilm", "x-e5-large"]
+)
+def test_where_no_capabilities_are_told_names_of_embedders_are_passed_over(name: str) -> None:
+    models = [Model(name, capabilities=(), family="x"), Model("mistral", capabilities=())]
+    models[1:1] = [Model("some", capabilities=(), family="nomic-bert")]
+    models[2] = Model("mistral", capabilities=(), family="llama")
+    with OllamaServer(models) as server, OllamaClient(server.url) as client:
+        assert pick_chat_model(client).name == "mistral:latest"
+
+
+def test_without_one_the_error_says_how_to_get_one() -> None:
+    for models in ([], ["bge-m3"]):
+        with OllamaServer(models) as server, OllamaClient(server.url) as client:
+            with pytest.raises(ModelMissingError, match="no model that writes") as caught:
+                pick_chat_model(client)
+            assert "ollama pull" in caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["/api/tags", "/api/show"])
+@pytest.mark.parametrize("kind", ["garbage", "html", "drop", "slow", "status", "endless"])
+def test_a_server_that_fails_when_it_is_asked_is_an_error_of_ours(
+    server: OllamaServer, path: str, kind: str
+) -> None:
+    server.fail(path, kind, times=None, seconds=30)
+    with OllamaClient(server.url) as client, pytest.raises(ConnectionError):
+        pick_chat_model(client, 0.2)
+
+
+def test_auto_is_resolved_before_a_question_is_sent(
+    server: OllamaServer, settings: Settings
+) -> None:
+    assert generate_response("one", settings(chat_model="auto")) == "one"
+    assert server.requests("/api/chat")[0].json["model"] == "llama3.2:latest"
+
+
+def test_auto_is_no_model_that_could_be_missing(settings: Settings) -> None:
+    assert check_connection(settings(chat_model="auto")).ok

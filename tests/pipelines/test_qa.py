@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rag.config import AskConfig, RAGConfig
@@ -166,7 +168,7 @@ class TestQuotes:
         assert len(texts) == len(set(texts))
 
     def test_max_quotes_limits_them(self, config):
-        one = RAGConfig(data_dir=config.data_dir, ask=AskConfig(max_quotes=1))
+        one = replace(config, ask=AskConfig(max_quotes=1))
         with get_document_store(config) as store:
             answer = ask(create_qa_pipeline(store, one), "How long do we keep backups?")
         assert len(answer.quotes) == 1

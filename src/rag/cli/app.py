@@ -15,7 +15,19 @@ import typer
 from typer import _click
 
 from rag import __version__
-from rag.cli import ask, config, doctor, evaluate, get, index, init, search, status, vault
+from rag.cli import (
+    ask,
+    chat,
+    config,
+    doctor,
+    evaluate,
+    get,
+    index,
+    init,
+    search,
+    status,
+    vault,
+)
 from rag.cli.output import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 
@@ -33,6 +45,7 @@ app.command("init")(init.init)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
+app.command("chat")(chat.chat)
 app.command("get")(get.get)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from rag.cli.answering import AnswerPrinter, answer_to_dict, exit_code, read_stdin, with_choices
 from rag.cli.options import (
     ConfigFile,
     DateFrom,
     DateTo,
     Json,
+    ModelName,
+    NoModel,
+    NoSources,
     OutputFormat,
     PathGlobs,
     Paths,
     Quiet,
     Tags,
+    Think,
     TopK,
     Vaults,
     wants_json,
 )
-from rag.cli.output import print_file, print_json, print_line, say
+from rag.cli.output import clean, print_file, print_json, say
 from rag.cli.query import (
-    IndexFacts,
     check_vaults,
     index_facts,
     make_filters,
@@ -33,9 +36,6 @@ from rag.cli.query import (
     tell_corrections,
 )
 from rag.config import load_config
-
-if TYPE_CHECKING:
-    from rag.pipelines.models import Answer
 
 
 def ask(
@@ -49,9 +49,13 @@ def ask(
     date_to: DateTo = None,
     path_globs: PathGlobs = None,
     top_k: TopK = None,
-    no_sources: Annotated[
-        bool, typer.Option("--no-sources", help="Leave out the list of sources.")
+    model: ModelName = "",
+    no_model: NoModel = False,
+    think: Think = False,
+    no_stream: Annotated[
+        bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
     ] = False,
+    no_sources: NoSources = False,
     json: Json = False,
     output_format: OutputFormat = "text",
     paths: Paths = False,
@@ -60,93 +64,62 @@ def ask(
 ) -> None:
     """Answer a question from the notes, each sentence with its source.
 
+    A chat model of Ollama writes the answer where there is one (ollama.chat_model), and what it
+    says is checked against the notes; without one the nearest sentences are quoted.
+
     \b
     rag ask "When do holds expire?"
     rag ask 取り置きの期限は何日？ --vault エンジニア
+    rag ask "Who is on call?" --no-model             quote, whatever models there are
+    echo "What is a Pod?" | rag ask - --json
     """
     from rag.pipelines.qa import ask as run_ask
     from rag.pipelines.qa import create_qa_pipeline
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = load_config(config_file)
+    config = with_choices(load_config(config_file), model, no_model, think)
     question = " ".join(words)
     if question == "-":
-        question = sys.stdin.read().strip() if sys.stdin else ""
+        question = read_stdin()
     started = time.monotonic()
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
+    printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)
+    silent = as_json or paths
     with (
         get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config)) as pipeline,
+        closing(create_qa_pipeline(store, config, model)) as pipeline,
     ):
-        answer = run_ask(pipeline, question, filters, top_k or config.ask.top_k)
-    milliseconds = round((time.monotonic() - started) * 1000)
+        if not silent:
+            printer.wait("asking…")
+        try:
+            answer = run_ask(
+                pipeline,
+                question,
+                filters,
+                top_k or config.ask.top_k,
+                on_text=None if silent or no_stream else printer.on_text,
+                on_thinking=printer.on_thinking if think and not silent else None,
+            )
+        finally:
+            printer.stop_waiting()
     if not quiet:
         facts.warn_if_stale()
         tell_corrections(answer.corrections)
     if as_json:
-        print_json(_to_json(question, answer, facts, milliseconds))
+        milliseconds = round((time.monotonic() - started) * 1000)
+        about = {"elapsed_ms": milliseconds, "index": facts.to_json()}
+        print_json({"question": question, **answer_to_dict(answer, think), **about})
     elif paths:
         for source in answer.sources:
             print_file(facts.file(source))
-    elif answer.found:
-        _print(answer, facts, no_sources, quiet)
+        for notice in [] if quiet else answer.notices:
+            say(clean(notice))
     else:
-        print_line(answer.text)
-        near_tags(answer.tags, facts)
-    if not answer.found:
-        raise typer.Exit(1)
-
-
-def _to_json(question: str, answer: Answer, facts: IndexFacts, milliseconds: int) -> dict[str, Any]:
-    from rag.pipelines.models import result_to_dict
-
-    return {
-        "question": question,
-        "answer": answer.text,
-        "found": answer.found,
-        "model": answer.model or None,
-        "confidence": round(answer.confidence, 6),
-        "quotes": [
-            {"text": quote.text, "source": quote.source, "line": quote.line}
-            for quote in answer.quotes
-        ],
-        "sources": [
-            {"number": number, **result_to_dict(source)}
-            for number, source in enumerate(answer.sources, 1)
-        ],
-        "corrections": answer.corrections,
-        "elapsed_ms": milliseconds,
-        "index": facts.to_json(),
-    }
-
-
-def _print(answer: Answer, facts: IndexFacts, no_sources: bool, quiet: bool) -> None:
-    from rich.text import Text
-
-    from rag.cli.output import clean, make_console
-    from rag.cli.results import place, print_indented
-    from rag.text.highlight import match_spans
-
-    console = make_console()
-    for quote in answer.quotes:
-        shown = clean(quote.text)
-        text = Text(shown)
-        for start, end in match_spans(shown, answer.searched):
-            text.stylize("bold", start, end)
-        print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
-    if not no_sources:
-        console.print()
-        for number, source in enumerate(answer.sources, 1):
-            line = next(q.line for q in answer.quotes if q.source == number)
-            text = Text(f"[{number}] ", style="cyan").append(
-                f"{clean(source.title)}  ", style="bold"
-            )
-            console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
-    if not quiet:
-        say(
-            "\nNo model wrote this: these are the sentences of your notes nearest to the question"
-            f" (confidence {answer.confidence:.2f})."
-        )
+        printer.finish(answer)
+        if not answer.found:
+            near_tags(answer.tags, facts)
+    if code := exit_code(answer):
+        raise typer.Exit(code)

@@ -81,6 +81,17 @@ Mode = Annotated[
     str | None,
     typer.Option("--mode", metavar="MODE", help="auto, lexical, dense or hybrid."),
 ]
+ModelName = Annotated[
+    str,
+    typer.Option("--model", metavar="NAME", help="Let this chat model answer, and no other."),
+]
+NoModel = Annotated[
+    bool, typer.Option("--no-model", help="Answer by quotation, whatever models there are.")
+]
+Think = Annotated[
+    bool, typer.Option("--think", help="Let the model reason first, and show it on stderr.")
+]
+NoSources = Annotated[bool, typer.Option("--no-sources", help="Leave out the list of sources.")]
 OutputFormat = Annotated[
     str, typer.Option("--format", metavar="text|json", help="`json` is the same as --json.")
 ]

@@ -13,7 +13,13 @@ _HOMES = {
     "rag.clients.embedding": ("OllamaChunkEmbedder", "OllamaQueryEmbedder"),
     "rag.clients.generation": ("ChatModel", "Response", "generate_response"),
     "rag.clients.generator": ("OllamaGenerator",),
-    "rag.clients.models": ("ModelInfo", "Traits", "describe_model", "traits"),
+    "rag.clients.models": (
+        "ModelInfo",
+        "Traits",
+        "describe_model",
+        "pick_chat_model",
+        "traits",
+    ),
     "rag.clients.streaming": ("EmbeddedBatch", "QueryVectors", "embed_texts", "get_embedding"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rag.clients.errors import diagnose, our_errors
-from rag.clients.models import full_name
+from rag.clients.models import AUTO, full_name
 from rag.clients.wire import OllamaClient, ResponseError
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.exceptions import ConfigError, RAGError
@@ -73,7 +73,7 @@ def check_servers(config: OllamaConfig | RAGConfig | None = None) -> list[Connec
     wanted: dict[str, list[str]] = {}
     for url in config.embedding_urls:
         wanted.setdefault(url, []).append(config.embedding_model)
-    wanted.setdefault(config.local_url, []).append(config.chat_model)
+    wanted.setdefault(config.local_url, []).append(config.chat_model.removeprefix(AUTO))
     with ThreadPoolExecutor(len(wanted)) as pool:
         return list(pool.map(lambda url: _ask(url, config, [n for n in wanted[url] if n]), wanted))
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rag.clients.connection import ollama_settings
 from rag.clients.errors import BELOW, Blame, diagnose
-from rag.clients.models import describe_model
+from rag.clients.models import AUTO, ModelInfo, describe_model, pick_chat_model
 from rag.clients.thinking import ThinkSplitter
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig, RAGConfig
@@ -70,7 +70,7 @@ class Answering:
         self._text: list[str] = []
         self._thinking: list[str] = []
 
-    def __iter__(self) -> Iterator[Delta]:
+    def __iter__(self) -> Generator[Delta, None, None]:
         splitter = ThinkSplitter()
         try:
             with closing(self._lines()) as lines:
@@ -145,9 +145,10 @@ def _prompt_too_long(error: Exception, response: Response) -> TooLongError:
 class ChatModel:
     """The configured chat model; keeps its connection from one answer to the next.
 
-    :param model: another model of the same server.
+    :param model: another model of the same server; `auto` is the first that can chat.
     :param backoff: seconds before a request that failed is sent again; doubled with each.
     :raises ConfigError: when no chat model is configured.
+    :raises ConnectionError: for `auto`, when the server cannot be asked or has none.
     """
 
     def __init__(
@@ -163,18 +164,32 @@ class ChatModel:
             raise ConfigError("no chat model is configured", hint="Set ollama.chat_model.")
         self.client = OllamaClient(self.config.local_url, self.config)
         self.backoff = backoff
-        self._num_ctx = 0
+        self._info: ModelInfo | None = None
+        if self.model == AUTO:
+            try:
+                self._info = pick_chat_model(self.client, self.config.query_timeout)
+            except BaseException:
+                self.client.close()
+                raise
+            self.model = self._info.name
+
+    @property
+    def info(self) -> ModelInfo:
+        """What the server says of the model; it is asked once.
+
+        :raises ConnectionError: when it cannot be asked.
+        """
+        if self._info is None:
+            self._info = describe_model(self.client, self.model, self.config.query_timeout)
+        return self._info
 
     @property
     def num_ctx(self) -> int:
         """The tokens of prompt and answer together: what the model reads, up to the cap.
 
-        :raises ConnectionError: when the server cannot be asked; it is asked once.
+        :raises ConnectionError: when the server cannot be asked.
         """
-        if not self._num_ctx:
-            info = describe_model(self.client, self.model, self.config.read_timeout)
-            self._num_ctx = min(info.context or self.config.max_context, self.config.max_context)
-        return self._num_ctx
+        return min(self.info.context or self.config.max_context, self.config.max_context)
 
     def stream(
         self,

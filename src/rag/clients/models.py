@@ -13,6 +13,7 @@ from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError, ModelMissingError
 
 T = TypeVar("T")
+AUTO = "auto"  # as ollama.chat_model: the first that can
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ class ModelInfo:
     num_ctx: int = 0
     dimension: int = 0
     capabilities: tuple[str, ...] = ()
+    family: str = ""
 
     @property
     def limit(self) -> int:
@@ -128,6 +130,7 @@ def describe_model(client: OllamaClient, model: str, seconds: float | None = Non
             int(parameter[1]) if parameter else 0,
             _number(info, "embedding_length"),
             tuple(shown.get("capabilities") or ()),
+            str((shown.get("details") or {}).get("family") or ""),
         )
 
 
@@ -157,6 +160,41 @@ def find_digest(client: OllamaClient, model: str, seconds: float | None = None) 
         tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
         digests = {full_name(tag["name"]): str(tag.get("digest") or "") for tag in tags}
         return digests.get(full_name(model), "")
+
+
+# Names of models that only embed, for servers that do not tell.
+_EMBEDS = re.compile(r"embed|bert|\b(?:bge|e5|gte|minilm)\b|all-minilm|paraphrase|rerank")
+
+
+def is_embedder_name(name: str) -> bool:
+    """Tell whether a name is that of a model, or a family of models, that only embeds."""
+    return known_traits(name) is not None or bool(_EMBEDS.search(name.casefold()))
+
+
+def can_chat(model: ModelInfo) -> bool:
+    """Tell whether a model writes answers; of one of an old server, by its name."""
+    if model.capabilities:
+        return "completion" in model.capabilities
+    return not (is_embedder_name(model.name) or is_embedder_name(model.family))
+
+
+def pick_chat_model(client: OllamaClient, seconds: float | None = None) -> ModelInfo:
+    """Return the first installed model that writes text, in the order in which they are listed.
+
+    :param seconds: longest duration of each request.
+    :raises ModelMissingError: when there is none.
+    :raises ConnectionError: when the server does not answer, or with nonsense.
+    """
+    with our_errors(client.url):
+        tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
+        names = [str(tag["name"]) for tag in tags]
+    for name in names:
+        told = describe_model(client, name, seconds)
+        if can_chat(told):
+            return told
+    raise ModelMissingError(
+        f"{client.url} has no model that writes answers", client.url, hint="`ollama pull llama3.2`"
+    )
 
 
 def _number(info: dict[str, Any], name: str) -> int:

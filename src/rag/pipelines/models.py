@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag.exceptions import RAGError
 from rag.vault import Note
 
 if TYPE_CHECKING:
@@ -113,6 +114,16 @@ class Quote:
     line: int
 
 
+@dataclass(frozen=True)
+class Citation:
+    """A sentence of an answer and one of the sources it names, counted from 1; whether that
+    source bears it out."""
+
+    source: int
+    sentence: str
+    supported: bool
+
+
 @dataclass
 class Answer:
     """An answer and what it rests on.
@@ -120,6 +131,13 @@ class Answer:
     `confidence` is the mean score of its sources. `found` is false when the notes hold no
     answer. `model` names the model that wrote the text; empty means it is all quotation.
     `searched`, `corrections` and `tags` are as in `SearchResponse`.
+
+    Of a model's answer: `verified` is the share of its `sentences` that carry a source which
+    bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
+    is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
+    `failure` what went wrong. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
+    the milliseconds of `retrieval`, `load` and `generation`. `notices` are for the reader: why
+    no model wrote the answer, above all.
     """
 
     text: str
@@ -131,6 +149,17 @@ class Answer:
     searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
+    verified: float = 0.0
+    sentences: int = 0
+    citations: list[Citation] = field(default_factory=list)
+    struck: list[str] = field(default_factory=list)
+    thinking: str = ""
+    partial: bool = False
+    finish_reason: str = ""
+    failure: RAGError | None = None
+    usage: dict[str, int | None] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
 
 
 def result_to_dict(result: SearchResult) -> dict[str, Any]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 from haystack import Pipeline
 
-from rag.config import RAGConfig
+from rag.answers.evidence import Evidence
+from rag.answers.planted import without_instructions
+from rag.config import RAGConfig, load_config
 from rag.exceptions import QueryError
 from rag.pipelines.errors import own_errors
-from rag.pipelines.models import Answer, QueryFilters, Quote, SearchResponse
+from rag.pipelines.generation import AnswerWriter, OnText, Written
+from rag.pipelines.models import Answer, Citation, QueryFilters, Quote, SearchResponse
 from rag.pipelines.quotation import QuotationAnswerer
 from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
 from rag.pipelines.understanding import understand
@@ -18,19 +24,40 @@ from rag.stores.protocol import NoteStore
 NOT_FOUND = "not found in your notes"
 
 
-def create_qa_pipeline(store: NoteStore, config: RAGConfig | None = None) -> Pipeline:
-    """Make the question answering pipeline, which answers by quotation.
+def create_qa_pipeline(
+    store: NoteStore, config: RAGConfig | None = None, model: str = ""
+) -> Pipeline:
+    """Make the question answering pipeline.
 
         embedder -> retriever -> ranker -> loader (as in the search pipeline)
             -> answerer (QuotationAnswerer)
+            -> writer (AnswerWriter), where a chat model is configured
 
-    It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
+    No server is asked before it runs. It serialises:
+    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
+
+    :param config: without it the settings in force.
+    :param model: the chat model that must answer: what fails is then an error, while the
+        configured one is stood in for by quotations.
     """
+    config = config or load_config()
     pipeline = create_search_pipeline(store, config)
-    max_quotes = config.ask.max_quotes if config else 4
-    pipeline.add_component("answerer", QuotationAnswerer(max_quotes))
+    pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
     pipeline.connect("loader.documents", "answerer.documents")
+    if model or (config.ollama.enabled and config.ollama.chat_model):
+        ask = config.ask
+        writer = AnswerWriter(
+            config.ollama, model, ask.max_answer_tokens, ask.temperature, ask.think
+        )
+        pipeline.add_component("writer", writer)
+        pipeline.connect("loader.documents", "writer.documents")
     return pipeline
+
+
+def writer_of(pipeline: Pipeline) -> AnswerWriter | None:
+    """Return the component that lets a model answer, if the pipeline has one."""
+    found: Any = pipeline.graph.nodes.get("writer", {}).get("instance")
+    return found if isinstance(found, AnswerWriter) else None
 
 
 def ask(
@@ -38,30 +65,144 @@ def ask(
     question: str,
     filters: QueryFilters | None = None,
     top_k: int = 5,
+    *,
+    on_text: OnText | None = None,
+    on_thinking: OnText | None = None,
 ) -> Answer:
     """Answer a question from the notes.
 
     :param pipeline: from `create_qa_pipeline`.
     :param top_k: how many notes the answer may draw on.
+    :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
+        then ends the answer, and what there is of it is returned. Quotations do not stream.
+    :param on_thinking: called with the model's reasoning as it comes.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.
     :raises QueryError: when the question is empty or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
+    :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.
     """
     if not question.strip():
         raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
-    store = open_store(pipeline)
+    store, writer = open_store(pipeline), writer_of(pipeline)
+    started = time.monotonic()
     with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
         inputs = search_inputs(understood, top_k)
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
+        if writer:
+            inputs["writer"] = {
+                "query": understood.text,
+                "on_text": _uncopied(on_text),
+                "on_thinking": _uncopied(on_thinking),
+            }
         output = pipeline.run(inputs, include_outputs_from={"loader", "query_embedder"})
     response = to_response(output["loader"], understood, output["query_embedder"])
-    return _answer(output["answerer"]["quotes"], response)
+    quotes: list[Quote] = output["answerer"]["quotes"]
+    if not writer or not response.results:
+        return replace(_quoted(quotes, response), notices=response.notices)
+    written: Written = output["writer"]["written"]
+    if written.raised:
+        raise written.raised
+    answer = _written(written, quotes, response, must=bool(writer.model))
+    seconds = time.monotonic() - started - written.response.seconds
+    return replace(
+        answer,
+        notices=[*response.notices, *answer.notices],
+        timings={"retrieval": round(seconds * 1000, 1), **answer.timings},
+    )
 
 
-def _answer(quotes: list[Quote], response: SearchResponse) -> Answer:
+def _uncopied(callback: OnText | None) -> OnText | None:
+    """Wrap a callback: Haystack copies its inputs, a method's object with it, but no function."""
+    return callback and (lambda text: callback(text))
+
+
+def _written(written: Written, quotes: list[Quote], response: SearchResponse, must: bool) -> Answer:
+    """Make the answer of what a model wrote; where that is nothing, of quotations."""
+    found, model = written.verification, written.model
+    common: dict[str, Any] = _facts(written)
+    if found.believed:
+        return _generated(written, response, common)
+    if written.interrupted:
+        return replace(_not_found(response), **common, partial=True, model=model)
+    if written.failure and must:
+        raise written.failure
+    if found.refused and not written.failure:
+        return replace(_not_found(response), **common, model=model)
+    why = _why_not(written)
+    common["notices"] = [*common["notices"], why]
+    if written.response.text:
+        quotes = [q for q in quotes if _is_for_readers(q, response)]
+    return replace(_quoted(quotes, response), **common)
+
+
+def _why_not(written: Written) -> str:
+    """Say in one line why quotations stand in for a model, and what mends it."""
+    if error := written.failure:
+        return f"{error}. {error.hint}".rstrip() if error.hint else str(error)
+    if not written.response.text.strip():
+        return f"{written.model} gave no answer"
+    return f"the answer of {written.model} is not borne out by your notes and was left out"
+
+
+def _facts(written: Written) -> dict[str, Any]:
+    """Return what there is to tell of a model's work, whatever became of it."""
+    response = written.response
+    reason = response.finish_reason
+    if written.interrupted:
+        reason = "interrupted"
+    elif written.failure:
+        reason = "error"
+    return {
+        "struck": written.verification.struck,
+        "thinking": response.thinking,
+        "finish_reason": reason or ("length" if response.text else ""),
+        "failure": written.failure,
+        "usage": {
+            "prompt_tokens": response.prompt_tokens,
+            "tokens": response.tokens,
+            "num_ctx": response.num_ctx,
+        },
+        "timings": {
+            "load": round(response.load_seconds * 1000, 1),
+            "generation": round(response.seconds * 1000, 1),
+        },
+        "notices": list(written.notices),
+    }
+
+
+def _generated(written: Written, response: SearchResponse, common: dict[str, Any]) -> Answer:
+    found = written.verification
+    sources = [response.results[number - 1] for number in found.order]
+    return Answer(
+        text=found.text.strip(),
+        sources=sources,
+        confidence=fmean(source.score for source in sources),
+        model=written.model,
+        searched=response.searched,
+        corrections=response.corrections,
+        tags=response.tags,
+        verified=found.verified,
+        sentences=len(found.claims),
+        citations=[
+            Citation(number, claim.text, claim.supported)
+            for claim in found.claims
+            for number in claim.sources
+        ],
+        partial=common["finish_reason"] != "stop",
+        **common,
+    )
+
+
+def _is_for_readers(quote: Quote, response: SearchResponse) -> bool:
+    """Tell whether a quotation is none of what instructs a model, which one may have obeyed."""
+    text, planted = without_instructions(response.results[quote.source - 1].content, "")
+    return not planted or Evidence(text).says(quote.text)
+
+
+def _quoted(quotes: list[Quote], response: SearchResponse) -> Answer:
     """Number the sources in the order in which the answer names them."""
     numbers: dict[int, int] = {}
     for quote in quotes:
@@ -78,3 +219,7 @@ def _answer(quotes: list[Quote], response: SearchResponse) -> Answer:
         corrections=response.corrections,
         tags=response.tags,
     )
+
+
+def _not_found(response: SearchResponse) -> Answer:
+    return _quoted([], response)

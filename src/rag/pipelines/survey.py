@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rag.clients.connection import Connection, check_servers
-from rag.clients.models import ModelInfo, describe_model, full_name, known_traits
+from rag.clients.models import (
+    ModelInfo,
+    can_chat,
+    describe_model,
+    full_name,
+    is_embedder_name,
+    known_traits,
+)
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
 from rag.exceptions import RAGError
@@ -53,18 +60,11 @@ def fixed_chat_model(config: OllamaConfig) -> str:
     return "" if config.chat_model == "auto" else config.chat_model
 
 
-def can_chat(model: ModelInfo) -> bool:
-    """Tell whether a model writes answers; of one of an old server, by its name."""
-    if model.capabilities:
-        return "completion" in model.capabilities
-    return not _named_as_embedder(model.name)
-
-
 def can_embed(model: ModelInfo) -> bool:
     """Tell whether a model gives vectors; of one of an old server, by its name."""
     if model.capabilities:
         return "embedding" in model.capabilities
-    return _named_as_embedder(model.name)
+    return is_embedder_name(model.name)
 
 
 def choose_embedding(models: Iterable[ModelInfo], preferred: str) -> str:
@@ -116,7 +116,7 @@ def _view(config: OllamaConfig, connection: Connection) -> ServerView:
 
 def _first_chat(client: OllamaClient, names: Iterable[str], until: float) -> Described | None:
     for name in names:
-        if not _named_as_embedder(name):
+        if not is_embedder_name(name):
             model = _describe(client, name, until)
             if isinstance(model, RAGError) or can_chat(model):
                 return model
@@ -129,7 +129,3 @@ def _describe(client: OllamaClient, model: str, until: float) -> Described:
         return describe_model(client, model, left / 2)  # of two requests
     except RAGError as error:
         return error
-
-
-def _named_as_embedder(name: str) -> bool:
-    return known_traits(name) is not None or "embed" in name.casefold()

@@ -7,7 +7,7 @@ import re
 # A Japanese stop ends a sentence wherever it stands; a Latin one only before white space.
 # A closing quote or bracket belongs to the sentence it closes; blank lines are taken at once.
 _END = re.compile(r"[。．！？]+[」』）】”’]*|[.!?]+[\"'”’)\]]*(?=\s)|\n(?:[ \t\u3000]*\n)*")
-_ABBREVIATION = re.compile(
+ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|approx|ca)|^\s*\d+)\.$"
 )
 
@@ -21,7 +21,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     start = 0
     for stop in _END.finditer(text):
         end = stop.end()
-        if stop[0][0] == "." and _ABBREVIATION.search(text[max(start, end - 12) : end]):
+        if stop[0][0] == "." and ABBREVIATION.search(text[max(start, end - 12) : end]):
             continue
         if text[start:end].strip():
             spans.append((start, end))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rag.clients.models import ModelInfo, full_name
+from rag.clients.models import ModelInfo, can_chat, full_name
 from rag.exceptions import ModelMissingError, RAGError
 from rag.pipelines.health.check import Check, Examination, Status, from_error
-from rag.pipelines.survey import ServerView, can_chat, can_embed, fixed_chat_model, survey
+from rag.pipelines.survey import ServerView, can_embed, fixed_chat_model, survey
 from rag.text.wording import plural
 
 _EMBED = "`rag index --embed` makes the vectors anew."

@@ -1,0 +1,312 @@
+"""How much of an answer can be believed, found out while it streams.
+
+Every sentence is judged by itself. It is *verified* when it names a source that was in the
+window, and that source bears it out: it holds enough of the sentence's words and all of its
+numbers. Where the two are in different languages, and the sentence is in that of the question,
+only the numbers can be compared. What is not verified is treated by kind:
+
+| in the answer | becomes |
+|---|---|
+| `[7]` of 5 sources | struck |
+| `[1]`, but source 1 does not bear it out | `[1?]` |
+| a sentence without a source | marked `[no source]` |
+| a sentence of which neither the sources nor the question speak | struck |
+| a quotation that stands in no source word for word, an address that stands in none | struck |
+| a list of sources, reasoning, marks of a chat template | struck |
+
+Nothing is shown before the first verified sentence. An answer without one is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
+from rag.answers.evidence import MIN_SHARE, Evidence, claims, numbers, share
+from rag.answers.inventions import Inventions
+from rag.answers.language import marks_for, tongue
+from rag.answers.planted import TEMPLATE_TOKEN
+from rag.answers.refusals import is_not_found, is_refusal
+from rag.answers.units import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
+from rag.text.tokens import has_words
+
+_MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
+_FEW_ENDINGS = 4  # pairs of hiragana that say nothing by themselves
+# With these an answer speaks of itself and of the notes.
+_FRAME = claims(
+    "according accordingly based note source document information context mention state say said "
+    "tell follow provide answer question ノート 記載 出典 情報 質問 回答"
+)
+_CONTROL = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b.?"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
+    re.DOTALL,
+)
+_ENDINGS = re.compile("[\u3041-\u309f]*")
+_LEAD = re.compile(r"\s*(?:>\s?)*\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?)?")
+_SOURCES = re.compile(
+    r"\W*(?:sources?|references?|citations?|footnotes?|bibliography|出典|参考(?:文献|資料)?|参照元?"
+    r"|引用元?|情報源)(?:\s+used)?\W*$",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(r"\s*(?:[-*+]\s|\d+[.)]\s|\\?[\[［【]|$)")
+_DEFINITION = re.compile(r"\s*\[\^?\d+\]:")
+_THINK = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
+_BARE_REPLY = frozenset({"yes", "no", "はい", "いいえ"})
+_SPACED_CITATION = re.compile(rf"(?P<space>[ \t]*){CITATION.pattern}", re.IGNORECASE)
+_ROW_RULE = re.compile(r"[\s|:\-]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One sentence of an answer as it is shown, the sources it names, and whether they bear it
+    out."""
+
+    text: str
+    sources: tuple[int, ...] = ()
+    supported: bool = False
+
+
+@dataclass
+class Verification:
+    """What is left of an answer.
+
+    :param text: what may be shown: Markdown; empty when no sentence is verified.
+    :param order: the sources it names, by their numbers in the window; the first is `[1]`.
+    :param struck: what was taken out: false numbers as written, and `quotation`, `sentence`,
+        `address`, `sources`, `reasoning`; never the words themselves, which nobody should read.
+    :param refused: the model said that the notes hold no answer.
+    """
+
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    struck: list[str] = field(default_factory=list)
+    refused: bool = False
+
+    @property
+    def believed(self) -> bool:
+        """Whether at least one sentence carries a verified source."""
+        return any(claim.supported for claim in self.claims)
+
+    @property
+    def verified(self) -> float:
+        """Which share of the sentences carries one."""
+        return sum(c.supported for c in self.claims) / len(self.claims) if self.claims else 0.0
+
+
+class Verifier:
+    """Judge an answer as it streams: `feed` gives what may be shown now, `end` the rest.
+
+    :param window: what the model was shown, in the order of the numbers.
+    :param question: what it was asked; its words and numbers may be repeated.
+    """
+
+    def __init__(self, window: Sequence[Evidence], question: str) -> None:
+        self._window, self._marks = window, marks_for(question)
+        self._question, self._tongue = Evidence(question), tongue(question)
+        self._known = frozenset().union(self._question.terms, *(e.terms for e in window))
+        self._tongues = frozenset().union(*(e.tongues for e in window))
+        self._inventions = Inventions(window, self._question, self._marks)
+        self._splitter = UnitSplitter()
+        self._found = Verification()
+        self._given = 0
+        self._state, self._rows = "", 0
+
+    def feed(self, text: str) -> str:
+        """Return what may be shown of the answer, now that this came."""
+        return self._take(self._splitter.feed(text))
+
+    def end(self, whole: bool = True) -> tuple[str, Verification]:
+        """Return the rest that may be shown, and all that was found.
+
+        :param whole: whether the answer came to its end; half a sentence is not judged.
+        """
+        rest = self._take(self._splitter.end(whole))
+        found = self._found
+        if not found.believed:
+            found.text, found.order = "", []
+        return rest, found
+
+    def _take(self, units: list[Unit]) -> str:
+        for unit in units:
+            self._add(unit, self._judge(unit))
+        if not self._found.believed:
+            return ""
+        # White space at the end waits for what it parts from.
+        shown = self._found.text.rstrip()
+        new, self._given = shown[self._given :], max(self._given, len(shown))
+        return new
+
+    def _add(self, unit: Unit, shown: str) -> None:
+        """Append what is left of a unit; what was struck leaves no hole."""
+        text = self._found.text
+        if shown.strip():
+            self._found.text = text + shown if text else shown.lstrip("\n")
+        elif "\n" in unit.text and text:
+            ends = "\n\n" if unit.kind == BLANK else "\n"
+            self._found.text = text if text.endswith(ends) else text + "\n"
+
+    def _judge(self, unit: Unit) -> str:
+        self._rows = self._rows + 1 if unit.kind == ROW else 0
+        text = _CONTROL.sub("", unit.text)
+        text = self._without_reasoning(text)
+        if unit.kind == BLANK or not text.strip():
+            return ""
+        if unit.kind == FENCE:
+            return self._fence(text)
+        text = outside_code(lambda part: TEMPLATE_TOKEN.sub("", part), text)
+        if unit.begins and self._lists_sources(text):
+            return ""
+        return self._sentence(unit.kind, text)
+
+    def _strike(self, what: str) -> str:
+        self._found.struck.append(what)
+        return ""
+
+    def _without_reasoning(self, text: str) -> str:
+        """Cut out what stands between marks of reasoning, over the ends of units too.
+
+        One that only ends was begun where nobody saw it: all before it was reasoning.
+        """
+        kept, at = "", 0
+        for mark in _THINK.finditer(text):
+            if self._state != "thinking":
+                kept += text[at : mark.start()]
+            if not mark[0].startswith("</"):
+                self._strike("reasoning")
+                self._state = "thinking"
+            elif self._state == "thinking":
+                self._state = ""
+            elif not self._found.believed:
+                kept, self._found = "", Verification(struck=[*self._found.struck, "reasoning"])
+            at = mark.end()
+        return kept if self._state == "thinking" else kept + text[at:]
+
+    def _lists_sources(self, text: str) -> bool:
+        """Tell whether a line belongs to a list of sources of the model's own."""
+        if _SOURCES.match(text.strip()) or _DEFINITION.match(text):
+            if self._state != "sources":
+                self._strike("sources")
+            self._state = "sources"
+        elif self._state == "sources" and not _ENTRY.match(text):
+            self._state = ""
+        return self._state == "sources"
+
+    def _fence(self, text: str) -> str:
+        """Code is a quotation: it stands as it is when the notes hold its lines."""
+        first, _, code = text.partition("\n")
+        if not any(first.strip() in e.text for e in self._window):
+            text = f"{first[: len(first) - len(first.lstrip('`~ '))]}\n{code}"  # no words there
+        if all(any(e.says(line) for e in self._window) for line in code.split("\n")):
+            return text
+        if self._is_foreign(text):
+            return self._strike("sentence")
+        self._found.claims.append(Claim(text.strip()))
+        return f"{text.rstrip()}\n{self._marks.no_source}\n"
+
+    def _sentence(self, kind: str, text: str) -> str:
+        lead = _LEAD.match(text) if kind not in (HEADING, ROW) else None
+        start = lead.end() if lead else 0
+        stop = len(text.rstrip())
+        body, tail = text[start:stop], text[stop:]
+        cited, false = self._cited(body)
+        if is_not_found(without_citations(body)):
+            self._found.refused = True
+            return ""
+        if kind == ROW and _ROW_RULE.match(body):
+            return text if self._found.text.rstrip().endswith("|") else ""
+        self._found.refused |= is_refusal(body)
+        self._found.struck += false
+        body, doubtful, invented = self._inventions.strike(body, cited, kind == QUOTE)
+        self._found.struck += invented
+        bare = without_citations(body)
+        said = bare.replace(self._marks.no_quotation, " ").replace(self._marks.no_address, " ")
+        plain = not has_words(bare) or bare.strip(" .!。！、,*_").lower() in _BARE_REPLY
+        supported = [] if doubtful or plain else self._supporting(bare, cited)
+        if not supported and not plain and self._is_foreign(said):
+            return self._strike("sentence")
+        body = outside_code(lambda part: self._renumber(part, supported), body)
+        if not body.strip():
+            return ""
+        if plain or (not cited and self._is_structural(kind, bare)):
+            return text[:start] + body + tail
+        shown = tuple(self._number(n) for n in cited)
+        if not cited:
+            body = _marked(body, self._marks.no_source, kind)
+        self._found.claims.append(Claim(body.strip(), shown, bool(supported)))
+        return text[:start] + body + tail
+
+    def _is_structural(self, kind: str, text: str) -> bool:
+        """Tell whether a text leads to what comes: a heading, the head of a table, "Steps:"."""
+        head = kind == ROW and self._rows == 1
+        return kind == HEADING or head or text.rstrip("*_ ").endswith((":", "："))
+
+    def _cited(self, body: str) -> tuple[list[int], list[str]]:
+        cited: list[int] = []
+        false: list[str] = []
+
+        def note(part: str) -> str:
+            for citation in CITATION.finditer(part):
+                good, bad = named_sources(citation, len(self._window))
+                cited.extend(good)
+                false.extend(bad)
+            return part
+
+        outside_code(note, body)
+        return list(dict.fromkeys(cited)), false
+
+    def _is_foreign(self, text: str) -> bool:
+        """Tell whether neither the sources nor the question speak of what a sentence says."""
+        terms, language = claims(text) - _FRAME, tongue(text)
+        if language == self._tongue and language not in self._tongues:
+            return False  # a Japanese answer from English notes: their words cannot be compared
+        if len(terms) < _FEW_ENDINGS and _ENDINGS.fullmatch("".join(terms)):
+            return False
+        return share(terms, self._known) < MIN_SHARE
+
+    def _supporting(self, text: str, cited: list[int]) -> list[int]:
+        """Return those of the cited sources that bear a sentence out; none if they do not."""
+        sources = {n: self._window[n - 1] for n in cited}
+        known = self._question.numbers.union(*(e.numbers for e in sources.values()))
+        if not cited or not numbers(text) <= known:
+            return []
+        terms, language = claims(text) - _FRAME, tongue(text)
+        readable = {n: e for n, e in sources.items() if not language or language in e.tongues}
+        if not readable:
+            return cited if language == self._tongue else []
+        if not terms:
+            return cited if numbers(text) else []
+        if share(terms, frozenset().union(*(e.terms for e in readable.values()))) < MIN_SHARE:
+            return []
+        return [
+            n
+            for n in cited
+            if n not in readable or share(terms, readable[n].terms) >= _MIN_CITED_SHARE
+        ]
+
+    def _renumber(self, part: str, supported: list[int]) -> str:
+        """Write citations with the numbers of the answer; a false one goes, and the space before
+        it."""
+
+        def write(found: re.Match[str]) -> str:
+            good, _ = named_sources(found, len(self._window))
+            shown = "".join(f"[{self._number(n)}{'' if n in supported else '?'}]" for n in good)
+            return found["space"] + shown if shown else ""
+
+        return _SPACED_CITATION.sub(write, part)
+
+    def _number(self, source: int) -> int:
+        """Return the number of a source in the answer: they count as they are first named."""
+        if source not in self._found.order:
+            self._found.order.append(source)
+        return self._found.order.index(source) + 1
+
+
+def _marked(body: str, mark: str, kind: str) -> str:
+    """Put a mark behind a sentence; in a row of a table, into its last cell."""
+    if kind == ROW and body.endswith("|"):
+        return f"{body[:-1].rstrip()} {mark} |"
+    return f"{body} {mark}"

@@ -1,0 +1,221 @@
+"""`rag chat`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag.cli.answering import (
+    AnswerPrinter,
+    answer_to_dict,
+    exit_code,
+    tolerate_stdin,
+    with_choices,
+)
+from rag.cli.options import (
+    ConfigFile,
+    DateFrom,
+    DateTo,
+    Json,
+    ModelName,
+    NoModel,
+    NoSources,
+    PathGlobs,
+    Quiet,
+    Tags,
+    Think,
+    TopK,
+    Vaults,
+)
+from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
+from rag.cli.query import check_vaults, index_facts, make_filters, tell_corrections
+from rag.config import RAGConfig, load_config
+from rag.exceptions import RAGError, UsageError
+
+if TYPE_CHECKING:
+    from rag.answers.sessions import Session
+    from rag.cli.query import IndexFacts
+    from rag.pipelines.conversation import Conversation
+
+_LEAVE = ("/quit", "/exit", "/q")
+
+
+def chat(
+    vaults: Vaults = None,
+    tags: Tags = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    path_globs: PathGlobs = None,
+    top_k: TopK = None,
+    go_on: Annotated[
+        bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")
+    ] = False,
+    session_id: Annotated[
+        str, typer.Option("--session", metavar="ID", help="Go on with this conversation.")
+    ] = "",
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the conversations, the latest first.")
+    ] = False,
+    model: ModelName = "",
+    no_model: NoModel = False,
+    think: Think = False,
+    no_sources: NoSources = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Ask the notes one question after the other; each may lean on what was said before.
+
+    A conversation is kept in the data folder, for --continue. Ctrl-C ends an answer, Ctrl-D or
+    /quit the conversation. Off a terminal each line of stdin is a question.
+
+    \b
+    rag chat
+    rag chat --continue
+    printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
+    """
+    from rag.pipelines.conversation import Conversation
+    from rag.pipelines.qa import create_qa_pipeline
+    from rag.stores import get_document_store
+
+    config = with_choices(load_config(config_file), model, no_model, think)
+    if list_all:
+        _print_list(config, json)
+        return
+    session = _session(config, go_on, session_id)
+    filters = make_filters(vaults, tags, date_from, date_to, path_globs)
+    facts = index_facts(config)
+    check_vaults(vaults, facts)
+    if not quiet:
+        facts.warn_if_stale()
+        for notice in session.notices:
+            say(notice)
+        if session.turns:
+            say(f'after "{clean(shortened(session.turns[-1].question))}" (session {session.id})')
+    with (
+        get_document_store(config) as store,
+        closing(create_qa_pipeline(store, config, model)) as pipeline,
+    ):
+        conversation = Conversation(pipeline, session, filters, top_k or config.ask.top_k)
+        code = 0
+        for question in _questions():
+            printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)
+            code = _answer(conversation, question, printer, facts, json, think, quiet)
+    if code and not _interactive():
+        raise typer.Exit(code)
+
+
+def _session(config: RAGConfig, go_on: bool, session_id: str) -> Session:
+    from rag.answers.sessions import latest_session, new_session, open_session
+
+    if go_on and session_id:
+        raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
+    if session_id:
+        return open_session(config.data_dir, session_id)
+    return latest_session(config.data_dir) if go_on else new_session(config.data_dir)
+
+
+def _print_list(config: RAGConfig, as_json: bool) -> None:
+    from rag.answers.sessions import list_sessions
+
+    sessions = list_sessions(config.data_dir)
+    if as_json:
+        listed = [
+            {
+                "id": session.id,
+                "questions": [turn.question for turn in session.turns],
+                "notices": session.notices,
+            }
+            for session in sessions
+        ]
+        print_json({"sessions": listed})
+    for session in [] if as_json else sessions:
+        first = shortened(session.turns[0].question, 60) if session.turns else ""
+        print_line(clean(f"{session.id}  {len(session.turns):>3}  {first}".rstrip()))
+        for notice in session.notices:
+            say(clean(notice))
+    if not sessions:
+        raise typer.Exit(1)
+
+
+def _interactive() -> bool:
+    return bool(sys.stdin) and sys.stdin.isatty()
+
+
+def _questions() -> Iterator[str]:
+    """Yield what is asked, until the end of stdin or /quit; Ctrl-C only clears a line."""
+    if sys.stdin:
+        tolerate_stdin()
+    if _interactive():
+        with suppress(ImportError):
+            import readline  # noqa: F401  # lets a line be edited
+    while sys.stdin:
+        try:
+            line = input("rag> ") if _interactive() else sys.stdin.readline()
+        except KeyboardInterrupt:
+            say("")
+            continue
+        except EOFError:
+            say("")
+            return
+        if not line and not _interactive():
+            return
+        question = line.strip()
+        if question in _LEAVE:
+            return
+        if question:
+            yield question
+
+
+def _answer(
+    conversation: Conversation,
+    question: str,
+    printer: AnswerPrinter,
+    facts: IndexFacts,
+    as_json: bool,
+    think: bool,
+    quiet: bool,
+) -> int:
+    """Answer one question and print it; what goes wrong does not end the conversation."""
+
+    def tell(understood: str) -> None:
+        printer.stop_waiting()
+        if not (quiet or as_json):
+            console = make_console(stderr=True)
+            console.print(f"({clean(understood)})", style="dim", soft_wrap=True)
+
+    try:
+        if not as_json:
+            printer.wait("asking…")
+        answer = conversation.ask(
+            question,
+            tell,
+            on_text=None if as_json else printer.on_text,
+            on_thinking=printer.on_thinking if think and not as_json else None,
+        )
+    except KeyboardInterrupt:
+        if not _interactive():
+            raise
+        printer.stop_waiting()
+        say("\n(interrupted)")
+        return 130
+    except RAGError as error:
+        printer.stop_waiting()
+        print_error(error, as_json)
+        return error.exit_code
+    printer.stop_waiting()
+    if as_json:
+        about = {"session": conversation.session.id, "question": question}
+        asked = conversation.session.turns[-1].asked
+        print_json({**about, "asked": asked, **answer_to_dict(answer, think)})
+    else:
+        if not quiet:
+            tell_corrections(answer.corrections)
+        printer.finish(answer)
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    return exit_code(answer)

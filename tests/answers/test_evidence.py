@@ -1,0 +1,121 @@
+"""What a source holds: words, numbers and wording, and in which language."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.answers.evidence import Evidence, claims, fold, numbers, numbers_in_words, share
+from rag.answers.language import is_japanese, tongue
+
+
+class TestLanguages:
+    @pytest.mark.parametrize("text", ["Podとは何ですか？", "証明書更新手順", "ﾊﾞｯｸｱｯﾌﾟ?", "えっ"])
+    def test_a_question_with_kana_or_mostly_of_chinese_characters_is_japanese(self, text):
+        assert is_japanese(text)
+
+    @pytest.mark.parametrize("text", ["What is a Pod?", "", "?!", "the kanji 木", "Что это?"])
+    def test_others_are_not(self, text):
+        assert not is_japanese(text)
+
+    @pytest.mark.parametrize(
+        ("text", "language"),
+        [
+            ("When do the holds expire?", "en"),
+            ("Wie lange werden die Sicherungen aufbewahrt?", "de"),
+            ("Combien de temps les sauvegardes sont-elles conservées ?", "fr"),
+            ("当番は十五分以内に返事をする。", "ja"),
+            ("kubernetes rollback", ""),
+            ("Что такое под", "cyrillic"),
+            ("42", ""),
+        ],
+    )
+    def test_small_words_tell_languages_of_one_alphabet_apart(self, text, language):
+        assert tongue(text) == language
+
+
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("9 minutes", {9}),
+            ("１２分", {12}),
+            ("1,204 notes", {1204}),
+            ("on 2025-03-14", {2025, 3, 14}),
+            ("1.5 v2", {1, 5, 2}),
+            ("nine", set()),
+            ("9" * 5000, {int("9" * 18)}),
+        ],
+    )
+    def test_in_digits(self, text, found):
+        assert numbers(text) == found
+
+    @pytest.mark.parametrize(
+        ("text", "holds"),
+        [
+            ("kept for ninety days", 90),
+            ("twenty-five", 25),
+            ("in March", 3),
+            ("十五分以内", 15),
+            ("九十日", 90),
+            ("二〇二五年", 2025),
+            ("三百二十", 320),
+            ("twice a day", 2),
+        ],
+    )
+    def test_in_words(self, text, holds):
+        assert holds in numbers_in_words(text)
+
+
+class TestQuotations:
+    SOURCE = Evidence(
+        "# Backups\n\nWe keep backups\nfor **ninety days**, and [never](x.md) longer than 1.5\n"
+        "years.\n\n当番は十五分\n以内に返事をする。"
+    )
+
+    @pytest.mark.parametrize(
+        "quotation",
+        [
+            "We keep backups for ninety days",
+            "we keep backups for ninety days, and never longer",
+            "keep backups … never longer than 1.5 years.",
+            "keep backups [...] 1.5 years",
+            "当番は十五分以内に返事をする",
+            "十五分以内に返事",
+            "",
+        ],
+    )
+    def test_stand_word_for_word_whatever_the_marks_and_line_ends(self, quotation):
+        assert self.SOURCE.says(quotation)
+
+    @pytest.mark.parametrize(
+        "quotation",
+        [
+            "We keep backups for nine days",
+            "We keep backup",
+            "We keep all backups for ninety days",
+            "longer than 15 years",
+            "never longer … We keep backups",
+            "当番は十分以内に返事をする",
+        ],
+    )
+    def test_with_a_changed_word_do_not(self, quotation):
+        assert not self.SOURCE.says(quotation)
+
+    @given(st.text(max_size=40), st.text(max_size=40))
+    def test_any_run_of_lines_of_a_text_stands_in_it(self, one, other):
+        assert Evidence(f"{one}\n\n{other}").says(fold(one))
+
+
+class TestTerms:
+    def test_english_words_are_stemmed_and_small_ones_left_out(self):
+        assert claims("The backups are kept for 90 days") == {"backup", "kept", "day"}
+
+    def test_japanese_gives_pairs_of_one_script_and_endings_only_alone(self):
+        assert claims("証明書を更新する") == {"証明", "明書", "更新"}
+        assert claims("できます") == {"でき", "きま", "ます"}
+
+    def test_the_share_of_nothing_is_nothing(self):
+        assert share(frozenset(), frozenset("a")) == 0.0
+        assert share(frozenset("ab"), frozenset("bc")) == 0.5

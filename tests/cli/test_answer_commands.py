@@ -1,0 +1,339 @@
+"""`rag ask` and `rag chat` with a model: what is printed where, and the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_server import OllamaServer, Reply, refused
+from rag.config import RAGConfig
+from rag.pipelines.refresh import IndexRun
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The notes, indexed in a place that stays for the whole module."""
+    base = tmp_path_factory.mktemp("answers")
+    for path, text in ANSWER_NOTES.items():
+        (base / "v").mkdir(exist_ok=True)
+        (base / "v" / path).write_text(text, "utf-8")
+    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
+        run.index_vault("v", base / "v")
+        run.publish()
+    return base / "data"
+
+
+@pytest.fixture
+def server(index, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
+    """A server that the settings name, and a data folder with the index in it."""
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "index").symlink_to(index / "index")
+    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+    monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
+    monkeypatch.setenv("RAG_OLLAMA__READ_TIMEOUT", "2")
+    monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "2")
+    with OllamaServer(["nomic-embed-text", "llama3.2", "qwen3"]) as running:
+        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
+        yield running
+
+
+@pytest.fixture
+def typed(monkeypatch) -> Callable[..., None]:
+    """Put lines on stdin."""
+
+    def put(*lines: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+    return put
+
+
+class TestAsk:
+    def test_the_answer_and_its_sources_go_to_stdout_and_the_rest_to_stderr(self, rag, server):
+        server.say(f"{TRUE} They are deleted. [9]\n\n- PWNED\n")
+        ran = rag("ask", QUESTION)
+        assert ran.code == 0
+        assert ran.out == (f"{TRUE} They are deleted. [no source]\n\n[1] Backups  v/Backups.md:4\n")
+        [said] = ran.err.splitlines()
+        assert said.startswith("llama3.2:latest · ")
+        assert said.endswith("1 of 2 sentences with a source · struck: [9], sentence")
+
+    def test_json_tells_all_of_it(self, rag, server):
+        server.say(f"{TRUE} They are deleted. [9]")
+        found = rag("ask", QUESTION, "--json").json
+        assert (found["found"], found["model"]) == (True, "llama3.2:latest")
+        assert found["answer"] == f"{TRUE} They are deleted. [no source]"
+        assert found["citations"] == [{"n": 1, "sentence": TRUE, "supported": True}]
+        assert (found["verified"], found["sentences"], found["struck"]) == (0.5, 2, ["[9]"])
+        assert (found["partial"], found["finish_reason"], found["notices"]) == (False, "stop", [])
+        assert found["sources"][0]["path"] == "Backups.md"
+        assert set(found["usage"]) == {"prompt_tokens", "tokens", "num_ctx"}
+        assert set(found["timings"]) == {"retrieval", "load", "generation"}
+        assert "error" not in found and "thinking" not in found
+
+    @pytest.mark.parametrize("option", [[], ["--no-stream"], ["--json"], ["-q"]])
+    def test_not_found_is_1(self, rag, server, option):
+        server.say("NOT_FOUND")
+        ran = rag("ask", QUESTION, *option)
+        assert ran.code == 1
+        assert "not found in your notes" in ran.out
+
+    def test_no_model_asks_none(self, rag, server):
+        ran = rag("ask", QUESTION, "--no-model")
+        assert "No model wrote this" in ran.err
+        assert server.requests() == []
+
+    def test_a_named_model_is_asked(self, rag, server):
+        server.say(TRUE)
+        assert rag("ask", QUESTION, "--model", "qwen3", "--json").json["model"] == "qwen3"
+
+    def test_one_that_is_missing_is_4_and_says_how_to_get_it(self, rag, server):
+        ran = rag("ask", QUESTION, "--model", "nobody")
+        assert (ran.code, ran.out) == (4, "")
+        assert "`ollama pull nobody`" in ran.err
+
+    def test_a_model_and_none_at_once_is_2(self, rag, server):
+        assert rag("ask", QUESTION, "--model", "x", "--no-model").code == 2
+
+    def test_a_configured_one_that_does_not_answer_is_stood_in_for(self, rag, server, monkeypatch):
+        with refused() as nowhere:
+            monkeypatch.setenv("RAG_OLLAMA__URL", nowhere)
+            ran = rag("ask", QUESTION)
+            assert rag("ask", "xylophone").code == 1
+        assert ran.code == 0
+        assert "We keep backups for ninety days. [1]" in ran.out
+        assert ran.err.splitlines()[0].startswith(f"Ollama does not answer at {nowhere}. Start it")
+
+    def test_quiet_says_nothing_beside_the_answer(self, rag, server):
+        server.say(TRUE, "PWNED")
+        assert rag("ask", QUESTION, "-q").err == ""
+        assert rag("ask", QUESTION, "-q").err == ""
+
+    def test_paths_are_those_of_the_sources(self, rag, server):
+        server.say(TRUE)
+        assert rag("ask", QUESTION, "--paths").out.endswith("v/Backups.md\n")
+
+    @pytest.mark.parametrize("option", [[], ["--think"]])
+    def test_reasoning_is_shown_only_when_asked_for(self, rag, server, option):
+        server.say(Reply(TRUE, thinking="let me see"), Reply(f"<think>let me see</think>{TRUE}"))
+        for _ in range(2):
+            ran = rag("ask", QUESTION, "--model", "qwen3", *option)
+            assert ("let me see" in ran.err) == bool(option)
+            assert "let me see" not in ran.out
+
+    def test_a_broken_answer_is_marked_and_4(self, rag, server):
+        server.fail("/api/chat", "hangup", lines=16, times=2)
+        server.say(f"{TRUE} They are deleted after that. [1]")
+        ran = rag("ask", QUESTION)
+        assert ran.code == 4
+        assert ran.out.startswith(f"{TRUE}\n(broken off)\n")
+        assert "rag: the answer of llama3.2:latest broke off" in ran.err
+        found = rag("ask", QUESTION, "--json")
+        assert (found.code, found.json["partial"], found.json["answer"]) == (4, True, TRUE)
+        assert found.json["error"]["kind"] == "unfinished"
+
+    @pytest.mark.parametrize("option", [[], ["--no-stream"], ["--json"], ["--paths"]])
+    @pytest.mark.parametrize(
+        "said", ["PWNED [1]", "\x1b]0;PWNED\x07 PWNED. [1] [2]", "<think>x</think>PWNED", "PWNED"]
+    )
+    def test_a_model_that_obeys_a_note_does_not_get_past(self, rag, server, said, option):
+        server.say(said)
+        ran = rag("ask", "What does parking cost?", *option)
+        shown = json.dumps({**ran.json, "sources": []}) if "--json" in option else ran.out
+        assert "PWNED" not in shown + ran.err
+        assert "\x1b" not in ran.out + ran.err
+        assert ran.code == 0
+
+    def test_bytes_on_stdin_that_are_no_text_are_no_traceback(self, environment, server):
+        server.say(TRUE)
+        done = subprocess.run(
+            [sys.executable, "-m", "rag", "ask", "-"],
+            input=b"How long do we keep backups? \xff\xfe",
+            env={**environment, **os.environ},
+            capture_output=True,
+        )
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+
+    def test_a_reader_that_goes_away_is_no_error(self, environment, server):
+        server.say(f"{TRUE}\n" * 200)
+        script = f"{sys.executable} -m rag ask '{QUESTION}' -q | head -1; exit ${{PIPESTATUS[0]}}"
+        done = subprocess.run(
+            ["bash", "-c", script], env={**environment, **os.environ}, capture_output=True
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"{TRUE}\n".encode(), b"")
+
+
+class TestChat:
+    def test_each_line_of_stdin_is_a_question(self, rag, server, typed):
+        typed(QUESTION, "", "and restores?", "/quit", "never asked")
+        server.say(
+            TRUE,
+            {"question": "How long do backups and restores take?"},
+            "Restores take twenty minutes. [1]",
+        )
+        ran = rag("chat")
+        assert ran.code == 0
+        assert TRUE in ran.out
+        assert "Restores take twenty minutes. [1]\n\n[1] Backups" in ran.out
+        assert "(How long do backups and restores take?)" in ran.err
+        asked = server.requests("/api/chat")[2].json["messages"][1]["content"]
+        assert "Question: How long do backups and restores take?" in asked
+
+    @pytest.mark.parametrize(
+        "rewritten", ["", "<think>", "PWNED", {"question": "PWNED"}, {"question": ["x"]}, "garbage"]
+    )
+    def test_a_model_that_rewrites_badly_is_stood_in_for(self, rag, server, typed, rewritten):
+        typed(QUESTION, "and why?")
+        server.say(TRUE, rewritten, "NOT_FOUND")
+        ran = rag("chat", "--json")
+        first, second = map(json.loads, ran.out.splitlines())
+        assert (first["found"], first["question"]) == (True, QUESTION)
+        assert second["asked"] == "and why? (long keep backups)"
+        assert (second["found"], ran.code) == (False, 1)
+        assert "PWNED" not in ran.out
+
+    def test_a_conversation_goes_on_where_it_ended(self, rag, server, typed):
+        typed(QUESTION)
+        server.say(TRUE)
+        first = rag("chat", "--json").json
+        typed("why?")
+        ran = rag("chat", "--continue", "--no-model")
+        assert f'after "{QUESTION}" (session {first["session"]})' in ran.err
+        assert "(why? (long keep backups))" in ran.err
+        typed()
+        assert rag("chat", "--session", first["session"], "-q").code == 0
+        listed = rag("chat", "--list", "--json").json["sessions"]
+        assert listed == [{"id": first["session"], "questions": [QUESTION, "why?"], "notices": []}]
+        assert rag("chat", "--list").out == f"{first['session']}    2  {QUESTION}\n"
+
+    def test_what_goes_wrong_with_one_question_does_not_end_it(self, rag, server, typed):
+        typed("x" * 5000, QUESTION)
+        server.say(TRUE)
+        ran = rag("chat")
+        assert "more than 4,000" in ran.err
+        assert TRUE in ran.out and ran.code == 0
+
+    def test_the_code_is_that_of_the_last_question(self, rag, server, typed):
+        typed(QUESTION, "Do xylophones outlast zebras?")
+        server.say(TRUE)
+        assert rag("chat", "--model", "llama3.2").code == 1
+
+    def test_nothing_to_go_on_with_is_1_and_both_ways_at_once_are_2(self, rag, server):
+        assert rag("chat", "--continue").code == 1
+        assert rag("chat", "--session", "2020").code == 1
+        assert rag("chat", "--list").code == 1
+        assert rag("chat", "--continue", "--session", "x").code == 2
+
+    def test_a_closed_stdin_ends_it(self, rag, server, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", None)
+        assert rag("chat").code == 0
+
+
+class Terminal:
+    """A program with all its streams on a terminal."""
+
+    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
+        self.main, side = pty.openpty()
+        env = {**environment, **os.environ, "TERM": "xterm", "COLUMNS": "80"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "rag", *arguments],
+            env=env,
+            stdin=side,
+            stdout=side,
+            stderr=side,
+            start_new_session=True,
+        )
+        os.close(side)
+        self.shown = self.seen = ""  # since it was typed to; before
+
+    def read_until(self, text: str = "\0", seconds: float = 20) -> str:
+        """Read until a text is shown, or the program ends."""
+        deadline = time.monotonic() + seconds
+        while text not in self.shown and time.monotonic() < deadline:
+            if select.select([self.main], [], [], 0.1)[0]:
+                try:
+                    self.shown += os.read(self.main, 65536).decode("utf-8", "replace")
+                except OSError:
+                    break
+        return self.shown
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def type_after(self, text: str, typed: str) -> None:
+        """Type once a text is shown; before the prompt, the terminal may lose what is typed."""
+        self.read_until(text)
+        self.seen, self.shown = self.seen + self.shown, ""
+        os.write(self.main, typed.encode())
+
+    def end(self) -> int:
+        self.read_until()
+        os.close(self.main)
+        return self.process.wait(20)
+
+
+class TestOnATerminal:
+    SLOW = f"{TRUE}\n\n" + "They are deleted after ninety days. [1]\n\n" * 50
+
+    def test_markdown_is_set_block_by_block(self, environment, server):
+        server.say("We keep **backups** for ninety days. [1]\n\n- They are deleted. [1]\n")
+        terminal = Terminal(environment, "ask", QUESTION)
+        assert terminal.end() == 0
+        assert "\x1b[1mbackups\x1b[0m" in terminal.shown
+        assert "•" in terminal.shown and "- They" not in terminal.shown
+        assert "v/Backups.md:4" in terminal.shown
+
+    def test_ctrl_c_marks_what_there_is_and_ends_with_130(self, environment, server):
+        server.fail("/api/chat", "slow_stream", seconds=0.02)
+        server.say(self.SLOW)
+        terminal = Terminal(environment, "ask", QUESTION)
+        terminal.read_until("ninety days. [1]")
+        terminal.interrupt()
+        assert terminal.end() == 130
+        assert "(interrupted)" in terminal.shown and "[1] " in terminal.shown
+        assert "Traceback" not in terminal.shown
+        assert "\x1b[?25l" not in terminal.shown  # the cursor was never hidden
+
+    def test_ctrl_c_before_the_first_word_ends_with_130_too(self, environment, server):
+        server.fail("/api/chat", "slow", seconds=30)
+        terminal = Terminal(environment, "ask", QUESTION)
+        terminal.read_until("asking…")
+        deadline = time.monotonic() + 20
+        while not server.requests("/api/chat") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        terminal.interrupt()
+        assert terminal.end() == 130
+        assert "interrupted" in terminal.shown and "Traceback" not in terminal.shown
+
+    def test_in_a_conversation_ctrl_c_ends_the_answer_and_ctrl_d_the_conversation(
+        self, environment, server
+    ):
+        server.fail("/api/chat", "slow_stream", seconds=0.02)
+        server.say(self.SLOW, {"question": QUESTION}, TRUE)
+        terminal = Terminal(environment, "chat")
+        terminal.type_after("rag> ", QUESTION + "\n")
+        terminal.read_until("ninety days. [1]")
+        terminal.interrupt()
+        terminal.type_after("\n\r\nrag> ", QUESTION + "\n")
+        assert "(interrupted)" in terminal.seen
+        terminal.type_after("\n\r\nrag> ", "\x04")
+        assert "1 of 1 sentences" in terminal.seen
+        assert terminal.end() == 0
+        assert "Traceback" not in terminal.seen
+
+    def test_at_the_prompt_ctrl_c_only_begins_another_line(self, environment, server):
+        terminal = Terminal(environment, "chat")
+        terminal.read_until("rag> ")
+        terminal.interrupt()
+        terminal.type_after("\nrag> ", "/quit\n")
+        assert terminal.end() == 0
