@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
+
+# A shell ignores Ctrl-C for what it runs in the background, and programs that tests start and
+# interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before any test imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
