@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ollama_server import Model, refused
+from ollama_server import Model, OllamaServer, refused
 from rag.config import RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
 from rag.pipelines import create_search_pipeline, search
@@ -671,3 +671,59 @@ def test_whatever_happens_the_next_whole_run_ends_with_all_chunks_embedded(
     asked = len(server.requests())
     run(-1)
     assert len(server.requests()) == asked
+
+
+class TestWhatReadersAreTold:
+    def test_notes_written_while_no_model_answers_do_not_count_as_unreadable(
+        self, write_notes, refresh, embed, with_ollama
+    ):
+        config = with_ollama(embedding_model="all-minilm")
+        work = write_notes("work", {f"{n}.md": f"# 緑茶{n}\n\n湯で淹れる。" for n in range(6)})
+        (work / "tea.md").write_text("# Tea\n\nSteep for four minutes.")
+        embed(config, work=work)
+        assert counts(config) == (7, 1, 6, 0)
+        for note in work.glob("[0-9].md"):
+            note.write_text(f"# Bread {note.stem}\n\nFlour and water, kneaded {note.stem} times.")
+        refresh(config, work=work)
+        found = facts(config)
+        assert (found.chunks, found.embedded, found.unreadable) == (7, 1, 0)
+        assert not found.is_enough
+
+    def test_a_publish_that_fails_leaves_the_run_usable(
+        self, work, with_ollama, monkeypatch: pytest.MonkeyPatch
+    ):
+        def fail(*_: object) -> None:
+            raise IndexUnavailableError("no room")
+
+        with IndexRun(with_ollama()) as run:
+            run.index_vault("work", work)
+            monkeypatch.setattr("rag.stores.edge.QdrantEdgeDocumentStore.publish", fail)
+            with pytest.raises(IndexUnavailableError, match="no room"):
+                run.publish()
+            monkeypatch.undo()
+            run.publish()
+        assert run.report.published
+
+
+class TestSwitchingModels:
+    def test_a_switch_that_came_to_nothing_is_taken_back(self, work, embed, with_ollama, server):
+        embed(work=work)
+
+        server.fail("/api/embed", "drop", after=1, times=None)  # all but the probe
+        with pytest.raises(ConnectionError):
+            embed(with_ollama(embedding_model="all-minilm"), anew=True, work=work)
+        server.heal()
+        assert facts(with_ollama()).embedded == 0
+        report = embed(work=work)
+        assert report.embedding.reused == CHUNKS
+        assert is_made_by(server.models["bge-m3"], with_ollama())
+
+    def test_servers_with_different_versions_of_it_are_refused(self, work, embed, with_ollama):
+        other = Model("bge-m3", 32, digest="f" * 64)
+        with OllamaServer([other]) as second:
+            config = with_ollama()
+            urls = [config.ollama.url, second.url]
+            with pytest.raises(ModelError, match="different versions of bge-m3") as caught:
+                embed(with_ollama(urls=urls), work=work)
+            assert "ollama pull bge-m3" in caught.value.hint
+            assert not second.inputs()

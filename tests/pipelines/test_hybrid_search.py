@@ -12,7 +12,14 @@ from haystack import Pipeline
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
-from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
+from rag.pipelines import (
+    QueryFilters,
+    SearchResponse,
+    ask,
+    create_qa_pipeline,
+    create_search_pipeline,
+    search,
+)
 from rag.pipelines.refresh import IndexRun
 from rag.pipelines.searching import search_inputs
 from rag.pipelines.understanding import understand
@@ -244,3 +251,23 @@ def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):
     again.get_component("retriever").document_store.close()
     again.get_component("loader").document_store.close()
     again.get_component("query_embedder").document_store.close()
+
+
+def test_without_settings_given_those_in_force_are_used(with_ollama, monkeypatch):
+    with get_document_store(with_ollama()) as store:
+        for enabled in ("true", "false"):
+            monkeypatch.setenv("RAG_OLLAMA__ENABLED", enabled)
+            embedder = create_search_pipeline(store).get_component("query_embedder")
+            assert embedder.config.enabled is (enabled == "true")
+
+
+def test_a_question_by_words_is_sent_nowhere(write_notes, embed, with_ollama, server):
+    config = with_ollama(chat_model="")
+    embed(config, work=write_notes("work", {"tea.md": "# Tea\n\nTea steeps for four minutes."}))
+    before = len(server.inputs())
+    with get_document_store(config) as store:
+        pipeline = create_qa_pipeline(store, config)
+        assert ask(pipeline, "How long does tea steep?", mode="lexical").found
+        assert len(server.inputs()) == before
+        assert ask(pipeline, "How long does tea steep?").found
+        assert len(server.inputs()) == before + 1

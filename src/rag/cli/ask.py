@@ -100,6 +100,7 @@ def ask(
                 question,
                 filters,
                 top_k or config.ask.top_k,
+                mode=config.search.mode,
                 on_text=None if silent or no_stream else printer.on_text,
                 on_thinking=printer.on_thinking if think and not silent else None,
             )

@@ -100,7 +100,9 @@ def chat(
         get_document_store(config) as store,
         closing(create_qa_pipeline(store, config, model)) as pipeline,
     ):
-        conversation = Conversation(pipeline, session, filters, top_k or config.ask.top_k)
+        conversation = Conversation(
+            pipeline, session, filters, top_k or config.ask.top_k, config.search.mode
+        )
         code = 0
         for question in _questions():
             printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)

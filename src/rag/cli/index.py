@@ -71,10 +71,12 @@ def index(
     if name and len(folders or []) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     if to_server:
-        if folders or dry_run or prune or rebuild:
+        if folders or dry_run or prune or rebuild or embed is not None:
             raise UsageError("--to-server copies the index as it is", hint="rag index --to-server")
         _copy(config, wait, quiet, json)
         return
+    if dry_run and (rebuild or embed is not None):
+        raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")
     if dry_run:
         _preview(config, folders or [], name, prune, json)
         return

@@ -12,6 +12,7 @@ from rag.answers.followups import SCHEMA, Exchange, accepted, expanded, rewritin
 from rag.answers.sessions import Session, Turn
 from rag.clients.generation import ChatModel
 from rag.exceptions import RAGError
+from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, QueryFilters
 from rag.pipelines.qa import ask, writer_of
 
@@ -23,6 +24,7 @@ class Conversation:
 
     :param pipeline: from `create_qa_pipeline`.
     :param session: what was said so far; what is said now is added to it.
+    :param mode: how notes are searched, as in `search`.
     """
 
     def __init__(
@@ -31,9 +33,10 @@ class Conversation:
         session: Session,
         filters: QueryFilters | None = None,
         top_k: int = 5,
+        mode: str = AUTO,
     ) -> None:
         self.pipeline, self.session = pipeline, session
-        self.filters, self.top_k = filters, top_k
+        self.filters, self.top_k, self.mode = filters, top_k, mode
 
     def ask(
         self, question: str, on_question: Callable[[str], Any] | None = None, **callbacks: Any
@@ -45,7 +48,7 @@ class Conversation:
         asked = self.understood(question)
         if on_question and asked != question:
             on_question(asked)
-        answer = ask(self.pipeline, asked, self.filters, self.top_k, **callbacks)
+        answer = ask(self.pipeline, asked, self.filters, self.top_k, mode=self.mode, **callbacks)
         self.session.add(_turn(question, asked, answer))
         return answer
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from haystack import Document
 
 from rag.clients import EmbeddedBatch, ModelInfo, describe_model, embed_texts, traits
-from rag.clients.models import ask_servers
+from rag.clients.models import ask_servers, find_digest
+from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
-from rag.exceptions import ModelError
+from rag.exceptions import ConnectionError, ModelError
 from rag.pipelines.components import embedded_text
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded, record_embedded
 from rag.pipelines.working_copy import WorkingCopy
@@ -33,6 +34,7 @@ def find_space(config: OllamaConfig) -> tuple[Space, ModelInfo]:
     """
     model = config.embedding_model
     info = ask_servers(config, lambda client: describe_model(client, model, config.query_timeout))
+    _check_versions(config)
     # What it says of itself may be wrong, and it may not load: one vector tells.
     sizes = [len(vector) for batch in embed_texts(["a"], config) for _, vector in batch.vectors]
     if not sizes:
@@ -41,12 +43,33 @@ def find_space(config: OllamaConfig) -> tuple[Space, ModelInfo]:
     return Space(model, info.digest, sizes[0], traits(config).document_prefix), info
 
 
+def _check_versions(config: OllamaConfig) -> None:
+    """Refuse servers that have different models under one name.
+
+    :raises ModelError: when they do; a server that does not answer is passed over.
+    """
+    model = config.embedding_model
+    digests: dict[str, str] = {}
+    for url in config.embedding_urls if len(config.embedding_urls) > 1 else ():
+        with suppress(ConnectionError), OllamaClient(url, config) as client:
+            digests[find_digest(client, model, config.query_timeout)] = url
+    digests.pop("", None)
+    if len(digests) > 1:
+        one, other, *_ = digests.values()
+        raise ModelError(
+            f"{one} and {other} have different versions of {model}",
+            other,
+            hint=f"Run `ollama pull {model}` on both.",
+        )
+
+
 @dataclass
 class EmbeddingReport:
     """What embedding did.
 
     :param made: how many vectors a model made.
     :param reused: how many were known, from an earlier run or from another chunk of this text.
+    :param unreadable: how many were left out since the model does not read their script.
     :param failed: what is wrong with those that have none, by `vault/path:line`.
     """
 
@@ -174,13 +197,14 @@ def embed_working_copy(
     config = copy.config.ollama
     embedded = read_embedded(copy.manifest)
     is_ours = embedded is not None and embedded.space.is_configured(config)
-    if embedded and not is_ours and not anew:
+    must_stay = embedded is not None and embedded.embedded > 0 and not anew
+    if embedded and must_stay and not is_ours:
         raise other_model(embedded.space, config)
     space, info = find_space(config)
     if embedded and is_ours:  # the same, spelt otherwise or not told
         known = embedded.space
         space = replace(space, model=known.model, digest=space.digest or known.digest)
-    if embedded and embedded.space != space and not anew:
+    if embedded and must_stay and embedded.space != space:
         raise other_model(embedded.space, config)
     copy.prepare()
     before = copy.begin_space(space)

@@ -15,6 +15,7 @@ from rag.config import RAGConfig, load_config
 from rag.exceptions import QueryError
 from rag.pipelines.errors import own_errors
 from rag.pipelines.generation import AnswerWriter, OnText, Written
+from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, Citation, QueryFilters, Quote, SearchResponse
 from rag.pipelines.quotation import QuotationAnswerer
 from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
@@ -66,6 +67,7 @@ def ask(
     filters: QueryFilters | None = None,
     top_k: int = 5,
     *,
+    mode: str = AUTO,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
 ) -> Answer:
@@ -73,6 +75,7 @@ def ask(
 
     :param pipeline: from `create_qa_pipeline`.
     :param top_k: how many notes the answer may draw on.
+    :param mode: how notes are searched, as in `search`.
     :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
         then ends the answer, and what there is of it is returned. Quotations do not stream.
     :param on_thinking: called with the model's reasoning as it comes.
@@ -89,7 +92,7 @@ def ask(
     started = time.monotonic()
     with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
-        inputs = search_inputs(understood, top_k)
+        inputs = search_inputs(understood, top_k, mode=mode)
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
         if writer:
             inputs["writer"] = {

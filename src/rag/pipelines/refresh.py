@@ -16,7 +16,7 @@ from rag.config import RAGConfig
 from rag.exceptions import ConnectionError, IndexingError
 from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.reading import ReadNote, failed_row, read_file
-from rag.pipelines.spaces import may_lack_embeddings, read_embedded
+from rag.pipelines.spaces import may_lack_embeddings
 from rag.pipelines.working_copy import WorkingCopy
 from rag.stores.generations import IndexDirectory
 from rag.stores.manifest import Manifest, NoteRow
@@ -304,7 +304,7 @@ class IndexRun:
     @property
     def embedded(self) -> int:
         """How many chunks of what readers see have an embedding."""
-        embedded = read_embedded(self.manifest)
+        embedded = self.copy.readable_embeddings()
         return embedded.embedded if embedded else 0
 
     def vaults(self) -> dict[str, Path]:

@@ -7,7 +7,7 @@ from typing import Any, cast
 from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
-from rag.config import RAGConfig
+from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
@@ -43,23 +43,24 @@ def create_search_pipeline(
         query_embedder (QueryEmbedder)  ->      -> loader (DocumentLoader)
 
     It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
+
+    :param config: without it the settings in force.
+    :param rerank: let the chat model order the best results anew.
     """
-    top_k = config.search.top_k if config else 5
+    config = config or load_config()
     pipeline = Pipeline()
     pipeline.add_component("embedder", LexicalTextEmbedder())
-    pipeline.add_component(
-        "query_embedder", QueryEmbedder(store, config.ollama if config else None)
-    )
+    pipeline.add_component("query_embedder", QueryEmbedder(store, config.ollama))
     pipeline.add_component("retriever", ChunkRetriever(store, _MIN_CHUNKS))
     pipeline.add_component("ranker", NoteRanker())
-    pipeline.add_component("loader", DocumentLoader(store, top_k))
+    pipeline.add_component("loader", DocumentLoader(store, config.search.top_k))
     pipeline.connect("embedder.sparse_embedding", "retriever.query_sparse_embedding")
     pipeline.connect("query_embedder.embedding", "retriever.query_embedding")
     pipeline.connect("query_embedder.mode", "retriever.mode")
     pipeline.connect("retriever.candidates", "ranker.candidates")
     pipeline.connect("ranker.hits", "loader.hits")
     if rerank:
-        pipeline.add_component("reranker", ModelReranker(config.ollama if config else None))
+        pipeline.add_component("reranker", ModelReranker(config.ollama))
         for name in ("documents", "hits", "duplicates"):
             pipeline.connect(f"loader.{name}", f"reranker.{name}")
     return pipeline

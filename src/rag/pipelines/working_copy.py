@@ -48,6 +48,7 @@ class WorkingCopy:
         self.words: set[str] = set()  # those known to be in its vocabulary
         self._pipeline = pipeline
         self._vectors: VectorCache | None = None
+        self._without = 0  # chunks written without an embedding
         self._prepared = False
         self._rebuild = rebuild
         self._lock = directory.writing(wait)
@@ -95,11 +96,11 @@ class WorkingCopy:
     def _begin(self, manifest: Manifest) -> None:
         """A new working copy counts on from the generations there are, and is `anew` until it
         was published: readers must not take an old generation for it."""
-        manifest.set(fingerprint=fingerprint(self.config), anew="yes")
+        manifest.set(anew="yes")
         manifest.raise_revision(at_least=self.directory.newest())
-        with self._published() as before:
-            if before and (embedded := read_embedded(before)):
-                record_embedded(manifest, embedded)  # the vectors themselves are kept by text
+        if embedded := self.readable_embeddings():
+            record_embedded(manifest, embedded)  # the vectors themselves are kept by text
+        manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
 
     def _start_anew(self, why: str) -> Manifest:
         self.notices.append(f"{why}: the index is made anew")
@@ -175,6 +176,7 @@ class WorkingCopy:
             return documents
         texts = [embedded_text(document) for document in documents]
         known = self.vectors.get(embedded.space.key, texts)
+        self._without += sum(text not in known for text in texts)
         return [
             replace(document, embedding=known.get(text))
             for document, text in zip(documents, texts, strict=True)
@@ -182,6 +184,7 @@ class WorkingCopy:
 
     def begin_space(self, space: Space) -> Embedded:
         """Make room for embeddings of a space; those of any other go."""
+        self._without = 0
         embedded = read_embedded(self.manifest)
         if embedded is None or embedded.space != space:
             # In this order: a run killed in between begins again, and never mixes two spaces.
@@ -197,7 +200,10 @@ class WorkingCopy:
         embedded = read_embedded(self.manifest)
         if embedded is not None:
             chunks, done = self.store.count_documents(), self.store.count_embedded()
-            record_embedded(self.manifest, replace(embedded, chunks=chunks, embedded=done))
+            # What was written now and has none is not known to be unreadable.
+            unreadable = min(embedded.unreadable, max(0, chunks - done - self._without))
+            now = replace(embedded, chunks=chunks, embedded=done, unreadable=unreadable)
+            record_embedded(self.manifest, now)
             if chunks == done:  # notes were only deleted, or their texts known: nothing to ask
                 self.manifest.set(**{UNEMBEDDED: ""})
 
@@ -223,8 +229,10 @@ class WorkingCopy:
         self.manifest.set(indexed_at=now, anew="")
         self._count_embedded()
         self.manifest.close()  # its file is copied
-        self.store.publish(number)
-        self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
+        try:
+            self.store.publish(number)
+        finally:
+            self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
 
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""
@@ -233,6 +241,11 @@ class WorkingCopy:
             with self._published() as before:
                 found = (before.vaults() if before else {}) | found
         return {name: Path(root) for name, root in found.items()}
+
+    def readable_embeddings(self) -> Embedded | None:
+        """Return what readers know of the embeddings."""
+        with self._published() as before:
+            return read_embedded(before) if before else None
 
     def readable_notes(self) -> list[tuple[str, str]]:
         """Return vault and path of every note that readers can find now."""
