@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
 
@@ -265,8 +266,10 @@ def test_a_question_by_words_is_sent_nowhere(write_notes, embed, with_ollama, se
     config = with_ollama(chat_model="")
     embed(config, work=write_notes("work", {"tea.md": "# Tea\n\nTea steeps for four minutes."}))
     before = len(server.inputs())
-    with get_document_store(config) as store:
-        pipeline = create_qa_pipeline(store, config)
+    with (
+        get_document_store(config) as store,
+        closing(create_qa_pipeline(store, config)) as pipeline,
+    ):
         assert ask(pipeline, "How long does tea steep?", mode="lexical").found
         assert len(server.inputs()) == before
         assert ask(pipeline, "How long does tea steep?").found
