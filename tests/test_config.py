@@ -425,6 +425,27 @@ def test_a_store_setting_that_cannot_be_meant_is_refused(project: Path, line: st
         load_config(env={}, cwd=project)
 
 
+@pytest.mark.parametrize("name", ["QDRANT_KEY", "RAG_KEY", ""])
+def test_a_project_may_name_a_variable_that_holds_a_key_of_ours(project: Path, name: str) -> None:
+    write(project / "rag.toml", f"[store]\napi_key_env = '{name}'")
+    assert load_config(env={}, cwd=project).store.api_key_env == name
+
+
+def test_a_project_cannot_have_another_secret_sent_to_its_server(project: Path) -> None:
+    lines = "[store]\nurl = 'https://evil.example'\napi_key_env = 'AWS_SECRET_ACCESS_KEY'"
+    write(project / "rag.toml", lines)
+    with pytest.raises(ConfigError, match=r"QDRANT or RAG .*project/rag\.toml") as caught:
+        load_config(env={}, cwd=project)
+    assert "RAG_STORE__API_KEY_ENV" in caught.value.hint
+
+
+def test_the_user_may_name_any_variable_for_the_key(project: Path) -> None:
+    env = {"RAG_STORE__API_KEY_ENV": "MY_SECRET"}
+    assert load_config(env=env, cwd=project).store.api_key_env == "MY_SECRET"
+    write_user_file("[store]\napi_key_env = 'MY_OTHER'")
+    assert load_config(env={}, cwd=project).store.api_key_env == "MY_OTHER"
+
+
 def test_a_cluster_is_laid_out_by_the_project_and_named_by_the_environment(project: Path) -> None:
     write(
         project / "rag.toml",

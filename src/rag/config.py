@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from rag.checks import is_address, store_rules
+from rag.checks import is_address, may_hold_server_key, store_rules
 from rag.exceptions import ConfigError
 
 _APP = "rag"
@@ -278,6 +278,17 @@ def _check(config: RAGConfig) -> None:
     for name, (holds, demand) in rules.items():
         if not holds:
             raise ConfigError(f"{name} {demand} (from {config.origins[name]})", hint="`rag config`")
+    _check_key_variable(config.store.api_key_env, config.origins["store.api_key_env"])
+
+
+def _check_key_variable(variable: str, origin: str) -> None:
+    """A project file that came with a vault must not choose which secret goes to its server."""
+    mine = ("default", _ENVIRONMENT, str(user_file()))
+    if origin not in mine and not may_hold_server_key(variable):
+        raise ConfigError(
+            f"store.api_key_env in a project file must begin with QDRANT or RAG (from {origin})",
+            hint=f"Set it in {user_file()}, or with RAG_STORE__API_KEY_ENV.",
+        )
 
 
 def _ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:

@@ -5,6 +5,7 @@
     │   └── ConfigError          2
     ├── IndexUnavailableError    3   no index, a damaged one, or one of another schema
     ├── ConnectionError          4   a service did not answer
+    │   ├── StoreConnectionError 4   it is the Qdrant server, without which there is no index
     │   ├── ModelMissingError    4   it does not have the model
     │   └── ModelError           4   it answered, but not with what was asked for
     │       ├── TooLongError     4   the text or prompt is longer than the model reads
@@ -98,6 +99,10 @@ class ConnectionError(RAGError):
     ) -> None:
         super().__init__(message, details, hint=hint)
         self.server = server
+
+
+class StoreConnectionError(ConnectionError):
+    """The Qdrant server that holds the index did not do what it was asked."""
 
 
 class ModelMissingError(ConnectionError):

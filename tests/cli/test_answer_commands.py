@@ -216,6 +216,15 @@ class TestChat:
         assert listed == [{"id": first["session"], "questions": [QUESTION, "why?"], "notices": []}]
         assert rag("chat", "--list").out == f"{first['session']}    2  {QUESTION}\n"
 
+    def test_a_conversation_that_cannot_be_kept_goes_on(self, rag, server, typed, tmp_path):
+        (tmp_path / "data" / "chats").write_text("no folder")
+        typed(QUESTION, QUESTION)
+        server.say(TRUE, TRUE, TRUE)
+        ran = rag("chat", "--json")
+        answers = [json.loads(line) for line in ran.out.splitlines()]
+        assert [answer["found"] for answer in answers] == [True, True]
+        assert "cannot be kept" in answers[0]["notices"][0]
+
     def test_what_goes_wrong_with_one_question_does_not_end_it(self, rag, server, typed):
         typed("x" * 5000, QUESTION)
         server.say(TRUE)

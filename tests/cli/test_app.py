@@ -7,6 +7,8 @@ import tomllib
 import pytest
 
 from rag import __version__
+from rag.cli.output import print_error
+from rag.exceptions import UsageError
 
 COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"]
 
@@ -115,3 +117,8 @@ class TestConfig:
         ran = rag("search", "x", "--config", tmp_path / "my.toml")
         assert ran.code == 2
         assert "search.top_k" in ran.err
+
+
+def test_a_message_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error(UsageError("no \x1b]0;pwn\x07note", hint="\x1b[2Jtry again"), as_json=False)
+    assert capsys.readouterr().err == "rag: no note\ntry again\n"

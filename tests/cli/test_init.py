@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ollama_faults import KINDS
 from ollama_server import OllamaServer
@@ -299,3 +301,12 @@ def test_the_plan_alone_changes_nothing(empty_home, make_vault):
     assert not load_config().data_dir.exists()
     with pytest.raises(UsageError):
         plan(load_config(), empty_home / "rag.toml", empty_home / "nowhere", empty_home)
+
+
+@given(st.text())
+def test_whatever_a_folder_or_model_is_called_the_file_can_be_read(name: str) -> None:
+    name = name.encode("utf-8", "replace").decode()
+    changes = {"vaults_dir": name, "ollama.chat_model": name}
+    found = beginning.Beginning(Path("rag.toml"), [], beginning.FoundOllama(""), changes)
+    read = tomllib.loads(found.content)
+    assert (read["vaults_dir"], read["ollama"]["chat_model"]) == (name, name)

@@ -226,6 +226,7 @@ class TestAsk:
             "quotes",
             "sources",
             "corrections",
+            "notices",
             "elapsed_ms",
             "index",
         }

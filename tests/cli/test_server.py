@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ollama_server import Model, OllamaServer
 from qdrant_server import QdrantServer
 
 Rag = Callable[..., Any]
@@ -47,6 +48,23 @@ def test_the_index_is_copied_to_the_server(
     assert server.engine.count("obsidian_knowledge").count == 4
     assert rag("search", "restore", "--paths").out.endswith("Backups.md\n")
     assert rag("index").out.startswith("nothing changed: 3 notes, 4 chunks")
+
+
+def test_a_server_lost_while_embedding_is_a_failure_and_no_notice(
+    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OllamaServer([Model("bge-m3", 8)]) as ollama:
+        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+        monkeypatch.setenv("RAG_OLLAMA__URL", ollama.url)
+
+        def lose(_: object) -> bool:
+            server.fail("status", 503)
+            return False
+
+        ollama.fail("/api/embed", when=lose)
+        ran = rag("index", notes)
+    assert (ran.code, "no embeddings" in ran.err) == (4, False)
+    assert server.url in ran.err
 
 
 def test_without_a_server_there_is_nowhere_to_copy_to(indexed: Path, rag: Rag) -> None:

@@ -144,6 +144,57 @@ def test_after_a_new_generation_a_copy_begins_anew(
         assert store.count_embedded() == 12
 
 
+def stop(done: int, total: int) -> None:
+    """Press Ctrl-C when half the points are copied."""
+    if done == 6:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_after_a_copy_broken_off_rag_index_writes_all_that_it_overwrote(
+    remote: RAGConfig,
+    folder: Path,
+    refresh: Callable[..., Any],
+    points: Callable[[RAGConfig], Any],
+    age: Any,
+) -> None:
+    for file in folder.glob("*.md"):
+        file.write_text(file.read_text("utf-8").replace("Text", "New text"), "utf-8")
+    age(folder)
+    refresh(config=remote, work=folder)
+    before = points(remote)
+    with pytest.raises(KeyboardInterrupt):
+        copy_to_server(remote, stop)
+    assert points(remote) != before
+    assert refresh(config=remote, work=folder).published
+    assert points(remote) == before
+
+
+@pytest.mark.usefixtures("small_pages")
+def test_what_rag_index_wrote_between_two_copies_is_overwritten(
+    config: RAGConfig,
+    remote: RAGConfig,
+    folder: Path,
+    refresh: Callable[..., Any],
+    points: Callable[[RAGConfig], Any],
+    age: Any,
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        copy_to_server(remote, stop)
+    for file in folder.glob("*.md"):
+        file.write_text(file.read_text("utf-8").replace("Text", "New text"), "utf-8")
+    age(folder)
+    refresh(config=remote, work=folder)
+
+    def stop_at_once(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):  # it still knows next time
+        copy_to_server(remote, stop_at_once)
+    assert copy_to_server(remote).resumed == 0
+    assert points(remote) == points(config)
+
+
 def test_a_damaged_working_copy_is_no_hindrance(remote: RAGConfig, folder: Path) -> None:
     copy_to_server(remote)
     (remote.index_dir / "work" / MANIFEST).write_bytes(b"no manifest" * 1000)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from ollama_faults import KINDS
 from ollama_server import KNOWN, Model, OllamaServer, refused
+from qdrant_server import QdrantServer
 from rag.config import IndexConfig, OllamaConfig, RAGConfig, SearchConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines import health
@@ -34,6 +35,7 @@ from rag.pipelines.health.qdrant import check_server
 from rag.pipelines.health.surroundings import check_configuration, check_data_folder, check_disk
 from rag.pipelines.health.vaults import check_vaults
 from rag.pipelines.health.vectors import check_vectors
+from rag.pipelines.spaces import TEXT_VERSION, Embedded, Space
 from rag.pipelines.vaults import Registry
 from rag.stores import get_document_store
 from rag.stores.generations import MANIFEST, IndexDirectory
@@ -303,10 +305,33 @@ class TestIndex:
 
 
 def chunks(config: RAGConfig) -> list[Check]:
-    return run(check_chunks, config, index=IndexView({}))
+    return run(check_chunks, config, index=IndexView())
+
+
+@pytest.fixture
+def on_server(config: RAGConfig, vault: Path, refresh: Callable[..., Any]) -> Iterator[RAGConfig]:
+    """The notes, indexed on a Qdrant server."""
+    with QdrantServer() as server:
+        remote = replace(config, store=StoreConfig(url=server.url))
+        refresh(config=remote, work=vault)
+        yield remote
 
 
 class TestChunks:
+    def test_more_points_on_a_server_are_no_harm(self, on_server: RAGConfig) -> None:
+        with get_document_store(on_server) as store:
+            store.write_documents([Document(id="more", content="a chunk of no note")])
+        [check] = chunks(on_server)
+        assert check.status == "pass" and check.message.startswith("4, as the manifest says")
+        assert (check.facts["found"], check.facts["expected"]) == (5, 4)
+
+    def test_fewer_points_on_a_server_are_written_by_rag_index(self, on_server: RAGConfig) -> None:
+        with get_document_store(on_server) as store:
+            store.delete_documents([store.all_documents()[0].id])
+        [check] = chunks(on_server)
+        assert check.status == "fail" and "holds 3 chunks" in check.message
+        assert check.hint == "`rag index` writes what is missing."
+
     def test_an_unknown_index_is_passed_over(self, config: RAGConfig) -> None:
         assert run(check_chunks, config) == []
 
@@ -346,7 +371,7 @@ class TestChunks:
     ) -> None:
         notes = {f"{at:03}.md": f"# Note {at}\n\nword{at}\n" for at in range(100)}
         refresh(work=write_notes("work", notes))
-        view = IndexView({})
+        view = IndexView()
         [check] = run(check_chunks, config, index=view)
         assert check.facts["sample"] == 40
         names = sorted(document.meta["file_path"] for document in view.sample)
@@ -398,7 +423,9 @@ class Models:
         documents = [Document(id=str(at), content=f"text {at}", meta=meta) for at in range(2)]
         made = {"model": EMBED, "digest": model.digest, "dimension": 768, "embedded": 2}
         made |= {"chunks": 2, "unreadable": 0, "failed": 0, "document_prefix": "search_document: "}
-        return IndexView(made | facts, 768, embedded(documents, model))
+        made |= {"version": TEXT_VERSION, **facts}
+        space = Space(**{item.name: made.pop(item.name) for item in fields(Space)})
+        return IndexView(Embedded(space, **made), 768, embedded(documents, model))
 
 
 @pytest.fixture
@@ -517,11 +544,11 @@ class TestOllama:
 
 class TestVectors:
     def test_an_index_without_vectors_is_searched_by_words(self, models: Models) -> None:
-        check = models.run(IndexView({}))["vectors"]
+        check = models.run(IndexView())["vectors"]
         assert check.status == "pass" and "search is by words" in check.message
 
     def test_unless_search_insists_on_vectors(self, models: Models) -> None:
-        check = models.run(IndexView({}), mode="dense")["vectors"]
+        check = models.run(IndexView(), mode="dense")["vectors"]
         assert check.status == "fail" and "rag index --embed" in check.hint
 
     def test_those_of_another_model_fail(self, models: Models) -> None:
@@ -530,11 +557,15 @@ class TestVectors:
 
     def test_those_made_with_another_prefix_fail(self, models: Models) -> None:
         check = models.run(models.index(), document_prefix="passage: ")["vectors"]
-        assert check.status == "fail" and "'passage: '" in check.message
+        assert check.status == "fail" and "another prefix" in check.message
 
     def test_a_store_of_another_dimension_than_its_manifest_fails(self, models: Models) -> None:
         check = models.run(replace(models.index(), dimension=4))["vectors"]
         assert check.status == "fail" and "4 dimensions" in check.message
+
+    def test_those_of_another_way_to_write_a_chunk_fail(self, models: Models) -> None:
+        check = models.run(models.index(version=TEXT_VERSION - 1))["vectors"]
+        assert check.status == "fail" and "another version" in check.message
 
     def test_missing_ones_are_counted(self, models: Models) -> None:
         check = models.run(models.index(chunks=9, unreadable=3))["vectors"]
@@ -587,7 +618,9 @@ class TestVectors:
     def test_they_are_read_from_the_index(
         self, config: RAGConfig, indexed: Path, models: Models
     ) -> None:
-        made = models.index(chunks=4, embedded=4).embedding
+        view = models.index(chunks=4, embedded=4).embedding
+        assert view is not None
+        made = view.to_json()
         model = models.server.models[EMBED]
         rewrite(config, lambda documents: embedded(documents, model), embedding=json.dumps(made))
         found = {c.name: c for c in run_checks(replace(config, ollama=models.ollama()))}
@@ -689,6 +722,31 @@ class TestQdrant:
             [check] = ask_qdrant(f"{url}/", "QDRANT_KEY")
         assert (check.status, check.facts["version"]) == ("pass", "1.15.0")
         assert keys == ["secret", "secret"] and "secret" not in json.dumps(check.to_dict())
+
+    def test_a_key_with_a_newline_behind_it_is_sent_without(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("QDRANT_KEY", "secret\n")
+        keys: list[str] = []
+        with qdrant(READY, keys) as url:
+            [check] = ask_qdrant(url, "QDRANT_KEY")
+        assert (check.status, keys) == ("pass", ["secret", "secret"])
+
+    @pytest.mark.parametrize(
+        ("url", "key", "message"),
+        [
+            ("http://qdrant.example:6333", "secret", "in the clear"),
+            ("http://127.0.0.1:1", "sec\nret", "characters that no key has"),
+        ],
+    )
+    def test_a_key_that_must_not_be_sent_is_not_and_is_not_repeated(
+        self, config: RAGConfig, monkeypatch: pytest.MonkeyPatch, url: str, key: str, message: str
+    ) -> None:
+        monkeypatch.setenv("QDRANT_KEY", key)
+        store = StoreConfig(url=url, api_key_env="QDRANT_KEY")
+        [*_, check] = run_checks(replace(config, store=store))
+        assert (check.name, check.status) == ("qdrant", "fail") and message in check.message
+        assert "ret" not in json.dumps(check.to_dict())
 
     def test_a_key_that_is_refused(self) -> None:
         with qdrant({"/readyz": (401, "")}, []) as url:

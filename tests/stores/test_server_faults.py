@@ -1,5 +1,6 @@
 """Whatever goes wrong with a server: one clear error, soon, with the exit code of the contract."""
 
+import json
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from qdrant_server import KINDS, QdrantServer
 from rag.config import StoreConfig
-from rag.exceptions import ConnectionError
+from rag.exceptions import StoreConnectionError
 from rag.stores import QdrantServerDocumentStore
+from rag.stores.engine import StoreError
 
 Store = QdrantServerDocumentStore
 WORDS = SparseEmbedding([1], [1.0])
@@ -47,8 +49,8 @@ def store(server: QdrantServer, tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def failure(store: Store, call: Callable[[Store], Any] = CALLS["search"]) -> ConnectionError:
-    with pytest.raises(ConnectionError) as caught:
+def failure(store: Store, call: Callable[[Store], Any] = CALLS["search"]) -> StoreConnectionError:
+    with pytest.raises(StoreConnectionError) as caught:
         call(store)
     assert caught.value.exit_code == 4
     assert caught.value.server == store.settings.url
@@ -110,6 +112,18 @@ def test_what_was_wrong_is_told_apart(
 ) -> None:
     server.fail(kind)
     assert message in failure(store).message
+
+
+@pytest.mark.parametrize(
+    "said", ["Not found: Collection `x` doesn't exist!", "Not found: No point with id 7 found"]
+)
+def test_what_the_server_lost_is_a_fault_of_the_index(
+    server: QdrantServer, store: Store, said: str
+) -> None:
+    server.fail("status", 404, json.dumps({"status": {"error": said}}))
+    with pytest.raises(StoreError) as caught:
+        store.count_documents()
+    assert (caught.value.exit_code, "rag index" in caught.value.hint) == (3, True)
 
 
 def test_what_the_server_says_is_repeated(server: QdrantServer, store: Store) -> None:

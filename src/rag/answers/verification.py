@@ -30,6 +30,7 @@ from rag.answers.language import marks_for, tongue
 from rag.answers.planted import TEMPLATE_TOKEN
 from rag.answers.refusals import is_not_found, is_refusal
 from rag.answers.units import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
+from rag.text.controls import without_controls
 from rag.text.tokens import has_words
 
 _MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
@@ -38,11 +39,6 @@ _FEW_ENDINGS = 4  # pairs of hiragana that say nothing by themselves
 _FRAME = claims(
     "according accordingly based note source document information context mention state say said "
     "tell follow provide answer question ノート 記載 出典 情報 質問 回答"
-)
-_CONTROL = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b.?"
-    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]",
-    re.DOTALL,
 )
 _ENDINGS = re.compile("[\u3041-\u309f]*")
 _LEAD = re.compile(r"\s*(?:>\s?)*\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?)?")
@@ -151,7 +147,7 @@ class Verifier:
 
     def _judge(self, unit: Unit) -> str:
         self._rows = self._rows + 1 if unit.kind == ROW else 0
-        text = _CONTROL.sub("", unit.text)
+        text = without_controls(unit.text)
         text = self._without_reasoning(text)
         if unit.kind == BLANK or not text.strip():
             return ""

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag.cli.output import clean, make_console, print_error, say
+from rag.cli.output import clean, error_to_dict, make_console, print_error, say
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 
@@ -129,7 +129,7 @@ class AnswerPrinter:
             self._console.print(_MARKS.get(answer.finish_reason, "(incomplete)"), style="dim")
         if not self._quiet:
             for notice in answer.notices:
-                say(clean(notice))
+                say(notice)
         if answer.quotes:
             _print_quotes(self._console, answer)
         elif not answer.found and not answer.partial:
@@ -236,6 +236,7 @@ def answer_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
             for number, source in enumerate(answer.sources, 1)
         ],
         "corrections": answer.corrections,
+        "notices": answer.notices,
     }
     return found | (_work_to_dict(answer, think) if answer.usage else {})
 
@@ -254,11 +255,6 @@ def _work_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
         "finish_reason": answer.finish_reason,
         "usage": answer.usage,
         "timings": answer.timings,
-        "notices": answer.notices,
         **({"thinking": answer.thinking} if think else {}),
-        **(
-            {"error": {"kind": failure.kind, "message": str(failure), "hint": failure.hint}}
-            if failure
-            else {}
-        ),
+        **({"error": error_to_dict(failure)} if failure else {}),
     }

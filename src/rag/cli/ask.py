@@ -27,7 +27,7 @@ from rag.cli.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.output import clean, print_file, print_json, say
+from rag.cli.output import print_file, print_json, say
 from rag.cli.query import (
     check_vaults,
     index_facts,
@@ -117,7 +117,7 @@ def ask(
         for source in answer.sources:
             print_file(facts.file(source))
         for notice in [] if quiet else answer.notices:
-            say(clean(notice))
+            say(notice)
     else:
         printer.finish(answer)
         if not answer.found:

@@ -95,7 +95,7 @@ def chat(
         for notice in session.notices:
             say(notice)
         if session.turns:
-            say(f'after "{clean(shortened(session.turns[-1].question))}" (session {session.id})')
+            say(f'after "{shortened(session.turns[-1].question)}" (session {session.id})')
     with (
         get_document_store(config) as store,
         closing(create_qa_pipeline(store, config, model)) as pipeline,
@@ -139,7 +139,7 @@ def _print_list(config: RAGConfig, as_json: bool) -> None:
         first = shortened(session.turns[0].question, 60) if session.turns else ""
         print_line(clean(f"{session.id}  {len(session.turns):>3}  {first}".rstrip()))
         for notice in session.notices:
-            say(clean(notice))
+            say(notice)
     if not sessions:
         raise typer.Exit(1)
 

@@ -134,7 +134,12 @@ def _refresh(
 
 def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: bool) -> None:
     """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
-    from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError
+    from rag.exceptions import (
+        ConfigError,
+        ConnectionError,
+        IndexUnavailableError,
+        StoreConnectionError,
+    )
 
     if not (config.ollama.enabled and config.ollama.embedding_model):
         if required:
@@ -147,7 +152,7 @@ def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: 
     except (ConnectionError, IndexUnavailableError) as error:
         from rag.stores.engine import StoreError
 
-        if required or isinstance(error, StoreError):
+        if required or isinstance(error, (StoreError, StoreConnectionError)):
             raise
         has_some = bool(run.embedded)
         if has_some or not quiet:

@@ -72,11 +72,15 @@ def _print(found: Beginning, dry_run: bool) -> None:
             print_line(f"    left out: {clean(vault.problem)}")
     ollama = found.ollama
     if ollama.error:
-        print_line(f"Ollama    {ollama.error}")
+        print_line(clean(f"Ollama    {ollama.error}"))
     else:
-        print_line(f"Ollama    {ollama.version} at {ollama.url}")
-        print_line(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
-        print_line(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
+        print_line(clean(f"Ollama    {ollama.version} at {ollama.url}"))
+        print_line(
+            clean(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
+        )
+        print_line(
+            clean(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
+        )
     print_line(f"{'would write' if dry_run else 'wrote'} {found.file}")
     for line in found.content.splitlines():
         print_line(f"  {line}".rstrip())

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
+from rag.text.controls import without_controls
 from rag.text.wording import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+clean = without_controls
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -38,21 +38,16 @@ def print_file(file: Path) -> None:
         print_line(str(file))
 
 
-def clean(text: str) -> str:
-    """Return text that is safe on a terminal: a note may hold escape sequences."""
-    return _CONTROL.sub("", text)
-
-
 def say(text: str) -> None:
     """Print a message for the person at the terminal."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(clean(text) + "\n")
 
 
 def print_error(error: RAGError, as_json: bool) -> None:
     """Print an error: its cause, what lies behind it, what is near, and what to type next."""
     suggestions: list[str] = getattr(error, "suggestions", [])
     if as_json:
-        body = {"kind": error.kind, "message": str(error), "hint": error.hint}
+        body = error_to_dict(error)
         print_json({"error": {**body, **({"suggestions": suggestions} if suggestions else {})}})
         return
     say(f"rag: {error}")
@@ -60,6 +55,11 @@ def print_error(error: RAGError, as_json: bool) -> None:
         say(f"  {suggestion}")
     if error.hint:
         say(error.hint)
+
+
+def error_to_dict(error: RAGError) -> dict[str, str]:
+    """Return an error in the shape of the command line's JSON."""
+    return {"kind": error.kind, "message": str(error), "hint": error.hint}
 
 
 def make_console(stderr: bool = False) -> Console:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.cli.output import clean, plural, say
+from rag.cli.output import plural, say
 from rag.config import MODES, RAGConfig
 from rag.exceptions import UsageError
 
@@ -119,7 +119,7 @@ def check_mode(mode: str) -> str:
 def tell_corrections(corrections: dict[str, str]) -> None:
     """Say which words were searched for instead of those that no note holds."""
     for word, meant in corrections.items():
-        say(f'searched for "{clean(meant)}": no note holds "{clean(word)}"')
+        say(f'searched for "{meant}": no note holds "{word}"')
 
 
 def near_tags(tags: list[str] | None, facts: IndexFacts) -> None:

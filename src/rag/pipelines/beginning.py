@@ -75,7 +75,7 @@ class Beginning:
             if head != section:
                 section = head
                 lines += ["", f"[{head}]"]
-            lines += [f"# {settings()[name][2]}", f"{key} = {json.dumps(value)}"]
+            lines += [f"# {settings()[name][2]}", f"{key} = {_toml(value)}"]
         return "\n".join(lines) + "\n"
 
     @property
@@ -85,6 +85,12 @@ class Beginning:
         ready = any(not vault.problem for vault in self.vaults)
         steps = [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if pull else []
         return [*steps, "rag index" if ready else "rag index FOLDER"]
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML, which is JSON but for half a surrogate pair and one control."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return text.encode("utf-8", "replace").decode()
 
 
 def plan(config: RAGConfig, file: Path, folder: Path | None, cwd: Path) -> Beginning:

@@ -49,7 +49,10 @@ class Conversation:
         if on_question and asked != question:
             on_question(asked)
         answer = ask(self.pipeline, asked, self.filters, self.top_k, mode=self.mode, **callbacks)
-        self.session.add(_turn(question, asked, answer))
+        try:
+            self.session.add(_turn(question, asked, answer))
+        except OSError as error:
+            answer.notices.append(f"this conversation cannot be kept: {error.strerror or error}")
         return answer
 
     def understood(self, question: str) -> str:

@@ -91,9 +91,10 @@ def _copy_points(
     from haystack.document_stores.types import DuplicatePolicy
 
     generation = f"{manifest.revision} {manifest.get('indexed_at')}"
+    _forget_what_was_there(target)
     if target.embedding_dim not in (None, source.embedding_dim):
-        target.drop_embeddings()
         (target.directory.path / _PROGRESS).unlink(missing_ok=True)
+        target.drop_embeddings()
     done, offset = _resume(target, generation)
     resumed, total = done, source.count_documents()
     for documents, following in source.pages(size=_PAGE, offset=offset):
@@ -104,6 +105,15 @@ def _copy_points(
         (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")
     progress(total, total)
     return resumed
+
+
+def _forget_what_was_there(target: NoteStore) -> None:
+    """Make ready to overwrite the points: should the copy be broken off, `rag index` must write
+    them all again, since no manifest tells any more which text each of them has."""
+    directory = target.directory
+    if (directory.work / MANIFEST).exists():  # `rag index` wrote since a copy was broken off
+        (directory.path / _PROGRESS).unlink(missing_ok=True)
+    directory.clear_work()
 
 
 def _resume(target: NoteStore, generation: str) -> tuple[int, str | None]:
@@ -119,7 +129,6 @@ def _resume(target: NoteStore, generation: str) -> tuple[int, str | None]:
 def _publish(manifest: Manifest, target: NoteStore) -> None:
     """Give the points copied their manifest; the next `rag index` goes on from it."""
     directory = target.directory
-    directory.clear_work()
     # Should the server not hold them all, the next copy must not go on where this one ended.
     (directory.path / _PROGRESS).unlink(missing_ok=True)
     manifest.copy_to(directory.work / MANIFEST)

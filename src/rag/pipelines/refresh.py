@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag.clients.listening import check_listening
 from rag.config import RAGConfig
-from rag.exceptions import ConnectionError, IndexingError
+from rag.exceptions import ConnectionError, IndexingError, StoreConnectionError
 from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.reading import ReadNote, failed_row, read_file
 from rag.pipelines.spaces import may_lack_embeddings
@@ -296,6 +296,8 @@ class IndexRun:
 
         try:
             self.report.embedding = embed_working_copy(self.copy, anew, progress)
+        except StoreConnectionError:
+            raise
         except ConnectionError:
             self.publish()
             raise

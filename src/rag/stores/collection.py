@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from typing import Any
 
@@ -16,7 +15,8 @@ from rag.config import StoreConfig
 from rag.exceptions import ConfigError
 from rag.stores.engine import FILTERED
 from rag.stores.points import DENSE, SPARSE
-from rag.transport import DeadlineTransport, is_loopback
+from rag.stores.server_key import server_key
+from rag.transport import DeadlineTransport
 
 _CONNECT_SECONDS = 5.0
 _QUANTIZATIONS: dict[str, dict[str, Any] | None] = {
@@ -61,27 +61,6 @@ class NoteCollection(QdrantDocumentStore):
         )
 
     @property
-    def key(self) -> str:
-        """The API key, or "".
-
-        :raises ConfigError: when it could not be sent, or would travel in the clear.
-        """
-        name = self.settings.api_key_env
-        key = os.environ.get(name, "").strip() if name else ""
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError(
-                f"the API key in {name} holds characters that no key has",
-                hint=f"Set {name} anew, without quotes around it.",
-            )
-        address = httpx.URL(self.settings.url)
-        if key and address.scheme == "http" and not is_loopback(address.host):
-            raise ConfigError(
-                f"the API key in {name} would be sent to {self.settings.url} in the clear",
-                hint="Use an https:// address in store.url, or a tunnel (`ssh -L`) to it.",
-            )
-        return key
-
-    @property
     def client(self) -> QdrantClient:
         """The client; nothing is contacted before it is asked something."""
         if self._client is None:
@@ -103,7 +82,7 @@ class NoteCollection(QdrantDocumentStore):
         params: dict[str, Any] = super()._prepare_client_params()
         return {
             **params,
-            "api_key": self.key or None,
+            "api_key": server_key(self.settings) or None,
             "transport": transport,
             "trust_env": False,
             "event_hooks": {"request": [_connect_soon]},

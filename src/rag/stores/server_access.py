@@ -13,6 +13,7 @@ from rag.stores.collection import NoteCollection
 from rag.stores.generations import MANIFEST, SERVER, Generation, IndexDirectory
 from rag.stores.manifest import Manifest
 from rag.stores.server_errors import answering
+from rag.stores.server_key import server_key
 
 _PAGE = 10_000
 
@@ -37,7 +38,8 @@ class ServerAccess:
 
     def answering(self) -> AbstractContextManager[None]:
         """Turn the server's failures into ours."""
-        return answering(self.collection.settings, self.collection.key)
+        settings = self.collection.settings
+        return answering(settings, server_key(settings))
 
     # -- writing -----------------------------------------------------------------------
 

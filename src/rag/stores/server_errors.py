@@ -12,7 +12,8 @@ import httpx
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from rag.config import StoreConfig
-from rag.exceptions import ConnectionError, IndexUnavailableError, RAGError
+from rag.exceptions import RAGError, StoreConnectionError
+from rag.stores.engine import StoreError
 from rag.transport import DeadlineExceeded, brief, is_caused_by
 
 _BUSY = (408, 425, 429, 503)
@@ -25,8 +26,8 @@ def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
     """Turn every failure of a server, or of the way to it, into an error of ours.
 
     :param key: the API key; it is never repeated, whatever the server says.
-    :raises ConnectionError: when the server did not do what it was asked.
-    :raises IndexUnavailableError: when it does not have the collection.
+    :raises StoreConnectionError: when the server did not do what it was asked.
+    :raises StoreError: when it does not have the collection, or the point.
     """
     try:
         yield
@@ -47,7 +48,7 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
         return _refusal(error, settings)
     if isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
         return _silence(error, url)
-    return ConnectionError(
+    return StoreConnectionError(
         f"{url} answered with something that is not Qdrant's",
         url,
         details=brief(f"{type(error).__name__}: {error}"),
@@ -58,13 +59,13 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
 def _refusal(error: UnexpectedResponse, settings: StoreConfig) -> RAGError:
     status, said, url = error.status_code or 0, _said(error.content), settings.url
     if status == 404 and _NO_COLLECTION.search(said):
-        return IndexUnavailableError(
+        return StoreError(
             f"{url} has no collection {settings.collection!r}",
             said,
             hint="Make it anew with `rag index --rebuild`.",
         )
     if status == 404 and _NO_POINT.search(said):
-        return IndexUnavailableError(
+        return StoreError(
             f"the collection {settings.collection!r} at {url} lacks a chunk",
             said,
             hint="Run `rag index` again; it writes what is missing.",
@@ -81,7 +82,7 @@ def _refusal(error: UnexpectedResponse, settings: StoreConfig) -> RAGError:
         hint = "Raise service.max_request_size_mb of the server."
     else:
         hint = "See the server's log; its disk or memory may be full."
-    return ConnectionError(message, url, details=said, hint=hint)
+    return StoreConnectionError(message, url, details=said, hint=hint)
 
 
 def _silence(error: Exception, url: str) -> RAGError:
@@ -98,7 +99,7 @@ def _silence(error: Exception, url: str) -> RAGError:
         message = f"no Qdrant server answers at {url}"
     else:
         message, check = f"{url} broke the connection", "See the server's log."
-    return ConnectionError(message, url, details=brief(str(error)), hint=check)
+    return StoreConnectionError(message, url, details=brief(str(error)), hint=check)
 
 
 def _said(content: bytes) -> str:

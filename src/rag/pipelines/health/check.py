@@ -11,6 +11,7 @@ from rag.exceptions import RAGError
 if TYPE_CHECKING:
     from haystack import Document
 
+    from rag.pipelines.spaces import Embedded
     from rag.pipelines.survey import ServerView
 
 Status = Literal["pass", "warn", "fail"]
@@ -42,12 +43,12 @@ class Check:
 class IndexView:
     """What the checks after it need to know of an index that can be read.
 
-    :param embedding: what the manifest says of the vectors; empty when there are none.
+    :param embedding: what the manifest says of the vectors; `None` when there are none.
     :param dimension: the length of the vectors in the store.
     :param sample: chunks from all over the index, with their vectors.
     """
 
-    embedding: dict[str, Any]
+    embedding: Embedded | None = None
     dimension: int | None = None
     sample: list[Document] = field(default_factory=list)
 

@@ -10,6 +10,7 @@ from rag.pipelines.changes import count_stale
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.health.check import Check, Examination, IndexView
 from rag.pipelines.lookup import open_manifest
+from rag.pipelines.spaces import read_embedded
 from rag.stores.manifest import Manifest
 from rag.stores.sparse_copy import disk_usage
 from rag.text.wording import plural
@@ -24,7 +25,7 @@ def check_index(examination: Examination) -> Iterator[Check]:
     """
     config = examination.config
     with open_manifest(config) as manifest:
-        examination.index = IndexView(json.loads(manifest.get("embedding") or "{}"))
+        examination.index = IndexView(read_embedded(manifest))
         yield _check_settings(config, manifest)
         yield _check_freshness(config, manifest)
         bad = sum(1 for _ in manifest.notes("problems != '[]'"))

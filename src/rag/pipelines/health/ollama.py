@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rag.clients.models import ModelInfo, can_chat, full_name
+from rag.clients.models import ModelInfo, can_chat
 from rag.exceptions import ModelMissingError, RAGError
 from rag.pipelines.health.check import Check, Examination, Status, from_error
 from rag.pipelines.survey import ServerView, can_embed, fixed_chat_model, survey
@@ -74,13 +74,13 @@ def _check_embedding(model: ModelInfo, url: str, examination: Examination) -> Ch
         hint = f"Name another in ollama.embedding_model: `ollama show {model.name}`"
         return Check(name, "fail", f"{model.name} at {url} gives no vectors", hint, facts)
     index = examination.index
-    made = index.embedding if index else {}
-    if made and full_name(made["model"]) == full_name(model.name):
-        dimension = made["dimension"]
-        if model.dimension and model.dimension != dimension:
+    space = index.embedding.space if index and index.embedding else None
+    if space and space.is_configured(examination.config.ollama):
+        if model.dimension and model.dimension != space.dimension:
             message = f"{model.name} at {url} gives {model.dimension:,} dimensions, "
-            return Check(name, "fail", f"{message}the index has {dimension:,}", _EMBED, facts)
-        if made.get("digest") and model.digest and made["digest"] != model.digest:
+            message += f"the index has {space.dimension:,}"
+            return Check(name, "fail", message, _EMBED, facts)
+        if space.digest and model.digest and space.digest != model.digest:
             message = f"{model.name} at {url} is not the one that made the vectors of the index"
             return Check(name, "fail", message, _EMBED, facts)
     size = examination.config.index.chunk_size

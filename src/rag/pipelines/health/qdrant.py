@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import httpx
 
 from rag.pipelines.health.check import Check, Examination
+from rag.stores.server_key import server_key
 from rag.transport import DeadlineTransport
 
 _SECONDS = 3.0  # for each of two requests
 
 
 def check_server(examination: Examination) -> Iterator[Check]:
-    """Say whether the configured Qdrant server answers, and what it is."""
+    """Say whether the configured Qdrant server answers, and what it is.
+
+    :raises ConfigError: when its API key could not be sent, or would travel in the clear.
+    """
     store = examination.config.store
     url, variable = store.url, store.api_key_env
     if not url:
         return
-    key = os.environ.get(variable, "") if variable else ""
+    key = server_key(store)
     facts = {"server": url}
     try:
         version = _ask(url, key)
@@ -31,7 +34,8 @@ def check_server(examination: Examination) -> Iterator[Check]:
             hint = f"Put the server's API key {where}."
         yield Check("qdrant", "fail", f"{url} answered with error {status}", hint, facts)
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-        message = f"{url} does not answer as Qdrant does ({error or type(error).__name__})"
+        said = str(error).replace(key, "…") if key else str(error)
+        message = f"{url} does not answer as Qdrant does ({said or type(error).__name__})"
         yield Check("qdrant", "fail", message, "Start it, or check store.url: `rag config`", facts)
     else:
         yield Check("qdrant", "pass", f"{version} at {url}", facts=facts | {"version": version})

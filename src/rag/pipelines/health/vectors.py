@@ -6,14 +6,15 @@ import math
 import time
 from collections.abc import Iterator
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag.clients.embedder import BatchEmbedder, TextFailure
-from rag.clients.models import ModelInfo, full_name, traits
+from rag.clients.models import ModelInfo, traits
 from rag.clients.servers import ServerPool
 from rag.config import OllamaConfig
 from rag.exceptions import RAGError
 from rag.pipelines.health.check import Check, Examination, IndexView, from_error
+from rag.pipelines.spaces import Embedded, other_model
 from rag.text.budget import count_tokens
 from rag.text.wording import plural
 
@@ -30,7 +31,8 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
     index, ollama = examination.index, examination.config.ollama
     if index is None:  # said already
         return
-    if not index.embedding:
+    made = index.embedding
+    if made is None:
         missing = examination.without_models == "fail"
         yield Check(
             *("vectors", "fail" if missing else "pass", "none: search is by words"),
@@ -39,40 +41,36 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
         return
     if not (ollama.enabled and ollama.embedding_model):
         message = "there, and not used: no embedding model is configured, or Ollama is off"
-        yield Check("vectors", "pass", message, facts=dict(index.embedding))
+        yield Check("vectors", "pass", message, facts=made.to_json())
         return
-    problem = _mismatch(index, ollama)
+    problem = _mismatch(made, index.dimension, ollama)
     if problem:
-        yield Check("vectors", "fail", problem, _ANEW, dict(index.embedding))
+        yield Check("vectors", "fail", problem, _ANEW, made.to_json())
         return
-    yield _check_coverage(index.embedding)
+    yield _check_coverage(made)
     server = next((v for v in examination.servers if isinstance(v.embedding, ModelInfo)), None)
     if server and isinstance(server.embedding, ModelInfo):
         yield from _check_sample(index, ollama, server.connection.server, server.embedding.limit)
 
 
-def _mismatch(index: IndexView, ollama: OllamaConfig) -> str:
+def _mismatch(made: Embedded, dimension: int | None, ollama: OllamaConfig) -> str:
     """Return what would make a query's vector strange to those of the index, or empty."""
-    made, prefix = index.embedding, traits(ollama).document_prefix
-    if full_name(made["model"]) != full_name(ollama.embedding_model):
-        return f"made by {made['model']}; the configured model is {ollama.embedding_model}"
-    if made.get("document_prefix", prefix) != prefix:
-        return f"made with the prefix {made['document_prefix']!r}; configured is {prefix!r}"
-    if index.dimension != made["dimension"]:
-        return f"the store has {index.dimension} dimensions, the manifest {made['dimension']}"
+    if not made.space.is_configured(ollama):
+        return str(other_model(made.space, ollama))
+    if dimension != made.space.dimension:
+        return f"the store has {dimension} dimensions, the manifest {made.space.dimension}"
     return ""
 
 
-def _check_coverage(made: dict[str, Any]) -> Check:
-    done, chunks, unreadable = made["embedded"], made["chunks"], made.get("unreadable", 0)
-    message = f"{done:,} of {plural(chunks, 'chunk')}, by {made['model']}"
-    if unreadable:
-        message += f"; {unreadable:,} are in a script that it does not read"
-    missing = chunks - done - unreadable
+def _check_coverage(made: Embedded) -> Check:
+    message = f"{made.embedded:,} of {plural(made.chunks, 'chunk')}, by {made.space.model}"
+    if made.unreadable:
+        message += f"; {made.unreadable:,} are in a script that it does not read"
+    missing = made.chunks - made.embedded - made.unreadable
     if missing > 0:
         message += f"; {missing:,} are missing"
-        return Check("vectors", "warn", message, "`rag index --embed` makes them.", dict(made))
-    return Check("vectors", "pass", message, facts=dict(made))
+        return Check("vectors", "warn", message, "`rag index --embed` makes them.", made.to_json())
+    return Check("vectors", "pass", message, facts=made.to_json())
 
 
 def _check_sample(index: IndexView, ollama: OllamaConfig, url: str, limit: int) -> Iterator[Check]:
