@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from rag.config import StoreConfig
+    from rag.config import OllamaConfig, StoreConfig
 
 QUANTIZATIONS = ("none", "scalar", "binary")
+_DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
 
 
 def store_rules(store: StoreConfig) -> dict[str, tuple[bool, str]]:
@@ -41,6 +42,28 @@ def store_rules(store: StoreConfig) -> dict[str, tuple[bool, str]]:
         "hnsw_m": (0 <= store.hnsw_m <= 128, "must be within 0 and 128"),
     }
     return {f"store.{name}": rule for name, rule in rules.items()}
+
+
+def ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
+    """Return by setting whether it is as it must be, and how that is."""
+    address = "must be an address such as http://127.0.0.1:11434"
+    rules = {
+        "url": (is_address(ollama.url), address),
+        "urls": (all(map(is_address, ollama.urls)), address.replace("be an", "hold an")),
+        "generation_url": (not ollama.generation_url or is_address(ollama.generation_url), address),
+        "multilingual": (ollama.multilingual in ("auto", "yes", "no"), "must be auto, yes or no"),
+        "max_context": (ollama.max_context >= 512, "must be at least 512"),
+        "retries": (0 <= ollama.retries <= 20, "must be within 0 and 20"),
+        "max_in_flight": (0 < ollama.max_in_flight <= 64, "must be within 1 and 64"),
+        "batch_tokens": (ollama.batch_tokens > 0, "must be positive"),
+        "keep_alive": (
+            bool(_DURATION.fullmatch(ollama.keep_alive)),
+            "must be a duration with its unit, such as 10m, 1h30m or -1m",
+        ),
+    }
+    for name in ("connect_timeout", "read_timeout", "request_timeout", "query_timeout"):
+        rules[name] = (0 < getattr(ollama, name) < 1e6, "must be positive and below 1,000,000")
+    return {f"ollama.{name}": rule for name, rule in rules.items()}
 
 
 def may_hold_server_key(variable: str) -> bool:

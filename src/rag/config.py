@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -16,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from rag.checks import is_address, may_hold_server_key, store_rules
+from rag.checks import may_hold_server_key, ollama_rules, store_rules
 from rag.exceptions import ConfigError
 
 _APP = "rag"
@@ -272,7 +271,7 @@ def _check(config: RAGConfig) -> None:
         "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
         "ask.max_answer_tokens": (config.ask.max_answer_tokens > 0, "must be positive"),
         "ask.temperature": (0 <= config.ask.temperature <= 2, "must be within 0 and 2"),
-        **_ollama_rules(config.ollama),
+        **ollama_rules(config.ollama),
         **store_rules(config.store),
     }
     for name, (holds, demand) in rules.items():
@@ -291,29 +290,7 @@ def _check_key_variable(variable: str, origin: str) -> None:
         )
 
 
-def _ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
-    address = "must be an address such as http://127.0.0.1:11434"
-    rules = {
-        "url": (is_address(ollama.url), address),
-        "urls": (all(map(is_address, ollama.urls)), address.replace("be an", "hold an")),
-        "generation_url": (not ollama.generation_url or is_address(ollama.generation_url), address),
-        "multilingual": (ollama.multilingual in ("auto", "yes", "no"), "must be auto, yes or no"),
-        "max_context": (ollama.max_context >= 512, "must be at least 512"),
-        "retries": (0 <= ollama.retries <= 20, "must be within 0 and 20"),
-        "max_in_flight": (0 < ollama.max_in_flight <= 64, "must be within 1 and 64"),
-        "batch_tokens": (ollama.batch_tokens > 0, "must be positive"),
-        "keep_alive": (
-            bool(_DURATION.fullmatch(ollama.keep_alive)),
-            "must be a duration with its unit, such as 10m, 1h30m or -1m",
-        ),
-    }
-    for name in ("connect_timeout", "read_timeout", "request_timeout", "query_timeout"):
-        rules[name] = (0 < getattr(ollama, name) < 1e6, "must be positive and below 1,000,000")
-    return {f"ollama.{name}": rule for name, rule in rules.items()}
-
-
 MODES = ("auto", "lexical", "dense", "hybrid")
-_DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
 
 
 def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.evidence import Evidence, claims, fold, numbers, numbers_in_words, share
+from rag.answers.evidence import (
+    Evidence,
+    claimed_numbers,
+    claims,
+    fold,
+    numbers,
+    numbers_in_words,
+    share,
+)
 from rag.answers.language import is_japanese, tongue
 
 
@@ -119,3 +127,17 @@ class TestTerms:
     def test_the_share_of_nothing_is_nothing(self):
         assert share(frozenset(), frozenset("a")) == 0.0
         assert share(frozenset("ab"), frozenset("bc")) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "claimed"),
+    [
+        ("It costs ninety euros", {90}),
+        ("駐車場は五階にある", {5}),
+        ("one of the two ways", set()),
+        ("一つだけ", set()),
+        ("twenty-five or 30", {25, 30}),
+    ],
+)
+def test_numbers_in_words_from_three_on_need_a_source(text: str, claimed: set[int]) -> None:
+    assert claimed_numbers(text) == claimed

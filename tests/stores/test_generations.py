@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
+from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
 from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.sparse_copy import copy_file, copy_tree, disk_usage
 
@@ -153,7 +153,7 @@ def test_one_index_directory_may_take_its_lock_twice_and_the_last_to_leave_lets_
 def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     index = IndexDirectory(tmp_path / "file/index")
-    with pytest.raises(IndexingError, match="cannot make") as caught, index.writing():
+    with pytest.raises(UsageError, match="cannot make") as caught, index.writing():
         pass
     assert "RAG_DATA_DIR" in caught.value.hint
 

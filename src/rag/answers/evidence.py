@@ -63,6 +63,14 @@ def numbers(text: str) -> frozenset[int]:
     return frozenset(int(number.replace(",", "")[:18]) for number in found)
 
 
+def claimed_numbers(text: str) -> frozenset[int]:
+    """Return the numbers that a source must bear out: all in digits, and those in words from
+    three on; "one" and 一つ are seldom a count."""
+    words = numbers_in_words(text)
+    parts = {part for n in words if n > 20 and n % 10 for part in (n % 10, n - n % 10)}
+    return numbers(text) | frozenset(n for n in words - parts if n > 2)
+
+
 def numbers_in_words(text: str) -> frozenset[int]:
     """Return the numbers that are written in words: English up to hundred, months, Japanese."""
     text = cleaned(text)

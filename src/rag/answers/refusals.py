@@ -16,7 +16,9 @@ _LIKE = re.compile(
     r"\b(?:do(?:es)? ?n[o'’]t|did ?n[o'’]t|cannot|can'?t|could ?n[o'’]t|no)\b.{0,30}"
     r"\b(?:contain|mention|provide|include|say|hold|have|specify|state|find|answer|information)"
     r"|\bnot (?:mentioned|found|contained|specified|stated|available|enough)\b"
-    r"|(?:記載|記述|情報|言及|説明)(?:が|は|も)?[^。]{0,12}(?:ありません|ない|見つかり|なく|ございません)"
+    r"|(?:記載|記述|情報|言及|説明|答え|回答)(?:が|は|も)?[^。]{0,12}"
+    r"(?:ありません|ない|見つかり|なく|ございません)"
+    r"|(?:見つかり|見当たり|見つけられ)ません"
     r"|(?:書かれて|載って|含まれて|記載されて)いません|わかりません|分かりません|お答えできません"
 )
 

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
-from rag.answers.evidence import MIN_SHARE, Evidence, claims, numbers, share
+from rag.answers.evidence import MIN_SHARE, Evidence, claimed_numbers, claims, share
 from rag.answers.inventions import Inventions
 from rag.answers.language import marks_for, tongue
 from rag.answers.planted import TEMPLATE_TOKEN
@@ -267,14 +267,14 @@ class Verifier:
         """Return those of the cited sources that bear a sentence out; none if they do not."""
         sources = {n: self._window[n - 1] for n in cited}
         known = self._question.numbers.union(*(e.numbers for e in sources.values()))
-        if not cited or not numbers(text) <= known:
+        if not cited or not claimed_numbers(text) <= known:
             return []
         terms, language = claims(text) - _FRAME, tongue(text)
         readable = {n: e for n, e in sources.items() if not language or language in e.tongues}
         if not readable:
             return cited if language == self._tongue else []
         if not terms:
-            return cited if numbers(text) else []
+            return cited if claimed_numbers(text) else []
         if share(terms, frozenset().union(*(e.terms for e in readable.values()))) < MIN_SHARE:
             return []
         return [

@@ -141,6 +141,8 @@ def _print_list(config: RAGConfig, as_json: bool) -> None:
         for notice in session.notices:
             say(notice)
     if not sessions:
+        if not as_json:
+            say("no conversation yet: `rag chat`")
         raise typer.Exit(1)
 
 

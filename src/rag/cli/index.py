@@ -304,6 +304,8 @@ def _embedded(report: RunReport) -> Iterator[str]:
     if done and (done.made or done.reused):
         known = f" ({done.reused:,} known already)" if done.reused else ""
         yield f"{plural(done.made + done.reused, 'chunk')} embedded{known}"
+        if done.unreadable:
+            yield f"{done.unreadable:,} left to words (a script that the model does not read)"
 
 
 def _print_json(report: RunReport, seconds: float) -> None:

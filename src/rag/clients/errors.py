@@ -54,6 +54,8 @@ _TOO_LONG = re.compile(
     r"|(input|prompt) length|max(imum)? (context|sequence)|physical batch size",
     re.IGNORECASE,
 )
+# What web servers say of a path; Ollama's own 404 names the model.
+_NO_SUCH_PAGE = re.compile(r"<|\bpage\b|\bfile\b|\bpath\b|\broute\b|^not found$", re.IGNORECASE)
 _CANNOT = re.compile(r"does not support|not supported", re.IGNORECASE)
 _BUSY = (408, 425, 429, 503)
 
@@ -89,7 +91,7 @@ def _explain(error: Exception, server: str, model: str, setting: str) -> Trouble
 def _refusal(error: ResponseError, server: str, model: str) -> Trouble:
     """The server answered with an error: told by the status, and by words where it must be."""
     status, said = error.status_code, brief(error.error)
-    if status == 404 and model:
+    if status == 404 and model and not _NO_SUCH_PAGE.search(said):
         missing = ModelMissingError(
             f"{server} has no model {model}", server, hint=f"`{_command(server)} pull {model}`"
         )

@@ -231,7 +231,8 @@ def _note(written: Written, prompt: Prompt, count: int) -> None:
         written.failure = TooLongError(
             f"{response.model} did not read all of the prompt",
             response.server,
-            details=f"{response.prompt_tokens} of about {prompt.tokens} tokens",
+            details=f"it says {response.prompt_tokens:,} tokens; about {prompt.tokens:,} were sent,"
+            f" {response.num_ctx:,} fit",
             hint="Lower ask.top_k or ollama.max_context, or update Ollama.",
         )
     if prompt.planted:

@@ -124,9 +124,11 @@ class QueryEmbedder:
                 f"only {done:,} of {chunks:,} chunks have embeddings: search is by words"
                 " (`rag index` makes the rest)",
             )
-        if mode != DENSE and self._cannot_read(text):
-            notice = f"{embedded.space.model} does not read this script: search is by words"
-            return Gate(LEXICAL, notice if mode == HYBRID else "")
+        if self._cannot_read(text):
+            notice = f"{embedded.space.model} does not read this script"
+            if mode == DENSE:
+                return Gate(DENSE, notice)
+            return Gate(LEXICAL, f"{notice}: search is by words" if mode == HYBRID else "")
         return Gate(HYBRID if mode == AUTO else mode)
 
     def _embedded(self) -> Embedded | None:

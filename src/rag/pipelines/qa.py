@@ -102,7 +102,7 @@ def ask(
             }
         output = pipeline.run(inputs, include_outputs_from={"loader", "query_embedder"})
     response = to_response(output["loader"], understood, output["query_embedder"])
-    quotes: list[Quote] = output["answerer"]["quotes"]
+    quotes = [q for q in output["answerer"]["quotes"] if _is_for_readers(q, response)]
     if not writer or not response.results:
         return replace(_quoted(quotes, response), notices=response.notices)
     written: Written = output["writer"]["written"]
@@ -136,8 +136,6 @@ def _written(written: Written, quotes: list[Quote], response: SearchResponse, mu
         return replace(_not_found(response), **common, model=model)
     why = _why_not(written)
     common["notices"] = [*common["notices"], why]
-    if written.response.text:
-        quotes = [q for q in quotes if _is_for_readers(q, response)]
     return replace(_quoted(quotes, response), **common)
 
 
@@ -200,7 +198,7 @@ def _generated(written: Written, response: SearchResponse, common: dict[str, Any
 
 
 def _is_for_readers(quote: Quote, response: SearchResponse) -> bool:
-    """Tell whether a quotation is none of what instructs a model, which one may have obeyed."""
+    """Tell whether a quotation is no part of what instructs a model: that answers nobody."""
     text, planted = without_instructions(response.results[quote.source - 1].content, "")
     return not planted or Evidence(text).says(quote.text)
 

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
+from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
 from rag.stores.sparse_copy import copy_tree, disk_usage
 
 SHARD = "shard"
@@ -160,7 +160,7 @@ class IndexDirectory:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise IndexingError(
+            raise UsageError(
                 f"cannot make the index folder {self.path}",
                 error.strerror or "",
                 hint="Name another with RAG_DATA_DIR.",
