@@ -57,11 +57,11 @@ def index_facts(config: RAGConfig) -> IndexFacts:
     from rag.pipelines.lookup import open_manifest
 
     with open_manifest(config) as manifest:
-        counts = manifest.counts().values()
+        notes, chunks = manifest.totals()
         stale = count_stale(manifest, config.index.ignore) if config.search.freshness else None
         return IndexFacts(
-            notes=sum(notes for notes, _ in counts),
-            chunks=sum(chunks for _, chunks in counts),
+            notes=notes,
+            chunks=chunks,
             indexed_at=manifest.get("indexed_at"),
             roots=manifest.vaults(),
             tags=manifest.tags(),

@@ -73,12 +73,12 @@ def copy_to_server(
             target.begin_writing(wait)
             resumed = _copy_points(source, manifest, target, progress or (lambda done, total: None))
             _publish(manifest, target)
-            counts = manifest.counts().values()
+            notes, chunks = manifest.totals()
             return CopyReport(
                 url=config.store.url,
                 collection=config.store.collection,
-                notes=sum(notes for notes, _ in counts),
-                chunks=sum(chunks for _, chunks in counts),
+                notes=notes,
+                chunks=chunks,
                 embedded=source.count_embedded(),
                 resumed=resumed,
             )

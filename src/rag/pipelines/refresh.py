@@ -274,9 +274,7 @@ class IndexRun:
         if not self.copy.is_published:
             self.copy.prepare()
         self._complete()
-        counts = self.manifest.counts().values()
-        self.report.notes = sum(notes for notes, _ in counts)
-        self.report.chunks = sum(chunks for _, chunks in counts)
+        self.report.notes, self.report.chunks = self.manifest.totals()
         if not self.copy.is_published:
             self.copy.prepare()
             self.copy.publish()

@@ -172,6 +172,11 @@ class Manifest:
         )
         return {vault: (notes, chunks) for vault, notes, chunks in rows}
 
+    def totals(self) -> tuple[int, int]:
+        """Return the number of notes and chunks of all vaults."""
+        counts = self.counts().values()
+        return sum(notes for notes, _ in counts), sum(chunks for _, chunks in counts)
+
     def expected_points(self) -> int | None:
         """Return how many points the shard must hold; `None` while a write is unfinished."""
         pending, size = self._db.execute(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -11,14 +9,13 @@ from haystack import default_from_dict, default_to_dict
 
 from rag.config import StoreConfig
 from rag.stores.collection import NoteCollection
-from rag.stores.documents import NoteDocuments
 from rag.stores.generations import IndexDirectory
-from rag.stores.manifest import Manifest
+from rag.stores.opening import OpenedDocuments
 from rag.stores.server_access import ServerAccess
 from rag.stores.server_backend import ServerBackend
 
 
-class QdrantServerDocumentStore(NoteDocuments):
+class QdrantServerDocumentStore(OpenedDocuments):
     """A document store in a collection of a Qdrant server, with its manifest in a folder here.
 
     It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does.
@@ -51,7 +48,7 @@ class QdrantServerDocumentStore(NoteDocuments):
         self.collection_name = self.settings.collection
         self.collection = NoteCollection(self.settings)
         self.access = ServerAccess(directory or IndexDirectory(path), self.collection)
-        super().__init__(ServerBackend(self.access))
+        super().__init__(self.access, ServerBackend(self.access))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content and not its key."""
@@ -63,44 +60,6 @@ class QdrantServerDocumentStore(NoteDocuments):
         store: QdrantServerDocumentStore = default_from_dict(cls, data)
         return store
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> QdrantServerDocumentStore:
-        # It stands for files and a connection; Haystack copies component inputs.
-        return self
-
-    # -- opening and closing -----------------------------------------------------------
-
-    def begin_writing(self, wait: bool = False) -> None:
-        """Become the one writer of the index, until `close`; make the collection if need be.
-
-        :raises LockedError: when another process of this machine is.
-        :raises UsageError: when the collection holds what this index did not write.
-        :raises ConnectionError: when the server does not answer.
-        """
-        self.access.begin_writing(wait)
-
-    def close(self) -> None:
-        """Let go of the files and of the connection."""
-        self.access.close()
-
-    def __enter__(self) -> QdrantServerDocumentStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether there is anything to read: something published, or being written here."""
-        return self.access.is_readable
-
-    def publish(self, number: int | None = None) -> None:
-        """Make the writer's manifest the current one, once the server holds what it says.
-
-        :param number: the generation's number; by default the next one.
-        :raises IndexingError: when the server holds less.
-        """
-        self.access.publish(number)
-
     def release(self) -> None:
         """Do nothing: no file of the working copy is kept open."""
 
@@ -111,20 +70,3 @@ class QdrantServerDocumentStore(NoteDocuments):
         """
         found = self.count_documents()
         return f"the server held {found} of {expected} chunks" if found < expected else ""
-
-    # -- the manifest ------------------------------------------------------------------
-
-    @property
-    def directory(self) -> IndexDirectory:
-        """The folder of the index here."""
-        return self.access.directory
-
-    @contextmanager
-    def pinned(self) -> Iterator[None]:
-        """Go on reading the manifest that is current now, whatever is published meanwhile."""
-        with self.access.pinned():
-            yield
-
-    def manifest(self) -> Manifest | None:
-        """Return the published manifest; `None` when there is none, or this one is writing."""
-        return self.access.manifest()

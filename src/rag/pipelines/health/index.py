@@ -35,8 +35,7 @@ def check_index(examination: Examination) -> Iterator[Check]:
 
 
 def _check_settings(config: RAGConfig, manifest: Manifest) -> Check:
-    counts = manifest.counts().values()
-    notes, chunks = sum(n for n, _ in counts), sum(c for _, c in counts)
+    notes, chunks = manifest.totals()
     size = disk_usage(config.index_dir)
     facts = {"path": str(config.index_dir), "notes": notes, "chunks": chunks, "bytes": size}
     message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
