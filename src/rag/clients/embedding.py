@@ -21,15 +21,11 @@ from haystack.utils import deserialize_callable, serialize_callable
 
 from rag.clients.batches import Measure, estimate_tokens
 from rag.clients.connection import ollama_settings
+from rag.clients.serialised import with_config
 from rag.clients.streaming import QueryVectors, embed_texts
 from rag.config import OllamaConfig
 
 Failed = list[tuple[str, str]]
-
-
-def _config_from(data: dict[str, Any]) -> OllamaConfig | None:
-    given = data["init_parameters"].get("config")
-    return None if given is None else OllamaConfig(**given)
 
 
 @component
@@ -72,8 +68,7 @@ class OllamaQueryEmbedder:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data["init_parameters"]["config"] = _config_from(data)
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, with_config(data))
 
 
 @dataclass(frozen=True)
@@ -162,8 +157,8 @@ class OllamaChunkEmbedder:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
+        data = with_config(data)
         given = data["init_parameters"]
-        given["config"] = _config_from(data)
         if "measure" in given:
             given["measure"] = deserialize_callable(given["measure"])
         return default_from_dict(cls, data)

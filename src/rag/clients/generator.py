@@ -14,6 +14,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
 
 from rag.clients.generation import ChatModel, Delta, Response
+from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 
 
@@ -99,10 +100,7 @@ class OllamaGenerator:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        given = data["init_parameters"]
-        if given.get("config") is not None:
-            given["config"] = OllamaConfig(**given["config"])
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, with_config(data))
 
 
 def _message(response: Response) -> ChatMessage:

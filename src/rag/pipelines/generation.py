@@ -19,6 +19,7 @@ from rag.answers.evidence import Evidence
 from rag.answers.prompting import Prompt, Source, build_prompt, was_cut
 from rag.answers.verification import Verification, Verifier
 from rag.clients.generation import Answering, ChatModel, Response
+from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import RAGError, TooLongError
 
@@ -194,10 +195,7 @@ class AnswerWriter:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        given = data["init_parameters"]
-        if given.get("config") is not None:
-            given["config"] = OllamaConfig(**given["config"])
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, with_config(data))
 
 
 class _CallbackError(Exception):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from haystack import component, default_from_dict, default_to_dict
 
 from rag.clients.listening import check_listening
+from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, IndexUnavailableError, RAGError
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded
@@ -85,9 +86,7 @@ class QueryEmbedder:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data = with_store(data)
-        data["init_parameters"]["config"] = OllamaConfig(**data["init_parameters"]["config"])
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, with_config(with_store(data)))
 
     def _gate(self, text: str, mode: str) -> Gate:
         """Decide by what is known without a server.

@@ -10,6 +10,7 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 
+from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import RAGError
 from rag.pipelines.components import embedded_text
@@ -101,8 +102,7 @@ class ModelReranker:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data["init_parameters"]["config"] = OllamaConfig(**data["init_parameters"]["config"])
-        return default_from_dict(cls, data)
+        return default_from_dict(cls, with_config(data))
 
     def _order(self, query: str, documents: list[Document]) -> list[int]:
         """Return the positions of all documents, best first.
