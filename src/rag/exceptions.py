@@ -13,6 +13,12 @@
     ├── IndexingError            5   indexing could not do all it was asked
     ├── QueryError               2   a query that cannot be run
     ├── NotFoundError            1   nothing answers to that name
+    ├── ContextError             1   a context window cannot be made
+    │   ├── PipelineExecutionError 1 a stage of the context pipeline failed
+    │   ├── RetrieverError       1   nothing can retrieve for this query
+    │   ├── FormatterError       1   the window cannot be put into its format
+    │   ├── TokenBudgetExceededError 1  what must be in the window does not fit
+    │   └── StorageError         1   what is to be remembered cannot be kept
     └── LockedError              75  another process is writing the index
 
 The command line turns each into one message, one hint (the next command to type) and its
@@ -21,7 +27,8 @@ exit code; library users catch `RAGError`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class RAGError(Exception):
@@ -149,6 +156,46 @@ class IndexingError(RAGError):
 
     exit_code = 5
     kind = "indexing"
+
+
+class ContextError(RAGError):
+    """A context window cannot be made."""
+
+    kind = "context"
+
+
+class PipelineExecutionError(ContextError):
+    """A stage of the context pipeline failed; the error is its cause.
+
+    :param diagnostics: what is known of the run so far, with `failed_step` where a step failed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        diagnostics: Mapping[str, Any] | None = None,
+        *,
+        details: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, details, hint=hint)
+        self.diagnostics = dict(diagnostics or {})
+
+
+class RetrieverError(ContextError):
+    """A retriever failed, or there is none for the query."""
+
+
+class FormatterError(ContextError):
+    """A formatter failed."""
+
+
+class TokenBudgetExceededError(ContextError):
+    """What must be in the window does not fit into it."""
+
+
+class StorageError(ContextError):
+    """What is to be remembered cannot be read or kept."""
 
 
 class LockedError(RAGError):

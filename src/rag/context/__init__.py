@@ -1,0 +1,82 @@
+"""What a model is shown: items of context, budgets, the window, and the pipeline that fills it.
+
+Names load on first use, since pydantic takes a tenth of a second to import and Haystack half of
+one; only what wraps Haystack needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "rag.context.budget": (
+        "BudgetAllocation",
+        "TokenBudget",
+        "default_chat_budget",
+        "default_rag_budget",
+    ),
+    "rag.context.callbacks": ("PipelineCallback",),
+    "rag.context.enrichment": ("MemoryContextEnricher",),
+    "rag.context.facts": ("FactFile", "FactStore", "MemoryEntry", "RememberedFacts"),
+    "rag.context.formatters": (
+        "AnthropicFormatter",
+        "ChatMessageFormatter",
+        "GenericTextFormatter",
+        "OpenAIFormatter",
+    ),
+    "rag.context.fusion": ("reciprocal_rank_fusion",),
+    "rag.context.memory": ("ConversationMemory", "MemoryManager", "SlidingWindowMemory"),
+    "rag.context.models": (
+        "ContextItem",
+        "ContextResult",
+        "ContextWindow",
+        "PipelineDiagnostics",
+        "SourceType",
+        "StepDiagnostic",
+    ),
+    "rag.context.pipeline": ("ContextPipeline",),
+    "rag.context.protocols": (
+        "AsyncPostProcessor",
+        "AsyncReranker",
+        "AsyncRetriever",
+        "ContextQueryEnricher",
+        "Formatter",
+        "MemoryProvider",
+        "PostProcessor",
+        "Reranker",
+        "Retriever",
+        "Tokenizer",
+    ),
+    "rag.context.steps": (
+        "PipelineStep",
+        "async_postprocessor_step",
+        "async_reranker_step",
+        "async_retriever_step",
+        "classified_retriever_step",
+        "filter_step",
+        "postprocessor_step",
+        "query_transform_step",
+        "reranker_step",
+        "retriever_step",
+    ),
+    "rag.context.tokens": ("TextTokenizer",),
+    "rag.exceptions": (
+        "ContextError",
+        "FormatterError",
+        "PipelineExecutionError",
+        "RetrieverError",
+        "StorageError",
+        "TokenBudgetExceededError",
+    ),
+    "rag.query.models": ("ConversationTurn", "QueryBundle"),
+    "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,132 @@
+"""How many tokens each source of context may take."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from rag.context.models import ContextItem, SourceType, by_priority
+
+OverflowStrategy = Literal["truncate", "drop"]
+
+
+class BudgetAllocation(BaseModel):
+    """What one source may take.
+
+    :param overflow_strategy: where there is more: `truncate` keeps its best items, `drop` none.
+    """
+
+    source: SourceType
+    max_tokens: int = Field(gt=0)
+    priority: int = Field(default=5, ge=1, le=10)
+    overflow_strategy: OverflowStrategy = "truncate"
+
+
+class TokenBudget(BaseModel):
+    """How a context window is shared out.
+
+    :param total_tokens: all that the model reads.
+    :param allocations: what single sources may take; all others share what is left.
+    :param reserve_tokens: what stays free, for the answer.
+    :raises ValueError: when more is allocated and reserved than there is, or to a source twice.
+    """
+
+    total_tokens: int = Field(gt=0)
+    allocations: list[BudgetAllocation] = Field(default_factory=list)
+    reserve_tokens: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.shared_pool < 0:
+            raise ValueError(
+                f"{self.total_tokens - self.shared_pool} tokens are allocated and reserved"
+                f" of {self.total_tokens}"
+            )
+        if len({one.source for one in self.allocations}) < len(self.allocations):
+            raise ValueError("a source has two allocations")
+        return self
+
+    @property
+    def shared_pool(self) -> int:
+        """The tokens that are neither allocated nor reserved."""
+        allocated = sum(allocation.max_tokens for allocation in self.allocations)
+        return self.total_tokens - self.reserve_tokens - allocated
+
+    def _of(self, source: SourceType) -> BudgetAllocation | None:
+        return next((one for one in self.allocations if one.source == source), None)
+
+    def is_capped(self, source: SourceType) -> bool:
+        """Tell whether a source has an allocation of its own."""
+        return self._of(source) is not None
+
+    def get_allocation(self, source: SourceType) -> int:
+        """Return what a source may take, in tokens; without an allocation the shared pool."""
+        found = self._of(source)
+        return found.max_tokens if found else self.shared_pool
+
+    def get_overflow_strategy(self, source: SourceType) -> OverflowStrategy:
+        """Return what becomes of a source that has more; `truncate` without an allocation."""
+        found = self._of(source)
+        return found.overflow_strategy if found else "truncate"
+
+
+def apply_budget(
+    budget: TokenBudget, items: list[ContextItem]
+) -> tuple[list[ContextItem], list[ContextItem]]:
+    """Divide items into those that their sources' budgets let in, and the others.
+
+    A source with an allocation keeps its items in order of priority and score while they fit;
+    with the strategy `drop` it keeps all or none. The other sources share the pool, in the same
+    order; there a smaller item may follow one that did not fit.
+
+    :returns: both by priority and score.
+    """
+    kept: list[ContextItem] = []
+    over: list[ContextItem] = []
+    room = {one.source: one.max_tokens for one in budget.allocations}
+    for one in budget.allocations:
+        needed = sum(item.token_count for item in items if item.source == one.source)
+        if one.overflow_strategy == "drop" and needed > one.max_tokens:
+            room[one.source] = -1
+    pool = budget.shared_pool
+    for item in by_priority(items):
+        if item.source not in room:
+            fits = item.token_count <= pool
+            pool -= item.token_count if fits else 0
+        else:
+            fits = item.token_count <= room[item.source]
+            room[item.source] = room[item.source] - item.token_count if fits else -1
+        (kept if fits else over).append(item)
+    return kept, over
+
+
+def _shares(max_tokens: int, reserve: float, **shares: float) -> TokenBudget:
+    if max_tokens <= 0:
+        raise ValueError(f"max_tokens must be positive, not {max_tokens}")
+    priorities = {"system": 10, "memory": 8, "conversation": 7, "tool": 6, "retrieval": 5}
+    return TokenBudget(
+        total_tokens=max_tokens,
+        reserve_tokens=int(max_tokens * reserve),
+        allocations=[
+            BudgetAllocation(source=SourceType(name), max_tokens=tokens, priority=priorities[name])
+            for name, share in shares.items()
+            if (tokens := int(max_tokens * share))
+        ],
+    )
+
+
+def default_chat_budget(max_tokens: int) -> TokenBudget:
+    """Return a budget for conversations: 15 % for the answer, 25 % for what is retrieved.
+
+    :raises ValueError: when `max_tokens` is not positive.
+    """
+    return _shares(max_tokens, 0.15, system=0.1, memory=0.1, conversation=0.2, retrieval=0.25)
+
+
+def default_rag_budget(max_tokens: int) -> TokenBudget:
+    """Return a budget for questions: 15 % for the answer, 40 % for what is retrieved.
+
+    :raises ValueError: when `max_tokens` is not positive.
+    """
+    return _shares(max_tokens, 0.15, system=0.1, memory=0.05, conversation=0.1, retrieval=0.4)

@@ -1,0 +1,47 @@
+"""Watching a context pipeline run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from rag.context.models import ContextItem, ContextResult
+from rag.query.models import QueryBundle
+
+_log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class PipelineCallback(Protocol):
+    """What can be watched; leave out what you do not need."""
+
+    def on_pipeline_start(self, query: QueryBundle) -> None:
+        """Called before anything is done."""
+
+    def on_step_start(self, step_name: str, items: list[ContextItem]) -> None:
+        """Called before each step, with the items that it is given."""
+
+    def on_step_end(self, step_name: str, items: list[ContextItem], time_ms: float) -> None:
+        """Called after each step that ran to its end, with the items that it gave."""
+
+    def on_step_error(self, step_name: str, error: Exception) -> None:
+        """Called when a step raises."""
+
+    def on_pipeline_end(self, result: ContextResult) -> None:
+        """Called when all is done."""
+
+
+def fire(callbacks: Sequence[object], event: str, *arguments: Any) -> None:
+    """Call what watches for an event; what goes wrong there is logged, and breaks nothing.
+
+    Lists are handed over as copies, so that nobody who watches changes what is watched.
+    """
+    for callback in callbacks:
+        method = getattr(callback, event, None)
+        if method is None:
+            continue
+        try:
+            method(*(list(a) if isinstance(a, list) else a for a in arguments))
+        except Exception:
+            _log.warning("%s of %r failed", event, callback, exc_info=True)

@@ -1,0 +1,31 @@
+"""Adding to a query what is remembered."""
+
+from __future__ import annotations
+
+from rag.context.models import ContextItem
+
+
+class MemoryContextEnricher:
+    """Put the newest of what is remembered behind a query.
+
+    :param max_items: how many items.
+    :param template: with `{query}` and `{context}` in it.
+    :raises ValueError: when `max_items` is below 1.
+    """
+
+    def __init__(
+        self,
+        max_items: int = 5,
+        template: str = "{query}\n\nConversation context: {context}",
+    ) -> None:
+        if max_items < 1:
+            raise ValueError(f"max_items must be at least 1, not {max_items}")
+        self.max_items, self.template = max_items, template
+
+    def enrich(self, query: str, context_items: list[ContextItem]) -> str:
+        """Return the query with the newest items, oldest first; without items as it is."""
+        if not context_items:
+            return query
+        newest = sorted(context_items, key=lambda item: item.created_at)[-self.max_items :]
+        said = "; ".join(item.content for item in newest)
+        return self.template.format(query=query, context=said)

@@ -1,0 +1,141 @@
+"""What a context window is made of, and what comes out of the context pipeline."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+from uuid import uuid4
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict  # the one of typing is not enough for pydantic before 3.12
+
+from rag.query.models import now
+
+
+class SourceType(StrEnum):
+    """Where an item comes from."""
+
+    RETRIEVAL = "retrieval"
+    MEMORY = "memory"
+    SYSTEM = "system"
+    USER = "user"
+    TOOL = "tool"
+    CONVERSATION = "conversation"
+
+
+class ContextItem(BaseModel):
+    """A piece of context. It does not change: `model_copy(update=…)` makes another.
+
+    :param score: how relevant it is, in [0, 1].
+    :param priority: from 1 to 10; items of a higher one go first, whatever their scores.
+    :param token_count: its length in tokens; 0 means that the pipeline counts them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(default_factory=lambda: str(uuid4()))
+    content: str
+    source: SourceType
+    score: float = Field(default=0.0, ge=0.0, le=1.0)
+    priority: int = Field(default=5, ge=1, le=10)
+    token_count: int = Field(default=0, ge=0)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    created_at: AwareDatetime = Field(default_factory=now)
+
+
+def by_priority(items: list[ContextItem]) -> list[ContextItem]:
+    """Return items in the order in which they get room: by priority, then score, then as given."""
+    return sorted(items, key=lambda item: (-item.priority, -item.score))
+
+
+class ContextWindow(BaseModel):
+    """The items that a model is shown, and how much room they take.
+
+    :param max_tokens: how much there is.
+    """
+
+    items: list[ContextItem] = Field(default_factory=list)
+    max_tokens: int = Field(default=8192, gt=0)
+    used_tokens: int = Field(default=0, ge=0)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def remaining_tokens(self) -> int:
+        """How much room is left."""
+        return max(0, self.max_tokens - self.used_tokens)
+
+    @property
+    def utilization(self) -> float:
+        """The share of the room that is used, in [0, 1]."""
+        return min(1.0, self.used_tokens / self.max_tokens)
+
+    def add_item(self, item: ContextItem) -> bool:
+        """Add an item if it fits, and tell whether it did."""
+        if item.token_count > self.remaining_tokens:
+            return False
+        self.items.append(item)
+        self.used_tokens += item.token_count
+        return True
+
+    def add_items_by_priority(self, items: list[ContextItem]) -> list[ContextItem]:
+        """Add items by priority and score, and return those that did not fit.
+
+        A later, smaller item may still fit after one that did not.
+        """
+        return [item for item in by_priority(items) if not self.add_item(item)]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class StepDiagnostic(TypedDict):
+    """What a step did: `items_after` it, in how many ms."""
+
+    name: str
+    items_after: int
+    time_ms: float
+
+
+class PipelineDiagnostics(TypedDict, total=False):
+    """What is known of a run of the pipeline.
+
+    - `steps`: the steps that ran to their end, in order.
+    - `memory_items`: how many items memory gave.
+    - `query_enriched`: whether memory changed the query.
+    - `skipped_steps`: those that failed and may.
+    - `failed_step`: the one that ended the run.
+    - `total_items_considered`: how many items there were room wanted for.
+    - `items_included`, `items_overflow`: how many got it, and how many did not.
+    - `token_utilization`: the share of the window that is used, in [0, 1].
+    - `token_usage_by_source`: tokens in the window, by source.
+    - `shared_pool_usage`: those of sources that have no budget of their own.
+    - `budget_overflow_by_source`: items that their source's budget left out.
+    """
+
+    steps: list[StepDiagnostic]
+    memory_items: int
+    query_enriched: bool
+    skipped_steps: list[str]
+    failed_step: str
+    total_items_considered: int
+    items_included: int
+    items_overflow: int
+    token_utilization: float
+    token_usage_by_source: dict[str, int]
+    shared_pool_usage: int
+    budget_overflow_by_source: dict[str, int]
+
+
+class ContextResult(BaseModel):
+    """What the pipeline made.
+
+    :param formatted_output: the window in the form that `format_type` names.
+    :param overflow_items: what did not fit, by priority and score.
+    """
+
+    window: ContextWindow
+    formatted_output: Any = ""
+    format_type: str = "generic"
+    overflow_items: list[ContextItem] = Field(default_factory=list)
+    diagnostics: PipelineDiagnostics = Field(default_factory=PipelineDiagnostics)
+    build_time_ms: float = Field(default=0.0, ge=0.0)

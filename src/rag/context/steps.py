@@ -1,0 +1,223 @@
+"""The steps of a context pipeline: from the items so far and the query to the items to go on with.
+
+A step is a function; the makers below turn retrievers, rankers and the like into one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from rag.context.fusion import reciprocal_rank_fusion
+from rag.context.models import ContextItem, SourceType
+from rag.context.protocols import (
+    AsyncPostProcessor,
+    AsyncReranker,
+    AsyncRetriever,
+    PostProcessor,
+    Reranker,
+    Retriever,
+)
+from rag.exceptions import RetrieverError
+from rag.query.models import QueryBundle
+from rag.query.protocols import QueryClassifier, QueryTransformer
+
+Items = list[ContextItem]
+SyncStep = Callable[[Items, QueryBundle], Items]
+AsyncStep = Callable[[Items, QueryBundle], Awaitable[Items]]
+OnError = Literal["raise", "skip"]
+
+# A reranker is asked about what was found, not about what must not be forgotten.
+_NOT_RANKED = (SourceType.SYSTEM, SourceType.MEMORY, SourceType.CONVERSATION)
+
+
+@dataclass(slots=True)
+class PipelineStep:
+    """A step.
+
+    :param fn: takes the items so far and the query, returns the items to go on with.
+    :param is_async: whether `fn` has to be awaited.
+    :param on_error: `raise` ends the run; `skip` goes on with the items from before.
+    :raises ValueError: for another `on_error`.
+    """
+
+    name: str
+    fn: SyncStep | AsyncStep
+    is_async: bool = False
+    on_error: OnError = "raise"
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.on_error not in get_args(OnError):
+            raise ValueError(f"on_error must be 'raise' or 'skip', not {self.on_error!r}")
+
+    def execute(self, items: Items, query: QueryBundle) -> Items:
+        """Run the step.
+
+        :raises TypeError: when it is asynchronous, or gives something else than a list of items.
+        """
+        if self.is_async:
+            raise TypeError(f"step {self.name!r} is asynchronous: use abuild()")
+        return self._checked(self.fn(items, query))
+
+    async def aexecute(self, items: Items, query: QueryBundle) -> Items:
+        """Run the step, of either kind.
+
+        :raises TypeError: when it gives something else than a list of items.
+        """
+        made = self.fn(items, query)
+        return self._checked(await made if self.is_async else made)  # type: ignore[misc]
+
+    def _checked(self, made: Any) -> Items:
+        if inspect.iscoroutine(made):
+            made.close()
+        if not isinstance(made, list):
+            raise TypeError(f"step {self.name!r} gave {type(made).__name__}, not a list")
+        for item in made:
+            if not isinstance(item, ContextItem):
+                raise TypeError(f"step {self.name!r} gave a list with {type(item).__name__} in it")
+        return made
+
+
+def is_async_callable(fn: Any) -> bool:
+    """Tell whether what a call of `fn` gives has to be awaited."""
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(
+        getattr(type(fn), "__call__", None)  # noqa: B004  # an object with an async __call__
+    )
+
+
+def _check_top_k(top_k: int) -> None:
+    if top_k < 1:
+        raise ValueError(f"top_k must be at least 1, not {top_k}")
+
+
+def retriever_step(name: str, retriever: Retriever, top_k: int = 10) -> PipelineStep:
+    """Make a step that adds what a retriever finds.
+
+    :raises ValueError: when `top_k` is below 1.
+    """
+    _check_top_k(top_k)
+
+    def retrieve(items: Items, query: QueryBundle) -> Items:
+        return [*items, *retriever.retrieve(query, top_k=top_k)]
+
+    return PipelineStep(name, retrieve)
+
+
+def async_retriever_step(name: str, retriever: AsyncRetriever, top_k: int = 10) -> PipelineStep:
+    """Make a step that adds what an asynchronous retriever finds.
+
+    :raises ValueError: when `top_k` is below 1.
+    """
+    _check_top_k(top_k)
+
+    async def retrieve(items: Items, query: QueryBundle) -> Items:
+        return [*items, *await retriever.aretrieve(query, top_k=top_k)]
+
+    return PipelineStep(name, retrieve, is_async=True)
+
+
+def postprocessor_step(name: str, processor: PostProcessor) -> PipelineStep:
+    """Make a step of a post-processor."""
+    return PipelineStep(name, lambda items, query: processor.process(items, query))
+
+
+def async_postprocessor_step(name: str, processor: AsyncPostProcessor) -> PipelineStep:
+    """Make a step of an asynchronous post-processor."""
+    return PipelineStep(name, lambda items, query: processor.aprocess(items, query), is_async=True)
+
+
+def filter_step(name: str, predicate: Callable[[ContextItem], bool]) -> PipelineStep:
+    """Make a step that keeps the items for which `predicate` holds."""
+    return PipelineStep(name, lambda items, query: [item for item in items if predicate(item)])
+
+
+def reranker_step(name: str, reranker: Reranker, top_k: int = 10) -> PipelineStep:
+    """Make a step that puts what was found into a better order and keeps the best.
+
+    System items, memory and conversation are not ranked; they stay, in front.
+
+    :raises ValueError: when `top_k` is below 1.
+    """
+    _check_top_k(top_k)
+
+    def rerank(items: Items, query: QueryBundle) -> Items:
+        kept, ranked = _divided(items)
+        return [*kept, *reranker.rerank(query, ranked, top_k=top_k)[:top_k]]
+
+    return PipelineStep(name, rerank)
+
+
+def async_reranker_step(name: str, reranker: AsyncReranker, top_k: int = 10) -> PipelineStep:
+    """Make a step of an asynchronous reranker; otherwise as `reranker_step`.
+
+    :raises ValueError: when `top_k` is below 1.
+    """
+    _check_top_k(top_k)
+
+    async def rerank(items: Items, query: QueryBundle) -> Items:
+        kept, ranked = _divided(items)
+        return [*kept, *(await reranker.arerank(query, ranked, top_k=top_k))[:top_k]]
+
+    return PipelineStep(name, rerank, is_async=True)
+
+
+def _divided(items: Items) -> tuple[Items, Items]:
+    kept = [item for item in items if item.source in _NOT_RANKED]
+    return kept, [item for item in items if item.source not in _NOT_RANKED]
+
+
+def query_transform_step(
+    name: str, transformer: QueryTransformer, retriever: Retriever, top_k: int = 10
+) -> PipelineStep:
+    """Make a step that retrieves for each query a transformer makes, and adds the fused results.
+
+    The lists are fused by `reciprocal_rank_fusion`; ids that are already there are left out. A
+    transformer that makes no query leaves the one there is.
+
+    :param top_k: how many items each query may bring.
+    :raises ValueError: when `top_k` is below 1.
+    """
+    _check_top_k(top_k)
+
+    def retrieve(items: Items, query: QueryBundle) -> Items:
+        queries = transformer.transform(query) or [query]
+        fused = reciprocal_rank_fusion([retriever.retrieve(one, top_k=top_k) for one in queries])
+        known = {item.id for item in items}
+        return [*items, *(item for item in fused if item.id not in known)]
+
+    return PipelineStep(name, retrieve)
+
+
+def classified_retriever_step(
+    name: str,
+    classifier: QueryClassifier,
+    retrievers: dict[str, Retriever],
+    default: str | None = None,
+    top_k: int = 10,
+) -> PipelineStep:
+    """Make a step that adds what the retriever for this kind of query finds.
+
+    :param retrievers: by the classifier's labels.
+    :param default: the label of the retriever for all other queries.
+    :raises ValueError: when `top_k` is below 1.
+    :raises RetrieverError: when the step runs, for a label without a retriever where there is no
+        default.
+    """
+    _check_top_k(top_k)
+
+    def retrieve(items: Items, query: QueryBundle) -> Items:
+        label = classifier.classify(query)
+        retriever = retrievers.get(label)
+        if retriever is None and default is not None:
+            retriever = retrievers.get(default)
+        if retriever is None:
+            raise RetrieverError(
+                f"no retriever for {label!r} in step {name!r}",
+                hint=f"There are {', '.join(map(repr, retrievers)) or 'none'}.",
+            )
+        return [*items, *retriever.retrieve(query, top_k=top_k)]
+
+    return PipelineStep(name, retrieve)

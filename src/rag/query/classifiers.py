@@ -1,0 +1,146 @@
+"""Query classifiers: what kind of query is this, so that it can go its own way.
+
+Each is a Haystack component too: `run(query)` gives the `label`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+
+from rag.query.callables import check_callable, to_serialised, with_callables
+from rag.query.models import QueryBundle, as_bundle
+from rag.text.normalize import normalize
+
+
+class _AsComponent:
+    """What makes a classifier a component."""
+
+    def classify(self, query: QueryBundle) -> str:
+        """Return the query's label."""
+        raise NotImplementedError
+
+    @component.output_types(label=str)
+    def run(self, query: QueryBundle | str) -> dict[str, str]:
+        """Return the query's `label`."""
+        return {"label": self.classify(as_bundle(query))}
+
+    @component.output_types(label=str)
+    async def run_async(self, query: QueryBundle | str) -> dict[str, str]:
+        """`run`, off the event loop."""
+        return {"label": await asyncio.to_thread(self.classify, as_bundle(query))}
+
+
+@component
+class KeywordClassifier(_AsComponent):
+    """Label a query by what it contains; the first rule with a keyword in it wins.
+
+    A keyword may be part of a word, as it must in Japanese. Unless case counts, width does not
+    count either (ＰＤＦ is PDF).
+
+    :param rules: keywords by label, in order.
+    :param default: the label of a query that holds none of them.
+    :param case_sensitive: whether capitals are other letters.
+    :raises ValueError: for an empty keyword, which every query contains.
+    """
+
+    def __init__(
+        self, rules: dict[str, list[str]], default: str, case_sensitive: bool = False
+    ) -> None:
+        self.rules, self.default, self.case_sensitive = rules, default, case_sensitive
+        if any(not keyword for keywords in rules.values() for keyword in keywords):
+            raise ValueError("a keyword is empty")
+        self._wanted = {
+            label: [self._folded(keyword) for keyword in keywords]
+            for label, keywords in rules.items()
+        }
+
+    def classify(self, query: QueryBundle) -> str:
+        """Return the label of the first rule with a keyword in the query, else the default."""
+        text = self._folded(query.query_str)
+        for label, keywords in self._wanted.items():
+            if any(keyword in text for keyword in keywords):
+                return label
+        return self.default
+
+    def _folded(self, text: str) -> str:
+        return text if self.case_sensitive else normalize(text)
+
+
+@component
+class CallbackClassifier(_AsComponent):
+    """Label a query by a function of your own.
+
+    :param classify_fn: takes the query, returns its label.
+    """
+
+    def __init__(self, classify_fn: Callable[[QueryBundle], str]) -> None:
+        check_callable(classify_fn, "classify_fn")
+        self._classify = classify_fn
+
+    def classify(self, query: QueryBundle) -> str:
+        """Return the label from the callback."""
+        return self._classify(query)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the classifier; its callback goes by name."""
+        return default_to_dict(self, classify_fn=to_serialised(self._classify))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the classifier from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, "classify_fn"))
+
+
+def cosine_similarity(first: list[float], second: list[float]) -> float:
+    """Return the cosine of the angle between two vectors; 0 when one of them is zero.
+
+    :raises ValueError: when their lengths differ.
+    """
+    product = sum(a * b for a, b in zip(first, second, strict=True))
+    norms = math.hypot(*first) * math.hypot(*second)
+    return product / norms if norms else 0.0
+
+
+@component
+class EmbeddingClassifier(_AsComponent):
+    """Label a query by the centroid its embedding is nearest to.
+
+    :param centroids: a vector by label.
+    :param distance_fn: how near two vectors are, more being nearer; without it their cosine.
+    :raises ValueError: when there are no centroids.
+    """
+
+    def __init__(
+        self,
+        centroids: dict[str, list[float]],
+        distance_fn: Callable[[list[float], list[float]], float] | None = None,
+    ) -> None:
+        if not centroids:
+            raise ValueError("EmbeddingClassifier needs at least one centroid")
+        self.centroids = centroids
+        self._distance = distance_fn
+
+    def classify(self, query: QueryBundle) -> str:
+        """Return the label of the nearest centroid, of equal ones the first.
+
+        :raises ValueError: when the query has no embedding, or one of another length.
+        """
+        if query.embedding is None:
+            raise ValueError("EmbeddingClassifier needs a query with an embedding")
+        vector, near = query.embedding, self._distance or cosine_similarity
+        return max(self.centroids, key=lambda label: near(vector, self.centroids[label]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the classifier; its function goes by name."""
+        function = self._distance and to_serialised(self._distance)
+        return default_to_dict(self, centroids=self.centroids, distance_fn=function)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the classifier from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, "distance_fn"))

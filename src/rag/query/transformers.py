@@ -1,0 +1,281 @@
+"""Query transformers: from one query to those that are searched for.
+
+None of them calls a model. Each is given a callback that does, whatever it is; `rag.query.generate`
+makes such callbacks from a Haystack chat generator. What a new query is and what it was made from
+stands in its metadata: `transform`, and `original_query` or `parent_query`; `fallback` where the
+callback says that it had to do without its model.
+
+Each is a Haystack component too: `run(query)` gives `queries`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+
+from rag.query.callables import check_callable, from_serialised, to_serialised, with_callables
+from rag.query.generated import fallback_of
+from rag.query.models import ConversationTurn, QueryBundle, as_bundle
+from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
+
+
+class _AsComponent:
+    """What makes a transformer a component."""
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return the queries to search with."""
+        raise NotImplementedError
+
+    @component.output_types(queries=list[QueryBundle])
+    def run(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
+        """Return the transformed `queries`."""
+        return {"queries": self.transform(as_bundle(query))}
+
+    @component.output_types(queries=list[QueryBundle])
+    async def run_async(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
+        """`run`, off the event loop."""
+        return {"queries": await asyncio.to_thread(self.transform, as_bundle(query))}
+
+
+class _WithCallback(_AsComponent):
+    """A transformer whose texts `generate_fn` makes."""
+
+    def __init__(self, generate_fn: Callable[[str], Any]) -> None:
+        check_callable(generate_fn, "generate_fn")
+        self._generate = generate_fn
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the transformer; its callback goes by name."""
+        return default_to_dict(self, generate_fn=to_serialised(self._generate))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the transformer from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, "generate_fn"))
+
+
+def _made(query: QueryBundle, text: str, **metadata: Any) -> QueryBundle:
+    """Return `query` with another text; its vector belonged to the old one."""
+    metadata = {**query.metadata, **metadata}
+    return query.model_copy(update={"query_str": text, "embedding": None, "metadata": metadata})
+
+
+@component
+class HyDETransformer(_WithCallback):
+    """Search with a hypothetical answer, whose embedding is nearer to a real one than the
+    question's (HyDE: Gao et al. 2022, "Precise Zero-Shot Dense Retrieval without Relevance
+    Labels").
+
+    :param generate_fn: takes the query, returns a hypothetical document.
+    """
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return one query, the document, with `original_query` in its metadata."""
+        text = self._generate(query.query_str)
+        origin = {"original_query": query.query_str, "transform": "hyde"}
+        return [_made(query, str(text), **origin, **fallback_of(text))]
+
+
+@component
+class MultiQueryTransformer(_AsComponent):
+    """Search with the query and other ways to put it.
+
+    :param generate_fn: takes the query and how many, returns variations.
+    :param num_queries: how many variations; of more than that the first are taken.
+    :raises ValueError: when `num_queries` is below 1.
+    """
+
+    def __init__(self, generate_fn: Callable[[str, int], list[str]], num_queries: int = 3) -> None:
+        check_callable(generate_fn, "generate_fn")
+        if num_queries < 1:
+            raise ValueError(f"num_queries must be at least 1, not {num_queries}")
+        self._generate, self._num_queries = generate_fn, num_queries
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return the query itself and then its variations, with `original_query` and
+        `variation_index` (from 0) in their metadata."""
+        texts = self._generate(query.query_str, self._num_queries)
+        told = fallback_of(texts)
+        origin = {"original_query": query.query_str, "transform": "multi_query", **told}
+        variations = [
+            _made(query, str(text), **origin, variation_index=index)
+            for index, text in enumerate(texts[: self._num_queries])
+        ]
+        return [query if variations else _told(query, told), *variations]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the transformer; its callback goes by name."""
+        callback = to_serialised(self._generate)
+        return default_to_dict(self, generate_fn=callback, num_queries=self._num_queries)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the transformer from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, "generate_fn"))
+
+
+@component
+class DecompositionTransformer(_WithCallback):
+    """Search for the parts of a question, one by one.
+
+    :param generate_fn: takes the query, returns sub-questions.
+    """
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return the sub-questions, with `parent_query` and `sub_question_index` (from 0) in
+        their metadata."""
+        texts = self._generate(query.query_str)
+        origin = {"parent_query": query.query_str, "transform": "decomposition"}
+        return [
+            _made(query, str(text), **origin, **fallback_of(texts), sub_question_index=index)
+            for index, text in enumerate(texts)
+        ]
+
+
+@component
+class StepBackTransformer(_WithCallback):
+    """Search with the query and with a more general one (Zheng et al. 2023, "Take a Step Back").
+
+    :param generate_fn: takes the query, returns a more abstract one.
+    """
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return the query itself and the general one, with `original_query` in its metadata."""
+        text = self._generate(query.query_str)
+        origin = {"original_query": query.query_str, "transform": "step_back"}
+        return [query, _made(query, str(text), **origin, **fallback_of(text))]
+
+
+@component
+class ConversationRewriter(_AsComponent):
+    """Rewrite a query so that it stands by itself, out of what was said before.
+
+    :param rewrite_fn: takes the query and its `chat_history`, returns the rewritten query.
+    """
+
+    def __init__(self, rewrite_fn: Callable[[str, list[ConversationTurn]], str]) -> None:
+        check_callable(rewrite_fn, "rewrite_fn")
+        self._rewrite = rewrite_fn
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return one query: the rewritten one, with `original_query` in its metadata, its
+        embedding and history kept; without a history the query itself."""
+        if not query.chat_history:
+            return [query]
+        text = self._rewrite(query.query_str, query.chat_history)
+        origin = {"original_query": query.query_str, "transform": "conversation_rewrite"}
+        metadata = {**query.metadata, **origin, **fallback_of(text)}
+        return [query.model_copy(update={"query_str": str(text), "metadata": metadata})]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the transformer; its callback goes by name."""
+        return default_to_dict(self, rewrite_fn=to_serialised(self._rewrite))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the transformer from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, "rewrite_fn"))
+
+
+@component
+class ContextualQueryTransformer(_AsComponent):
+    """Put what was said before in front of the query that another transformer is given.
+
+    :param inner: that transformer.
+    :param context_prefix: what stands before the conversation.
+    """
+
+    def __init__(
+        self,
+        inner: QueryTransformer,
+        context_prefix: str = "Given the conversation context: ",
+    ) -> None:
+        self._inner, self._prefix = inner, context_prefix
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return what `inner` makes of `{prefix}{role: content | …} | Query: {query}`; without a
+        history, what it makes of the query itself."""
+        if not query.chat_history:
+            return self._inner.transform(query)
+        said = " | ".join(f"{turn.role}: {turn.content}" for turn in query.chat_history)
+        text = f"{self._prefix}{said} | Query: {query.query_str}"
+        return self._inner.transform(query.model_copy(update={"query_str": text}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the transformer with the one it wraps."""
+        return default_to_dict(self, inner=to_serialised(self._inner), context_prefix=self._prefix)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the transformer from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, "inner"))
+
+
+def _told(query: QueryBundle, told: dict[str, Any]) -> QueryBundle:
+    return query.model_copy(update={"metadata": {**query.metadata, **told}}) if told else query
+
+
+@component
+class QueryTransformPipeline:
+    """Transformers one after the other, each applied to every query of the one before.
+
+    :param transformers: in order.
+    :raises ValueError: when there are none.
+    """
+
+    def __init__(self, transformers: list[QueryTransformer]) -> None:
+        if not transformers:
+            raise ValueError("QueryTransformPipeline needs at least one transformer")
+        self._transformers = list(transformers)
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        """Return the queries that come out last, of each text the first."""
+        queries = [query]
+        for transformer in self._transformers:
+            queries = _unique(made for one in queries for made in transformer.transform(one))
+        return queries
+
+    async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
+        """`transform`; transformers that can wait are waited for, for all queries at once."""
+        queries = [query]
+        for transformer in self._transformers:
+            if isinstance(transformer, AsyncQueryTransformer):
+                lists = await asyncio.gather(*(transformer.atransform(one) for one in queries))
+            else:
+                lists = [transformer.transform(one) for one in queries]
+            queries = _unique(made for one in lists for made in one)
+        return queries
+
+    @component.output_types(queries=list[QueryBundle])
+    def run(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
+        """Return the transformed `queries`."""
+        return {"queries": self.transform(as_bundle(query))}
+
+    @component.output_types(queries=list[QueryBundle])
+    async def run_async(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
+        """Return the transformed `queries`."""
+        return {"queries": await self.atransform(as_bundle(query))}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the pipeline with its transformers."""
+        return default_to_dict(self, transformers=[to_serialised(t) for t in self._transformers])
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the pipeline from what `to_dict` gave."""
+        made = [from_serialised(t) for t in data["init_parameters"]["transformers"]]
+        return default_from_dict(cls, {**data, "init_parameters": {"transformers": made}})
+
+
+def _unique(queries: Iterable[QueryBundle]) -> list[QueryBundle]:
+    """Leave out queries of a text that was there before; what they tell of is kept."""
+    kept: dict[str, QueryBundle] = {}
+    for query in queries:
+        first = kept.setdefault(query.query_str, query)
+        told = query.metadata.get("fallback")
+        if told and "fallback" not in first.metadata:
+            kept[query.query_str] = _told(first, {"fallback": told})
+    return list(kept.values())
