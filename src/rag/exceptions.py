@@ -13,12 +13,12 @@
     ├── IndexingError            5   indexing could not do all it was asked
     ├── QueryError               2   a query that cannot be run
     ├── NotFoundError            1   nothing answers to that name
-    ├── ContextError             1   a context window cannot be made
-    │   ├── PipelineExecutionError 1 a stage of the context pipeline failed
-    │   ├── RetrieverError       1   nothing can retrieve for this query
-    │   ├── FormatterError       1   the window cannot be put into its format
-    │   ├── TokenBudgetExceededError 1  what must be in the window does not fit
-    │   └── StorageError         1   what is to be remembered cannot be kept
+    ├── ContextError             2   a context window cannot be made
+    │   ├── PipelineExecutionError    2  a stage of the context pipeline failed
+    │   ├── RetrieverError            2  nothing can retrieve for this query
+    │   ├── FormatterError            2  the window cannot be put into its format
+    │   ├── TokenBudgetExceededError  2  what must be in the window does not fit
+    │   └── StorageError              2  what is to be remembered cannot be kept
     └── LockedError              75  another process is writing the index
 
 The command line turns each into one message, one hint (the next command to type) and its
@@ -161,6 +161,7 @@ class IndexingError(RAGError):
 class ContextError(RAGError):
     """A context window cannot be made."""
 
+    exit_code = 2
     kind = "context"
 
 
@@ -169,6 +170,8 @@ class PipelineExecutionError(ContextError):
 
     :param diagnostics: what is known of the run so far, with `failed_step` where a step failed.
     """
+
+    kind = "pipeline"
 
     def __init__(
         self,
@@ -185,17 +188,25 @@ class PipelineExecutionError(ContextError):
 class RetrieverError(ContextError):
     """A retriever failed, or there is none for the query."""
 
+    kind = "retriever"
+
 
 class FormatterError(ContextError):
     """A formatter failed."""
+
+    kind = "formatter"
 
 
 class TokenBudgetExceededError(ContextError):
     """What must be in the window does not fit into it."""
 
+    kind = "budget"
+
 
 class StorageError(ContextError):
     """What is to be remembered cannot be read or kept."""
+
+    kind = "storage"
 
 
 class LockedError(RAGError):
