@@ -51,6 +51,7 @@ types: install
 bench: install
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/tokenizing.py
+	$(BIN)/python benchmarks/context.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/index.py
 

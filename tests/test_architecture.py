@@ -17,13 +17,14 @@ ROOMS = {
     "exceptions": {""},
     "checks": {""},
     "transport": {""},
+    "plugins": {"", "exceptions"},
     "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "transport"},
     "stores": {"", "config", "exceptions", "text", "transport"},
-    "query": {"", "config", "exceptions", "text", "clients"},
-    "context": {"", "exceptions", "text", "query"},
+    "query": {"", "config", "exceptions", "text", "clients", "plugins"},
+    "context": {"", "exceptions", "text", "query", "plugins"},
     "answers": {"", "config", "exceptions", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
@@ -31,7 +32,10 @@ ROOMS["evaluation"] = {*ROOMS}
 ROOMS["service"] = {*ROOMS}
 ROOMS["cli"] = {*ROOMS}
 ROOMS["__main__"] = {"cli"}
-WITHOUT_HAYSTACK = ("", "exceptions", "checks", "transport", "config", "vault", "text", "answers")
+WITHOUT_HAYSTACK = (
+    *("", "exceptions", "checks", "transport", "plugins"),
+    *("config", "vault", "text", "answers"),
+)
 
 
 def name_of(file: Path) -> str:

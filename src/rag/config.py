@@ -60,6 +60,9 @@ class AskConfig:
     max_quotes: int = _setting(4, "how many sentences an answer without a model quotes")
     max_answer_tokens: int = _setting(1024, "longest answer of a model, in tokens")
     temperature: float = _setting(0.2, "how freely a model words its answer; 0 is the strictest")
+    steps: list[str] = _setting(
+        list, "your own steps (entry points of the group rag.steps) in how a prompt is made"
+    )
     think: bool = _setting(False, "let a model that can reason do so first; it takes longer")
 
 

@@ -186,7 +186,7 @@ class TestChat:
         assert TRUE in ran.out
         assert "Restores take twenty minutes. [1]\n\n[1] Backups" in ran.out
         assert "(How long do backups and restores take?)" in ran.err
-        asked = server.requests("/api/chat")[2].json["messages"][1]["content"]
+        asked = server.requests("/api/chat")[2].json["messages"][-1]["content"]
         assert "Question: How long do backups and restores take?" in asked
 
     @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ class TestOnATerminal:
         assert "Traceback" not in terminal.seen
 
     def test_at_the_prompt_ctrl_c_only_begins_another_line(self, environment, server):
-        terminal = Terminal(environment, "chat")
+        terminal = Terminal(environment, "chat", "-q")
         terminal.read_until("rag> ")
         for _ in range(5):  # the prompt is shown a moment before it listens
             terminal.interrupt()

@@ -257,3 +257,37 @@ def test_the_component_raises_what_the_function_raises(
     with pytest.raises(ConnectionError, match="broke off"):
         generator.run([ChatMessage.from_user("one two three")])
     generator.close()
+
+
+def test_the_component_takes_a_schema_for_one_answer(
+    server: OllamaServer, settings: Settings
+) -> None:
+    own, other = {"type": "object"}, {"type": "array", "items": {"type": "integer"}}
+    generator = OllamaGenerator(settings(), response_format=own)
+    messages = [ChatMessage.from_user("one")]
+    [reply] = generator.run(messages, response_format=other)["replies"]
+    assert json.loads(reply.text) == [0]
+    asyncio.run(generator.run_async(messages, response_format=other))
+    generator.run(messages)
+    generator.close()
+    sent = [request.json["format"] for request in server.requests("/api/chat")]
+    assert sent == [other, other, own]
+
+
+def test_the_component_gives_up_after_its_timeout(server: OllamaServer, settings: Settings) -> None:
+    server.fail("/api/chat", "endless", seconds=0.01, times=None)
+    generator = OllamaGenerator(settings(), timeout=0.3)
+    started = time.monotonic()
+    with pytest.raises(UnfinishedError, match="took too long"):
+        generator.run([ChatMessage.from_user("one")])
+    generator.close()
+    assert time.monotonic() - started < 3
+
+
+def test_the_components_timeout_is_in_its_yaml(settings: Settings) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("chat", OllamaGenerator(settings(), timeout=2.5))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+    assert again.get_component("chat").timeout == 2.5
+    with pytest.raises(ValueError, match="timeout must be positive"):
+        OllamaGenerator(timeout=0)

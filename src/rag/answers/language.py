@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 
-_KANA = re.compile("[\u3041-\u30fa\u30fd-\u30ff\uff66-\uff9f]")
-_JAPANESE = ("HIRAGANA", "KATAKANA", "CJK")
+from rag.text.scripts import has_kana, main_script
+from rag.text.scripts import is_japanese as is_japanese
+
 # Small words tell languages of one alphabet apart; words that two of them share are left out.
 _SMALL_WORDS = {
     "en": "the and is are of to it that for with this not you we how what when who why do does",
@@ -26,21 +25,12 @@ for _language, _words in _SMALL_WORDS.items():
         _LANGUAGES.setdefault(_word, set()).add(_language)
 
 
-def is_japanese(text: str) -> bool:
-    """Tell whether a question wants a Japanese answer: it has kana, or mostly Chinese characters.
-
-    >>> is_japanese("Podとは何ですか？"), is_japanese("証明書更新 TLS"), is_japanese("a 木 tree")
-    (True, True, False)
-    """
-    return bool(_KANA.search(text)) or _script(text) == "ja"
-
-
 def tongue(text: str) -> str:
     """Return the language of a text (`ja`, `en`, `de`, …), else its script, else "".
 
     Latin text that has no small word of a language that is known here has none.
     """
-    script = "ja" if _KANA.search(text) and len(text) < 400 else _script(text)
+    script = "ja" if has_kana(text) and len(text) < 400 else main_script(text)
     if script != "latin":
         return script
     words = re.findall(r"[^\W\d_]+", text.lower())
@@ -49,20 +39,6 @@ def tongue(text: str) -> str:
         for language in _LANGUAGES.get(word, ()):
             hits[language] += 1
     return max(hits, key=hits.__getitem__) if hits else ""
-
-
-def _script(text: str) -> str:
-    counts: Counter[str] = Counter()
-    for char in text:
-        if char.isalpha():
-            counts[_script_of(char)] += 2 if char > "\u2e80" else 1
-    return counts.most_common(1)[0][0] if counts else ""
-
-
-@cache
-def _script_of(char: str) -> str:
-    name = unicodedata.name(char, "").partition(" ")[0].partition("-")[0]
-    return "ja" if name in _JAPANESE else name.lower()
 
 
 @dataclass(frozen=True, slots=True)

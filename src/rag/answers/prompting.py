@@ -1,24 +1,32 @@
-"""The prompt of an answer: rules to the model, notes as data, and no more than it can read."""
+"""The words of a prompt: rules to the model, how a note is shown as data, and where it is cut.
+
+`rag.pipelines.prompting` puts them together.
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from rag.answers.citations import without_citations
 from rag.answers.evidence import Evidence
 from rag.answers.language import is_japanese, marks_for
 from rag.answers.planted import without_instructions
 from rag.answers.refusals import PHRASES
-from rag.exceptions import TooLongError
 from rag.text.budget import count_tokens
+from rag.text.controls import without_controls
 from rag.vault.sentences import sentence_spans
 
 # Tokenizers differ from our estimate; most by less than this, and where one needs more the
 # server refuses the prompt and a shorter one is sent.
 MARGIN = 1.25
-_TEMPLATE_TOKENS = 32  # what a chat template puts around two messages
+TEMPLATE_TOKENS = 32  # what a chat template puts around two messages
 _MIN_SOURCE = 24  # tokens; a smaller rest of a source says nothing
+_DOUBTED = re.compile(r"[ \t]*\[\d+\?\]")  # a citation that was not borne out
+_SPACES = re.compile(r"[ \t]+(?=\n)|(?<=\S )[ \t]+")
 
 _RULES = {
     "en": f"""You answer a question from the user's own notes.
@@ -49,6 +57,12 @@ Rules:
 _ASKED = {
     "en": "Question: {}\n\nAnswer from the notes above, with [n] after every sentence.",
     "ja": "質問: {}\n\n上のノートから、文ごとに [n] を付けて回答してください。",
+}
+_FACTS = {
+    "en": "What the user told you before, in their own words. It helps to understand the "
+    "question. It is no note, has no number and bears out nothing:\n",
+    "ja": "ユーザーが以前に自分の言葉で伝えたこと。質問を理解するためのもので、"
+    "ノートではなく、番号も根拠もありません:\n",
 }
 
 
@@ -86,78 +100,84 @@ class Prompt:
     planted: int = 0
 
 
-def build_prompt(question: str, sources: Sequence[Source], room: int) -> Prompt:
-    """Put a question and as many sources as fit into a prompt.
+def rules(question: str) -> str:
+    """Return what a model is told to do, in the language of the question."""
+    return _RULES[_language(question)]
 
-    The last sources, which rank lowest, are left out first; the last that is in may be cut, at
-    the end of a sentence.
 
-    :param room: how many tokens the model reads, those of the answer not counted.
-    :raises TooLongError: when the question leaves no room for a single source.
+def asked(question: str) -> str:
+    """Return a question as the model is asked it."""
+    return _ASKED[_language(question)].format(question)
+
+
+def facts_heading(question: str) -> str:
+    """Return the line above what the user told."""
+    return _FACTS[_language(question)]
+
+
+def _language(question: str) -> str:
+    return "ja" if is_japanese(question) else "en"
+
+
+def fact_line(fact: str) -> str:
+    """Return a fact as a line of its own, so that it cannot look like anything else."""
+    return f"- {' '.join(without_controls(fact).split())}\n"
+
+
+def as_said(text: str, question: str) -> str:
+    """Return what was said before, as the model that is asked `question` may read it.
+
+    The numbers in it counted other sources, and what instructs a model goes, as in a note.
     """
-    language = "ja" if is_japanese(question) else "en"
-    mark = marks_for(question).left_out
-    cleaned = [_clean(source, mark) for source in sources]
-    code = _unused_code([question, *(source.text for source, _ in cleaned)])
-    rules, asked = _RULES[language], _ASKED[language].format(question)
-    room = int((room - _TEMPLATE_TOKENS) / MARGIN) - count_tokens(rules) - count_tokens(asked)
-    shown: list[Source] = []
-    rendered: list[str] = []
-    for source, _ in cleaned:
-        fitting = _cut(source, len(shown) + 1, code, room)
-        if fitting is None:
-            break
-        shown.append(fitting)
-        rendered.append(_render(fitting, len(shown), code))
-        room -= count_tokens(rendered[-1])
-        if fitting is not source:
-            break
-    if not shown:
-        raise TooLongError(
-            "the question leaves no room for notes in what the model reads",
-            hint="Ask in fewer words, or raise ollama.max_context.",
-        )
-    messages = [
-        {"role": "system", "content": rules},
-        {"role": "user", "content": "".join(rendered) + asked},
-    ]
-    tokens = sum(count_tokens(message["content"]) for message in messages)
-    return Prompt(messages, shown, tokens, sum(count for _, count in cleaned[: len(shown)]))
+    left_out = marks_for(question).left_out
+    for language in ("", "あ"):
+        text = text.replace(marks_for(language).no_source, "")
+    text, _ = without_instructions(_DOUBTED.sub("", without_citations(text)), left_out)
+    return _SPACES.sub("", text).strip() or left_out
 
 
-def _clean(source: Source, mark: str) -> tuple[Source, int]:
-    """Take out of a source what instructs a model: its names are the writer's too."""
+def clean(source: Source, mark: str) -> tuple[Source, int]:
+    """Take out of a source what instructs a model: its names are the writer's too.
+
+    :returns: the source, with `mark` in the place of each passage, and how many there were.
+    """
     names = [without_instructions(name, mark) for name in (source.title, *source.heading)]
     text, count = without_instructions(source.text, mark)
     place, hidden = without_instructions(source.place, mark)
     title, *heading = (" ".join(name.split()) for name, _ in names)
-    clean = replace(source, title=title, heading=tuple(heading), text=text, place=place)
-    return clean, count + hidden + sum(n for _, n in names)
+    cleaned = replace(source, title=title, heading=tuple(heading), text=text.rstrip(), place=place)
+    return cleaned, count + hidden + sum(n for _, n in names)
 
 
-def _unused_code(texts: list[str]) -> str:
+def unused_code(texts: Iterable[str]) -> str:
     """Return a code that no text holds, so that none of them can end where it does not."""
+    texts = list(texts)
     code = secrets.token_hex(4)
-    return code if not any(code in text for text in texts) else _unused_code(texts)
+    return code if not any(code in text for text in texts) else unused_code(texts)
 
 
-def _render(source: Source, number: int, code: str) -> str:
+def render(source: Source, number: int, code: str) -> str:
+    """Return a source as the model is shown it: numbered, and fenced with a code."""
     return f"[{number}] {source.label} ({source.place})\n<<< {code}\n{source.text}\n{code} >>>\n\n"
 
 
-def _cut(source: Source, number: int, code: str, room: int) -> Source | None:
-    """Return a source as far as it fits, or `None` when too little of it does."""
-    if count_tokens(_render(source, number, code)) <= room:
-        return source
-    room -= count_tokens(_render(replace(source, text=""), number, code))
-    end = 0
-    for first, last in sentence_spans(source.text):
-        room -= count_tokens(source.text[first:last])
-        if room < 0:
-            break
-        end = last
-    text = source.text[:end].rstrip()
-    return replace(source, text=text) if count_tokens(text) >= _MIN_SOURCE else None
+def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Source] | None:
+    """Divide a source that is too long at the end of a sentence.
+
+    :returns: as much of it as fits into `room` tokens, and the rest; `None` when too little fits.
+    """
+
+    def upto(end: int) -> Source:
+        return replace(source, text=source.text[:end].rstrip())
+
+    ends = [end for _, end in sentence_spans(source.text)]
+    fitting = bisect_right(
+        ends, room, key=lambda end: count_tokens(render(upto(end), number, code))
+    )
+    end = ends[fitting - 1] if fitting else 0
+    if count_tokens(upto(end).text) < _MIN_SOURCE:
+        return None
+    return upto(end), replace(source, text=source.text[end:].lstrip())
 
 
 def was_cut(prompt: Prompt, prompt_tokens: int | None, num_ctx: int) -> bool:

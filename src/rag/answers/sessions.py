@@ -53,6 +53,11 @@ class Session:
     turns: list[Turn] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
+    @property
+    def data_dir(self) -> Path:
+        """The data folder that it belongs to."""
+        return self.path.parent.parent
+
     def add(self, turn: Turn) -> None:
         """Keep a turn, in the file too.
 

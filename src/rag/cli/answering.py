@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rag.cli.query import IndexFacts
-    from rag.pipelines.models import Answer
+    from rag.pipelines.models import Answer, SearchResult
 
 _MARKS = {
     "interrupted": "(interrupted)",
@@ -135,7 +136,10 @@ class AnswerPrinter:
         elif not answer.found and not answer.partial:
             self._console.print(answer.text)
         if self._sources and answer.sources:
-            _print_sources(self._console, answer, self._facts, apart=not self._printed)
+            if not self._printed or not self._console.is_terminal:
+                self._console.print()
+            lines = {quote.source: quote.line for quote in reversed(answer.quotes)}
+            print_sources(self._console, answer.sources, self._facts, lines)
         if not self._quiet:
             self._say_how(answer)
         return exit_code(answer)
@@ -202,15 +206,22 @@ def _print_quotes(console: Console, answer: Answer) -> None:
         print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
 
 
-def _print_sources(console: Console, answer: Answer, facts: IndexFacts, apart: bool) -> None:
+def print_sources(
+    console: Console,
+    sources: list[SearchResult],
+    facts: IndexFacts,
+    lines: Mapping[int, int] | None = None,
+) -> None:
+    """Print the numbered sources of an answer.
+
+    :param lines: for a number, another line than that where the source begins.
+    """
     from rich.text import Text
 
     from rag.cli.results import place
 
-    if apart or not console.is_terminal:
-        console.print()
-    for number, source in enumerate(answer.sources, 1):
-        line = next((q.line for q in answer.quotes if q.source == number), 0)
+    for number, source in enumerate(sources, 1):
+        line = (lines or {}).get(number, 0)
         text = Text(f"[{number}] ", style="cyan").append(f"{clean(source.title)}  ", style="bold")
         console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
 

@@ -13,6 +13,7 @@ from rag.cli.options import (
     ConfigFile,
     DateFrom,
     DateTo,
+    ExplainWindow,
     Json,
     ModelName,
     NoModel,
@@ -35,6 +36,7 @@ from rag.cli.query import (
     near_tags,
     tell_corrections,
 )
+from rag.cli.window import print_window, window_to_dict
 from rag.config import load_config
 
 
@@ -52,6 +54,7 @@ def ask(
     model: ModelName = "",
     no_model: NoModel = False,
     think: Think = False,
+    explain: ExplainWindow = False,
     no_stream: Annotated[
         bool, typer.Option("--no-stream", help="Print the answer when it is whole.")
     ] = False,
@@ -75,6 +78,7 @@ def ask(
     """
     from rag.pipelines.qa import ask as run_ask
     from rag.pipelines.qa import create_qa_pipeline
+    from rag.pipelines.remembering import open_memory
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
@@ -103,6 +107,7 @@ def ask(
                 mode=config.search.mode,
                 on_text=None if silent or no_stream else printer.on_text,
                 on_thinking=printer.on_thinking if think and not silent else None,
+                memory=open_memory(config.data_dir),
             )
         finally:
             printer.stop_waiting()
@@ -112,6 +117,7 @@ def ask(
     if as_json:
         milliseconds = round((time.monotonic() - started) * 1000)
         about = {"elapsed_ms": milliseconds, "index": facts.to_json()}
+        about |= {"context": window_to_dict(answer)} if explain else {}
         print_json({"question": question, **answer_to_dict(answer, think), **about})
     elif paths:
         for source in answer.sources:
@@ -122,5 +128,7 @@ def ask(
         printer.finish(answer)
         if not answer.found:
             near_tags(answer.tags, facts)
+    if explain and not as_json:
+        print_window(answer)
     if code := exit_code(answer):
         raise typer.Exit(code)

@@ -20,6 +20,7 @@ from rag.cli.options import (
     ConfigFile,
     DateFrom,
     DateTo,
+    ExplainWindow,
     Json,
     ModelName,
     NoModel,
@@ -33,15 +34,14 @@ from rag.cli.options import (
 )
 from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
 from rag.cli.query import check_vaults, index_facts, make_filters, tell_corrections
+from rag.cli.slash import LEAVE, Commands, as_command
+from rag.cli.window import print_window, window_to_dict
 from rag.config import RAGConfig, load_config
 from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
     from rag.answers.sessions import Session
-    from rag.cli.query import IndexFacts
     from rag.pipelines.conversation import Conversation
-
-_LEAVE = ("/quit", "/exit", "/q")
 
 
 def chat(
@@ -63,6 +63,7 @@ def chat(
     model: ModelName = "",
     no_model: NoModel = False,
     think: Think = False,
+    explain: ExplainWindow = False,
     no_sources: NoSources = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -72,6 +73,10 @@ def chat(
 
     A conversation is kept in the data folder, for --continue. Ctrl-C ends an answer, Ctrl-D or
     /quit the conversation. Off a terminal each line of stdin is a question.
+
+    A line that begins with a slash and a word is a command: /facts, /remember TEXT and /forget N
+    keep what the model should know of you, in this conversation and every other; /sources lists
+    the sources of the last answer, /clear begins anew, /help lists all.
 
     \b
     rag chat
@@ -94,6 +99,8 @@ def chat(
         facts.warn_if_stale()
         for notice in session.notices:
             say(notice)
+        if _interactive():
+            say("/help lists the commands, /quit leaves")
         if session.turns:
             say(f'after "{shortened(session.turns[-1].question)}" (session {session.id})')
     with (
@@ -103,10 +110,16 @@ def chat(
         conversation = Conversation(
             pipeline, session, filters, top_k or config.ask.top_k, config.search.mode
         )
-        code = 0
-        for question in _questions():
+        code, commands = 0, Commands(conversation, facts, json, quiet)
+        for line in _lines():
+            command = as_command(line)
+            if command and command.name in LEAVE:
+                break
+            if command:
+                code = commands.run(command)
+                continue
             printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)
-            code = _answer(conversation, question, printer, facts, json, think, quiet)
+            code = _answer(conversation, line, printer, json, think, explain, quiet)
     if code and not _interactive():
         raise typer.Exit(code)
 
@@ -150,8 +163,8 @@ def _interactive() -> bool:
     return bool(sys.stdin) and sys.stdin.isatty()
 
 
-def _questions() -> Iterator[str]:
-    """Yield what is asked, until the end of stdin or /quit; Ctrl-C only clears a line."""
+def _lines() -> Iterator[str]:
+    """Yield what is typed, until the end of stdin; Ctrl-C only clears a line."""
     if sys.stdin:
         tolerate_stdin()
     if _interactive():
@@ -168,20 +181,17 @@ def _questions() -> Iterator[str]:
             return
         if not line and not _interactive():
             return
-        question = line.strip()
-        if question in _LEAVE:
-            return
-        if question:
-            yield question
+        if typed := line.strip():
+            yield typed
 
 
 def _answer(
     conversation: Conversation,
     question: str,
     printer: AnswerPrinter,
-    facts: IndexFacts,
     as_json: bool,
     think: bool,
+    explain: bool,
     quiet: bool,
 ) -> int:
     """Answer one question and print it; what goes wrong does not end the conversation."""
@@ -215,11 +225,14 @@ def _answer(
     if as_json:
         about = {"session": conversation.session.id, "question": question}
         asked = conversation.session.turns[-1].asked
-        print_json({**about, "asked": asked, **answer_to_dict(answer, think)})
+        window = {"context": window_to_dict(answer)} if explain else {}
+        print_json({**about, "asked": asked, **answer_to_dict(answer, think), **window})
     else:
         if not quiet:
             tell_corrections(answer.corrections)
         printer.finish(answer)
+        if explain:
+            print_window(answer)
         sys.stdout.write("\n")
         sys.stdout.flush()
     return exit_code(answer)

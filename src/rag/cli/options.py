@@ -91,6 +91,10 @@ NoModel = Annotated[
 Think = Annotated[
     bool, typer.Option("--think", help="Let the model reason first, and show it on stderr.")
 ]
+ExplainWindow = Annotated[
+    bool,
+    typer.Option("--explain", help="Show what the model was shown, and what it was not."),
+]
 NoSources = Annotated[bool, typer.Option("--no-sources", help="Leave out the list of sources.")]
 OutputFormat = Annotated[
     str, typer.Option("--format", metavar="text|json", help="`json` is the same as --json.")

@@ -27,6 +27,8 @@ class OllamaGenerator:
     :param think: let the model reason first.
     :param response_format: `json`, or the JSON schema that answers must fit.
     :param generation_kwargs: Ollama's options, such as `temperature`.
+    :param timeout: seconds for a whole answer; without it `ollama.request_timeout`.
+    :raises ValueError: for a timeout that is not positive.
     """
 
     def __init__(
@@ -36,9 +38,13 @@ class OllamaGenerator:
         think: bool = False,
         response_format: str | dict[str, Any] | None = None,
         generation_kwargs: dict[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> None:
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout must be positive, not {timeout}")
         self.config, self.model, self.think = config, model, think
         self.response_format, self.generation_kwargs = response_format, generation_kwargs
+        self.timeout = timeout
         self._chat: ChatModel | None = None
 
     @component.output_types(replies=list[ChatMessage])
@@ -47,10 +53,12 @@ class OllamaGenerator:
         messages: list[ChatMessage],
         streaming_callback: StreamingCallbackT | None = None,
         generation_kwargs: dict[str, Any] | None = None,
+        response_format: str | dict[str, Any] | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """Return one message as `replies`; its meta holds `finish_reason` and `usage`.
 
         :param streaming_callback: called with each piece of the answer as it arrives.
+        :param response_format: in the place of the component's own, for this answer.
         :raises ConfigError: when no chat model is configured.
         :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
         """
@@ -64,9 +72,10 @@ class OllamaGenerator:
         response = self._chat.respond(
             [{"role": message.role.value, "content": message.text or ""} for message in messages],
             hand_over,
-            format=self.response_format,
+            format=response_format or self.response_format,
             think=self.think,
             options={**(self.generation_kwargs or {}), **(generation_kwargs or {})},
+            seconds=self.timeout,
         )
         return {"replies": [_message(response)]}
 
@@ -76,9 +85,12 @@ class OllamaGenerator:
         messages: list[ChatMessage],
         streaming_callback: StreamingCallbackT | None = None,
         generation_kwargs: dict[str, Any] | None = None,
+        response_format: str | dict[str, Any] | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, messages, streaming_callback, generation_kwargs)
+        return await asyncio.to_thread(
+            self.run, messages, streaming_callback, generation_kwargs, response_format
+        )
 
     def close(self) -> None:
         """Close the connection; `run` opens it again."""
@@ -95,6 +107,7 @@ class OllamaGenerator:
             think=self.think,
             response_format=self.response_format,
             generation_kwargs=self.generation_kwargs,
+            timeout=self.timeout,
         )
 
     @classmethod

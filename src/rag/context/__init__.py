@@ -16,6 +16,7 @@ _HOMES = {
         "default_chat_budget",
         "default_rag_budget",
     ),
+    "rag.context.builder": ("ContextBuilder",),
     "rag.context.callbacks": ("PipelineCallback",),
     "rag.context.enrichment": ("MemoryContextEnricher",),
     "rag.context.facts": ("FactFile", "FactStore", "MemoryEntry", "RememberedFacts"),
@@ -48,6 +49,7 @@ _HOMES = {
         "Retriever",
         "Tokenizer",
     ),
+    "rag.context.registry": ("find_formatter", "find_step", "formatter_names", "step_names"),
     "rag.context.steps": (
         "PipelineStep",
         "async_postprocessor_step",
@@ -61,6 +63,13 @@ _HOMES = {
         "retriever_step",
     ),
     "rag.context.tokens": ("TextTokenizer",),
+    "rag.context.wrapping": (
+        "HaystackReranker",
+        "HaystackRetriever",
+        "fitted_scores",
+        "to_documents",
+        "to_items",
+    ),
     "rag.exceptions": (
         "ContextError",
         "FormatterError",

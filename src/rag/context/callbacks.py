@@ -35,13 +35,19 @@ class PipelineCallback(Protocol):
 def fire(callbacks: Sequence[object], event: str, *arguments: Any) -> None:
     """Call what watches for an event; what goes wrong there is logged, and breaks nothing.
 
-    Lists are handed over as copies, so that nobody who watches changes what is watched.
+    Queries and lists are handed over as copies, so that nobody who watches changes what is
+    watched.
     """
     for callback in callbacks:
-        method = getattr(callback, event, None)
-        if method is None:
-            continue
         try:
-            method(*(list(a) if isinstance(a, list) else a for a in arguments))
+            method = getattr(callback, event, None)
+            if method is not None:
+                method(*map(_copied, arguments))
         except Exception:
-            _log.warning("%s of %r failed", event, callback, exc_info=True)
+            _log.warning("%s of %s failed", event, type(callback).__name__, exc_info=True)
+
+
+def _copied(argument: Any) -> Any:
+    if isinstance(argument, QueryBundle):
+        return argument.model_copy(deep=True)
+    return list(argument) if isinstance(argument, list) else argument

@@ -10,7 +10,7 @@ class MemoryContextEnricher:
 
     :param max_items: how many items.
     :param template: with `{query}` and `{context}` in it.
-    :raises ValueError: when `max_items` is below 1.
+    :raises ValueError: when `max_items` is below 1, or the template has other fields.
     """
 
     def __init__(
@@ -20,6 +20,11 @@ class MemoryContextEnricher:
     ) -> None:
         if max_items < 1:
             raise ValueError(f"max_items must be at least 1, not {max_items}")
+        try:
+            template.format(query="", context="")
+        except (LookupError, AttributeError, ValueError) as error:
+            message = f"the template may hold {{query}} and {{context}} alone: {template!r}"
+            raise ValueError(message) from error
         self.max_items, self.template = max_items, template
 
     def enrich(self, query: str, context_items: list[ContextItem]) -> str:

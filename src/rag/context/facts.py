@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 from uuid import uuid4
@@ -10,6 +15,8 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from rag.exceptions import StorageError
 from rag.query.models import now
+
+_FLAGS, _MODE = os.O_RDWR | os.O_CREAT, 0o600
 
 
 class MemoryEntry(BaseModel):
@@ -59,64 +66,99 @@ class RememberedFacts:
 
 
 class FactFile:
-    """Facts in a file, read anew each time: other processes may write it.
+    """Facts in a file for its owner's eyes only, read anew each time: other processes may write it.
 
-    :param path: the file; it and its folder are made with the first fact.
+    A fact is one line, written at once; a process that dies meanwhile leaves at most a damaged
+    line, which is passed over. Who writes holds a lock, so that no fact is lost to another writer.
+
+    :param path: the file; it and its folder are made with the first fact, and beside it a file
+        for the lock.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
 
     def list_all(self) -> list[MemoryEntry]:
         """Return all facts, oldest first; lines that are none are passed over.
 
         :raises StorageError: when the file cannot be read.
         """
-        return [entry for _, entry in self._lines() if entry]
+        try:
+            return [entry for line in self._lines() if (entry := _entry(line))]
+        except OSError as error:
+            raise StorageError("the facts cannot be read", str(error)) from error
 
     def add(self, entry: MemoryEntry) -> None:
         """Keep a fact.
 
-        :raises StorageError: when the file cannot be written.
+        :raises StorageError: when the file cannot be written, or the fact's metadata is nothing
+            that JSON knows.
         """
-        lines = [line for line, _ in self._lines()]
-        self._write([*lines, entry.model_dump_json()])
+        with self._writing():
+            line = json.dumps(entry.model_dump(mode="json"), ensure_ascii=False) + "\n"
+            self._append(line.encode("utf-8", "replace"))
 
     def delete(self, entry_id: str) -> bool:
-        """Forget a fact, and tell whether it was known.
+        """Forget a fact, and tell whether it was known. Lines that are no fact stay as they are.
 
         :raises StorageError: when the file cannot be written.
         """
-        lines = self._lines()
-        kept = [line for line, entry in lines if not entry or entry.id != entry_id]
-        if len(kept) == len(lines):
+        if not self.path.exists():
             return False
-        self._write(kept)
-        return True
+        with self._writing():
+            lines = self._lines()
+            kept = [line for line in lines if not _is(line, entry_id)]
+            if len(kept) < len(lines):
+                self._replace(b"\n".join(kept))
+            return len(kept) < len(lines)
 
-    def _lines(self) -> list[tuple[str, MemoryEntry | None]]:
+    def _lines(self) -> list[bytes]:
+        """Return the lines; after the last line end there is an empty one."""
         try:
-            text = self.path.read_text("utf-8", errors="replace")
+            return self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        except OSError as error:
-            raise StorageError("the facts cannot be read", str(error)) from error
-        return [(line, _entry(line)) for line in text.splitlines() if line.strip()]
 
-    def _write(self, lines: list[str]) -> None:
-        """Replace the file as a whole, so that a kill leaves the old one or the new one."""
-        beside = self.path.with_name(f"{self.path.name}.{uuid4().hex[:8]}")
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock. It has a file of its own, since `delete` puts another in place of ours."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-            beside.replace(self.path)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.path.with_name(f"{self.path.name}.lock"), _FLAGS, _MODE)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(lock)
+        except (OSError, ValueError) as error:
             raise StorageError("the facts cannot be written", str(error)) from error
 
+    def _append(self, line: bytes) -> None:
+        descriptor = os.open(self.path, _FLAGS | os.O_APPEND, _MODE)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size and os.pread(descriptor, 1, size - 1) != b"\n":
+                line = b"\n" + line  # whoever wrote last did not come to the end
+            if os.write(descriptor, line) < len(line):
+                raise OSError("the disk is full")
+        finally:
+            os.close(descriptor)
 
-def _entry(line: str) -> MemoryEntry | None:
+    def _replace(self, content: bytes) -> None:
+        """Replace the file as a whole, so that a kill leaves the old one or the new one."""
+        beside = self.path.with_name(f"{self.path.name}.new")
+        with os.fdopen(os.open(beside, _FLAGS | os.O_TRUNC, _MODE), "wb") as file:
+            file.write(content)
+        beside.replace(self.path)
+
+
+def _entry(line: bytes) -> MemoryEntry | None:
     try:
         return MemoryEntry.model_validate_json(line)
     except ValidationError:
         return None
+
+
+def _is(line: bytes, entry_id: str) -> bool:
+    entry = _entry(line)
+    return entry is not None and entry.id == entry_id

@@ -8,7 +8,10 @@ the metadata of retrieved or remembered text says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.context.models import ContextItem, ContextWindow, SourceType
@@ -17,6 +20,25 @@ if TYPE_CHECKING:
     from haystack.dataclasses import ChatMessage
 
 _APART = "\n\n"
+# A line of somebody's text that looks like one of ours in the plain text format.
+_OURS = re.compile(
+    r"^(?==== (?:SYSTEM|CONTEXT|CONVERSATION) ===|\[(?:system|user|assistant|tool)\] )",
+    re.MULTILINE,
+)
+
+# By source, the role that its items may claim besides the user's.
+_BELIEVED = {
+    SourceType.CONVERSATION: ("assistant",),
+    SourceType.MEMORY: ("assistant",),
+    SourceType.TOOL: ("tool",),
+}
+# By source, what its items have to claim to be part of the conversation; nothing where all are.
+_SAID: dict[SourceType, tuple[str, ...]] = {
+    SourceType.CONVERSATION: (),
+    SourceType.USER: (),
+    SourceType.MEMORY: ("user", "assistant"),
+    SourceType.TOOL: ("tool",),
+}
 
 
 class Message(NamedTuple):
@@ -49,37 +71,30 @@ def parts_of(window: ContextWindow) -> Parts:
 
 
 def _is_said(item: ContextItem) -> bool:
-    if item.source in (SourceType.CONVERSATION, SourceType.USER):
-        return True
-    if item.source == SourceType.MEMORY:
-        return item.metadata.get("role") in ("user", "assistant")
-    return role_of(item) == "tool"
+    claims = _SAID.get(item.source)
+    return claims is not None and (not claims or item.metadata.get("role") in claims)
 
 
 def role_of(item: ContextItem) -> str:
     """Return who says an item: `system`, `user`, `assistant` or `tool`."""
-    claimed = item.metadata.get("role")
     if item.source == SourceType.SYSTEM:
         return "system"
-    if item.source == SourceType.TOOL and claimed == "tool":
-        return "tool"
-    remembered = item.source in (SourceType.CONVERSATION, SourceType.MEMORY)
-    return "assistant" if remembered and claimed == "assistant" else "user"
+    claimed: str = item.metadata.get("role", "")
+    return claimed if claimed in _BELIEVED.get(item.source, ()) else "user"
 
 
 def merged(messages: Iterable[Message]) -> list[Message]:
     """Join messages of one role that follow each other."""
-    joined: list[Message] = []
-    for message in messages:
-        if joined and joined[-1].role == message.role:
-            joined[-1] = Message(message.role, joined[-1].content + _APART + message.content)
-        else:
-            joined.append(message)
-    return joined
+    return [
+        Message(role, _APART.join(message.content for message in run))
+        for role, run in groupby(messages, key=attrgetter("role"))
+    ]
 
 
-def _said(items: Iterable[ContextItem]) -> list[Message]:
-    return merged(Message(role_of(item), item.content) for item in items)
+def _said(items: Iterable[ContextItem], tool: str = "tool") -> list[Message]:
+    """Return what items say; `tool` is the role that a tool has."""
+    roles = ((role_of(item), item) for item in items)
+    return merged(Message(tool if role == "tool" else role, item.content) for role, item in roles)
 
 
 class AnthropicFormatter:
@@ -90,13 +105,10 @@ class AnthropicFormatter:
     def format(self, window: ContextWindow) -> dict[str, Any]:
         """Return the system prompt, and messages of `user` and `assistant` by turns."""
         parts = parts_of(window)
-        said = (
-            Message("assistant" if role_of(item) == "assistant" else "user", item.content)
-            for item in [*parts.context, *parts.conversation]
-        )
+        said = _said([*parts.context, *parts.conversation], tool="user")
         return {
             "system": _APART.join(item.content for item in parts.system),
-            "messages": [message._asdict() for message in merged(said)],
+            "messages": [message._asdict() for message in said],
         }
 
 
@@ -112,22 +124,33 @@ class OpenAIFormatter:
 
 
 class GenericTextFormatter:
-    """Plain text under headings, for any model and for reading."""
+    """Plain text under headings, for any model and for reading.
+
+    Text that holds a line like our headings has it moved in by a space, so that nothing that was
+    found or said begins a part of its own.
+    """
 
     format_type = "generic"
 
     def format(self, window: ContextWindow) -> str:
         """Return the parts that there are, each under its heading."""
         parts = parts_of(window)
-        spoken = [f"[{role_of(item)}] {item.content}" for item in parts.conversation]
         texts = {
             "SYSTEM": [item.content for item in parts.system],
-            "CONTEXT": [item.content for item in parts.context],
-            "CONVERSATION": spoken,
+            "CONTEXT": [_moved_in(item.content) for item in parts.context],
+            "CONVERSATION": [
+                f"[{message.role}] {_moved_in(message.content)}"
+                for message in _said(parts.conversation)
+            ],
         }
         return _APART.join(
             f"=== {name} ===\n{_APART.join(said)}" for name, said in texts.items() if said
         )
+
+
+def _moved_in(text: str) -> str:
+    may_look_so = "===" in text or "[" in text  # looking at each line takes much longer
+    return _OURS.sub(" ", text) if may_look_so else text
 
 
 class ChatMessageFormatter:
@@ -145,9 +168,5 @@ class ChatMessageFormatter:
             "user": ChatMessage.from_user,
             "assistant": ChatMessage.from_assistant,
         }
-        said = (
-            Message("user" if role_of(item) == "tool" else role_of(item), item.content)
-            for part in parts_of(window)
-            for item in part
-        )
-        return [make[message.role](message.content) for message in merged(said)]
+        said = _said((item for part in parts_of(window) for item in part), tool="user")
+        return [make[message.role](message.content) for message in said]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum, inf
 
 from rag.context.models import ContextItem
 
@@ -20,15 +21,15 @@ def reciprocal_rank_fusion(
     lists that an item is in.
 
     :param weights: what each list counts for; without them all the same.
-    :raises ValueError: for weights of another length or below 0, or `k` below 0.
+    :raises ValueError: for weights of another length, below 0 or infinite, or `k` below 0.
     """
     if weights is not None and len(weights) != len(lists):
         raise ValueError(f"{len(weights)} weights for {len(lists)} lists")
-    if weights is not None and min(weights, default=0.0) < 0:
-        raise ValueError("a weight is negative")
+    if weights is not None and not all(0 <= weight < inf for weight in weights):
+        raise ValueError(f"weights must be finite and not negative, not {list(weights)}")
     if k < 0:
         raise ValueError(f"k must not be negative, not {k}")
-    scores: dict[str, float] = {}
+    parts: dict[str, list[float]] = {}
     first: dict[str, ContextItem] = {}
     found_by: dict[str, list[int]] = {}
     for number, items in enumerate(lists):
@@ -39,7 +40,9 @@ def reciprocal_rank_fusion(
                 continue
             lists_of.append(number)
             first.setdefault(item.id, item)
-            scores[item.id] = scores.get(item.id, 0.0) + weight / (k + rank)
+            parts.setdefault(item.id, []).append(weight / (k + rank))
+    # Summed exactly: the same ranks in lists of another order are a tie.
+    scores = {key: fsum(added) for key, added in parts.items()}
     best = max(scores.values(), default=0.0) or 1.0
     return [
         first[key].model_copy(

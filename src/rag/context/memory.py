@@ -142,10 +142,13 @@ class MemoryManager:
         persistent_store: FactStore | None = None,
         conversation_memory: ConversationMemory | None = None,
     ) -> None:
-        self._conversation: ConversationMemory = conversation_memory or SlidingWindowMemory(
-            conversation_tokens, tokenizer, on_evict
-        )
-        self._facts: FactStore = persistent_store or RememberedFacts()
+        # An empty memory or store may be false.
+        if conversation_memory is None:
+            conversation_memory = SlidingWindowMemory(conversation_tokens, tokenizer, on_evict)
+        if persistent_store is None:
+            persistent_store = RememberedFacts()
+        self._conversation: ConversationMemory = conversation_memory
+        self._facts: FactStore = persistent_store
 
     @property
     def conversation(self) -> ConversationMemory:

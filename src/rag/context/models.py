@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict  # the one of typing is not enough for pydantic before 3.12
 
 from rag.query.models import now
@@ -52,12 +52,19 @@ class ContextWindow(BaseModel):
     """The items that a model is shown, and how much room they take.
 
     :param max_tokens: how much there is.
+    :param used_tokens: how much is taken; counted from `items` unless it is said.
     """
 
     items: list[ContextItem] = Field(default_factory=list)
     max_tokens: int = Field(default=8192, gt=0)
     used_tokens: int = Field(default=0, ge=0)
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _count(self) -> Self:
+        if "used_tokens" not in self.model_fields_set:
+            self.used_tokens = sum(item.token_count for item in self.items)
+        return self
 
     @property
     def remaining_tokens(self) -> int:
@@ -71,7 +78,7 @@ class ContextWindow(BaseModel):
 
     def add_item(self, item: ContextItem) -> bool:
         """Add an item if it fits, and tell whether it did."""
-        if item.token_count > self.remaining_tokens:
+        if self.used_tokens + item.token_count > self.max_tokens:
             return False
         self.items.append(item)
         self.used_tokens += item.token_count

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 from rag.context.budget import TokenBudget
@@ -74,7 +74,12 @@ class ContextPipeline:
         return self._budget
 
     def add_step(self, step: PipelineStep) -> Self:
-        """Add a step, to run after those that are there."""
+        """Add a step, to run after those that are there.
+
+        :raises TypeError: when it is no `PipelineStep`.
+        """
+        if not isinstance(step, PipelineStep):
+            raise TypeError(f"a step must be a PipelineStep, not {type(step).__name__}")
         self._steps.append(step)
         return self
 
@@ -114,7 +119,7 @@ class ContextPipeline:
     ) -> Any:
         """Add a function as a step: `@pipeline.step`, or `@pipeline.step(name=…, on_error=…)`.
 
-        :raises TypeError: when the function is asynchronous.
+        :raises TypeError: when the function is asynchronous, or none.
         """
         return self._decorate(fn, name, on_error, is_async=False)
 
@@ -123,7 +128,7 @@ class ContextPipeline:
     ) -> Any:
         """Add an asynchronous function as a step, as `step` does.
 
-        :raises TypeError: when the function is not asynchronous.
+        :raises TypeError: when the function is not asynchronous, or none.
         """
         return self._decorate(fn, name, on_error, is_async=True)
 
@@ -131,6 +136,8 @@ class ContextPipeline:
         self, fn: Function | None, name: str | None, on_error: OnError, is_async: bool
     ) -> Any:
         def register(function: Function) -> Function:
+            if not callable(function):
+                raise TypeError(f"a step must be a function, not {type(function).__name__}")
             if is_async_callable(function) != is_async:
                 kind, other = ("sync", "async_step") if is_async else ("async", "step")
                 right = "step" if is_async else "async_step"
@@ -141,26 +148,31 @@ class ContextPipeline:
 
         return register if fn is None else register(fn)
 
-    def build(self, query: str | QueryBundle) -> ContextResult:
+    def build(self, query: str | QueryBundle, items: Sequence[ContextItem] = ()) -> ContextResult:
         """Assemble the context.
 
+        :param items: what was found already; the steps are given it after what is remembered.
+        :raises ValueError: when `query` is neither of both.
         :raises PipelineExecutionError: when a step fails, or the reserve leaves no room.
         :raises TypeError: for an asynchronous step, and for one that gives no list.
         :raises FormatterError: when the formatter fails.
         """
-        run = Run(self._setup(), as_bundle(query))
-        for step in self._steps:
+        run = Run(self._setup(), as_bundle(query), items)
+        for step in self.steps:
             with run.step(step) as given:
                 given.made = step.execute(given.items, run.query)
         return run.finish()
 
-    async def abuild(self, query: str | QueryBundle) -> ContextResult:
+    async def abuild(
+        self, query: str | QueryBundle, items: Sequence[ContextItem] = ()
+    ) -> ContextResult:
         """Assemble the context; asynchronous steps are awaited.
 
+        :param items: as for `build`.
         :raises PipelineExecutionError: and the other errors of `build`.
         """
-        run = Run(self._setup(), as_bundle(query))
-        for step in self._steps:
+        run = Run(self._setup(), as_bundle(query), items)
+        for step in self.steps:
             with run.step(step) as given:
                 given.made = await step.aexecute(given.items, run.query)
         return run.finish()

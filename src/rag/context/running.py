@@ -51,13 +51,13 @@ class _Given:
 class Run:
     """What `build` and `abuild` have in common: all but the waiting."""
 
-    def __init__(self, setup: Setup, query: QueryBundle) -> None:
+    def __init__(self, setup: Setup, query: QueryBundle, found: Sequence[ContextItem]) -> None:
         self.setup, self.query = setup, query
         self.started = time.perf_counter()
         self.diagnostics: PipelineDiagnostics = {"steps": [], "skipped_steps": []}
         fire(self.setup.callbacks, "on_pipeline_start", query)
         self.room = self._room()
-        self.items = [*setup.system, *self._remembered()]
+        self.items = [*setup.system, *self._remembered(), *found]
 
     def _room(self) -> int:
         budget = self.setup.budget
@@ -73,11 +73,13 @@ class Run:
         """Return what memory gives, and let it enrich the query."""
         memory, enricher = self.setup.memory, self.setup.enricher
         with self._failing("memory"):
-            items = list(memory.get_context_items()) if memory else []
+            items = [] if memory is None else list(memory.get_context_items())
         self.diagnostics.update({"memory_items": len(items), "query_enriched": False})
-        if items and enricher:
+        if items and enricher is not None:
             with self._failing("query_enricher"):
                 text = enricher.enrich(self.query.query_str, list(items))
+                if not isinstance(text, str):
+                    raise TypeError(f"the enricher gave {type(text).__name__}, not a query")
             if text != self.query.query_str:
                 self.query = self.query.model_copy(update={"query_str": text})
                 self.diagnostics["query_enriched"] = True
@@ -127,17 +129,16 @@ class Run:
         window, overflow = self._assemble()
         formatter = self.setup.formatter
         try:
-            formatted = formatter.format(window)
+            formatted, format_type = formatter.format(window), formatter.format_type
         except FormatterError:
             raise
         except Exception as error:
-            raise FormatterError(
-                f"the formatter {formatter.format_type!r} failed", details=str(error)
-            ) from error
+            name = getattr(formatter, "format_type", type(formatter).__name__)
+            raise FormatterError(f"the formatter {name!r} failed", details=str(error)) from error
         result = ContextResult(
             window=window,
             formatted_output=formatted,
-            format_type=formatter.format_type,
+            format_type=format_type,
             overflow_items=overflow,
             diagnostics=self.diagnostics,
             build_time_ms=_ms_since(self.started),
@@ -176,7 +177,7 @@ class Run:
         if item.token_count:
             return item
         count = self.setup.tokenizer.count_tokens(item.content)
-        return item.model_copy(update={"token_count": count}) if count else item
+        return item.model_copy(update={"token_count": count}) if count > 0 else item
 
 
 def _tokens_by_source(items: Items) -> dict[str, int]:

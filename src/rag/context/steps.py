@@ -30,7 +30,12 @@ AsyncStep = Callable[[Items, QueryBundle], Awaitable[Items]]
 OnError = Literal["raise", "skip"]
 
 # A reranker is asked about what was found, not about what must not be forgotten.
-_NOT_RANKED = (SourceType.SYSTEM, SourceType.MEMORY, SourceType.CONVERSATION)
+_NOT_RANKED = (
+    SourceType.SYSTEM,
+    SourceType.MEMORY,
+    SourceType.CONVERSATION,
+    SourceType.USER,
+)
 
 
 @dataclass(slots=True)
@@ -137,7 +142,8 @@ def filter_step(name: str, predicate: Callable[[ContextItem], bool]) -> Pipeline
 def reranker_step(name: str, reranker: Reranker, top_k: int = 10) -> PipelineStep:
     """Make a step that puts what was found into a better order and keeps the best.
 
-    System items, memory and conversation are not ranked; they stay, in front.
+    System items, memory, conversation and what the user says are not ranked; they stay, in
+    front.
 
     :raises ValueError: when `top_k` is below 1.
     """

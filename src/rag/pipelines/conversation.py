@@ -9,12 +9,17 @@ from typing import Any
 from haystack import Pipeline
 
 from rag.answers.followups import SCHEMA, Exchange, accepted, expanded, rewriting_messages
-from rag.answers.sessions import Session, Turn
+from rag.answers.sessions import Session, Turn, new_session
 from rag.clients.generation import ChatModel
+from rag.context.memory import MemoryManager
 from rag.exceptions import RAGError
 from rag.pipelines.meaning import AUTO
-from rag.pipelines.models import Answer, QueryFilters
+from rag.pipelines.models import Answer, QueryFilters, SearchResult
 from rag.pipelines.qa import ask, writer_of
+from rag.pipelines.remembering import chat_history, open_memory, recall
+from rag.query.generated import GeneratedText
+from rag.query.models import ConversationTurn, QueryBundle
+from rag.query.transformers import ConversationRewriter
 
 _LONGEST = 200  # tokens of a rewritten question
 
@@ -25,6 +30,8 @@ class Conversation:
     :param pipeline: from `create_qa_pipeline`.
     :param session: what was said so far; what is said now is added to it.
     :param mode: how notes are searched, as in `search`.
+    :param memory: facts that the user told; what is said is added to it. Without it those in
+        the data folder of the session.
     """
 
     def __init__(
@@ -34,9 +41,14 @@ class Conversation:
         filters: QueryFilters | None = None,
         top_k: int = 5,
         mode: str = AUTO,
+        memory: MemoryManager | None = None,
     ) -> None:
         self.pipeline, self.session = pipeline, session
         self.filters, self.top_k, self.mode = filters, top_k, mode
+        self.memory = memory or open_memory(session.data_dir)
+        for turn in session.turns:
+            recall(self.memory, turn)
+        self._rewriter = ConversationRewriter(self._rewrite)
 
     def ask(
         self, question: str, on_question: Callable[[str], Any] | None = None, **callbacks: Any
@@ -48,19 +60,51 @@ class Conversation:
         asked = self.understood(question)
         if on_question and asked != question:
             on_question(asked)
-        answer = ask(self.pipeline, asked, self.filters, self.top_k, mode=self.mode, **callbacks)
+        answer = ask(
+            self.pipeline,
+            asked,
+            self.filters,
+            self.top_k,
+            mode=self.mode,
+            memory=self.memory,
+            **callbacks,
+        )
+        turn = _turn(question, asked, answer)
+        recall(self.memory, turn)
         try:
-            self.session.add(_turn(question, asked, answer))
+            self.session.add(turn)
         except OSError as error:
             answer.notices.append(f"this conversation cannot be kept: {error.strerror or error}")
         return answer
 
+    def clear(self) -> None:
+        """Begin another conversation; the old one keeps its file, and facts stay."""
+        self.session = new_session(self.session.data_dir)
+        self.memory.clear()
+
+    def last_sources(self) -> list[SearchResult] | None:
+        """Return the sources of the last answer, in the order of their numbers; what is kept of
+        them is where they are. `None` when there is no answer yet."""
+        if not self.session.turns:
+            return None
+        kept = [source for source in self.session.turns[-1].sources if isinstance(source, dict)]
+        return [_result(source) for source in kept]
+
     def understood(self, question: str) -> str:
         """Return the question so that it stands by itself."""
-        history = [Exchange(turn.asked, turn.answer) for turn in self.session.turns]
-        if not history or not question.strip():
+        if not question.strip():
             return question
-        return self._rewritten(question, history) or expanded(question, history)
+        history = chat_history(self.session.turns)
+        [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
+        return query.query_str
+
+    def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
+        """Rewrite a question by the chat model, or else without it."""
+        said = [turn.content for turn in turns]
+        history = [Exchange(*pair) for pair in zip(said[::2], said[1::2], strict=True)]
+        if rewritten := self._rewritten(question, history):
+            return GeneratedText(rewritten)
+        return GeneratedText(expanded(question, history), "no model rewrote the question")
 
     def _rewritten(self, question: str, history: list[Exchange]) -> str:
         """Let the chat model rewrite a question; empty when it cannot."""
@@ -80,7 +124,21 @@ class Conversation:
         return accepted(response.text, question, history)
 
 
+def _result(kept: dict[str, Any]) -> SearchResult:
+    line = kept.get("line")
+    return SearchResult(
+        content="",
+        score=0.0,
+        file_path=str(kept.get("path") or ""),
+        title=str(kept.get("title") or ""),
+        vault=str(kept.get("vault") or ""),
+        position=0,
+        line_start=line if isinstance(line, int) else 1,
+    )
+
+
 def _turn(question: str, asked: str, answer: Answer) -> Turn:
+    lines = {quote.source: quote.line for quote in reversed(answer.quotes)}  # of each the first
     return Turn(
         question=question,
         asked=asked,
@@ -93,7 +151,7 @@ def _turn(question: str, asked: str, answer: Answer) -> Turn:
                 "number": number,
                 "vault": source.vault,
                 "path": source.file_path,
-                "line": source.line_start,
+                "line": lines.get(number, source.line_start),
                 "title": source.title,
             }
             for number, source in enumerate(answer.sources, 1)

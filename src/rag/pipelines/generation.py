@@ -16,12 +16,16 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 
 from rag.answers.evidence import Evidence
-from rag.answers.prompting import Prompt, Source, build_prompt, was_cut
+from rag.answers.prompting import Prompt, Source, was_cut
 from rag.answers.verification import Verification, Verifier
 from rag.clients.generation import Answering, ChatModel, Response
 from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
+from rag.context.models import ContextItem
 from rag.exceptions import RAGError, TooLongError
+from rag.pipelines.own_steps import load_steps
+from rag.pipelines.prompting import BuiltPrompt, build_prompt
+from rag.pipelines.window import WindowReport
 
 OnText = Callable[[str], Any]
 _CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
@@ -32,6 +36,8 @@ class Written:
     """What a model wrote, and what became of it.
 
     :param window: the sources that it was shown, in the order of their numbers.
+    :param ranks: for each of those, the number (from 1) of its document.
+    :param context: all that it was shown, and what it was not; `None` when it was asked nothing.
     :param failure: why there is no answer, or not all of it.
     :param interrupted: Ctrl-C ended it.
     :param raised: what a callback raised, for the caller of the pipeline to raise.
@@ -41,6 +47,8 @@ class Written:
     model: str = ""
     verification: Verification = field(default_factory=Verification)
     window: list[Evidence] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    context: WindowReport | None = None
     response: Response = field(default_factory=Response)
     failure: RAGError | None = None
     interrupted: bool = False
@@ -57,6 +65,8 @@ class AnswerWriter:
     :param max_tokens: the longest answer.
     :param temperature: how freely it is worded.
     :param think: let a model that can reason do so first.
+    :param steps: names of the user's own steps (entry points of the group `rag.steps`) in how
+        its prompt is made.
     """
 
     def __init__(
@@ -66,9 +76,11 @@ class AnswerWriter:
         max_tokens: int = 1024,
         temperature: float = 0.2,
         think: bool = False,
+        steps: list[str] | None = None,
     ) -> None:
         self.config, self.model = config, model
         self.max_tokens, self.temperature, self.think = max_tokens, temperature, think
+        self.steps = steps or []
         self._chat: ChatModel | None = None
 
     @property
@@ -89,17 +101,20 @@ class AnswerWriter:
         documents: list[Document],
         on_text: OnText | None = None,
         on_thinking: OnText | None = None,
+        remembered: list[ContextItem] | None = None,
     ) -> dict[str, Written]:
         """Return what the model wrote as `written`; without documents it is not asked.
 
         :param on_text: called with what may be shown of the answer, as it is verified; Ctrl-C
             then ends the answer, and what there is of it is returned.
         :param on_thinking: called with the model's reasoning as it comes.
+        :param remembered: facts that the user told and what was said before.
         """
         written = Written()
         if documents:
             try:
-                self._write(written, query, [_source(d) for d in documents], on_text, on_thinking)
+                sources = [_source(document) for document in documents]
+                self._write(written, query, sources, remembered or [], on_text, on_thinking)
             except RAGError as error:
                 written.failure = error
             except _CallbackError as error:
@@ -111,6 +126,7 @@ class AnswerWriter:
         written: Written,
         query: str,
         sources: list[Source],
+        remembered: list[ContextItem],
         on_text: OnText | None,
         on_thinking: OnText | None,
     ) -> None:
@@ -120,9 +136,11 @@ class AnswerWriter:
         if self.think and not think:
             written.notices.append(f"{chat.model} does not reason")
         reserve = min(self.max_tokens, chat.num_ctx // 3)
+        steps = load_steps(self.steps)
         shown = sources
         while True:  # a prompt that the server finds too long is sent again with half the notes
-            prompt = build_prompt(query, shown, chat.num_ctx - reserve)
+            prompt = build_prompt(query, shown, chat.num_ctx - reserve, remembered, steps)
+            written.context = prompt.report(sources[len(shown) :])
             answering = self._ask(chat, prompt, reserve, think)
             try:
                 self._follow(written, query, prompt, answering, on_text, on_thinking)
@@ -145,13 +163,14 @@ class AnswerWriter:
         self,
         written: Written,
         query: str,
-        prompt: Prompt,
+        prompt: BuiltPrompt,
         answering: Answering,
         on_text: OnText | None,
         on_thinking: OnText | None,
     ) -> None:
         """Read an answer to its end, and verify it on the way."""
         written.window = [source.evidence() for source in prompt.sources]
+        written.ranks = list(prompt.ranks)
         verifier = Verifier(written.window, query)
         size, limit = 0, _CHARACTERS_PER_TOKEN * self.max_tokens
 
@@ -190,6 +209,7 @@ class AnswerWriter:
             max_tokens=self.max_tokens,
             temperature=self.temperature,
             think=self.think,
+            steps=self.steps,
         )
 
     @classmethod
@@ -222,7 +242,7 @@ def _source(document: Document) -> Source:
     )
 
 
-def _note(written: Written, prompt: Prompt, count: int) -> None:
+def _note(written: Written, prompt: BuiltPrompt, count: int) -> None:
     """Say what the reader should know: that the prompt was cut, or notes left out of it."""
     response = written.response
     if was_cut(prompt, response.prompt_tokens, response.num_ctx):
@@ -240,6 +260,9 @@ def _note(written: Written, prompt: Prompt, count: int) -> None:
             else (f"{prompt.planted} passages that instruct a model were")
         )
         written.notices.append(f"{passages} left out of what {response.model} was shown")
+    for step, why in prompt.own.failed.items():
+        written.notices.append(f"the step {step} of ask.steps failed and was left out: {why}")
+    count -= prompt.own.dropped_notes
     if len(prompt.sources) < count:
         written.notices.append(
             f"{response.model} was shown {len(prompt.sources)} of {count} notes: "

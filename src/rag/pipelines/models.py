@@ -12,6 +12,7 @@ from rag.vault import Note
 
 if TYPE_CHECKING:
     from rag.pipelines.explaining import Explanation
+    from rag.pipelines.window import WindowReport
 
 
 @dataclass
@@ -136,8 +137,9 @@ class Answer:
     bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
     is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
     `failure` what went wrong. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
-    the milliseconds of `retrieval`, `load` and `generation`. `notices` are for the reader: why
-    no model wrote the answer, above all.
+    the milliseconds of `retrieval`, `load` and `generation`. `context` is what the model was
+    shown; `None` when none was asked. `notices` are for the reader: why no model wrote the
+    answer, above all.
     """
 
     text: str
@@ -159,6 +161,7 @@ class Answer:
     failure: RAGError | None = None
     usage: dict[str, int | None] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
+    context: WindowReport | None = None
     notices: list[str] = field(default_factory=list)
 
 

@@ -12,11 +12,15 @@ from haystack import Pipeline
 from rag.answers.evidence import Evidence
 from rag.answers.planted import without_instructions
 from rag.config import RAGConfig, load_config
-from rag.exceptions import QueryError
+from rag.context.memory import MemoryManager
+from rag.context.models import ContextItem
+from rag.context.protocols import MemoryProvider
+from rag.exceptions import QueryError, StorageError
 from rag.pipelines.errors import own_errors
 from rag.pipelines.generation import AnswerWriter, OnText, Written
 from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, Citation, QueryFilters, Quote, SearchResponse
+from rag.pipelines.own_steps import load_steps
 from rag.pipelines.quotation import QuotationAnswerer
 from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
 from rag.pipelines.understanding import understand
@@ -48,8 +52,9 @@ def create_qa_pipeline(
     if model or (config.ollama.enabled and config.ollama.chat_model):
         ask = config.ask
         writer = AnswerWriter(
-            config.ollama, model, ask.max_answer_tokens, ask.temperature, ask.think
+            config.ollama, model, ask.max_answer_tokens, ask.temperature, ask.think, ask.steps
         )
+        load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
         pipeline.add_component("writer", writer)
         pipeline.connect("loader.documents", "writer.documents")
     return pipeline
@@ -70,6 +75,7 @@ def ask(
     mode: str = AUTO,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
+    memory: MemoryProvider | None = None,
 ) -> Answer:
     """Answer a question from the notes.
 
@@ -79,6 +85,8 @@ def ask(
     :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
         then ends the answer, and what there is of it is returned. Quotations do not stream.
     :param on_thinking: called with the model's reasoning as it comes.
+    :param memory: what a model is to know beside the notes: facts that the user told, and what
+        was said before, such as `rag.context.MemoryManager`. Nothing of it bears out an answer.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.
     :raises QueryError: when the question is empty or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
@@ -90,6 +98,7 @@ def ask(
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store, writer = open_store(pipeline), writer_of(pipeline)
     started = time.monotonic()
+    remembered, forgotten = _remembered(memory if writer else None)
     with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
         inputs = search_inputs(understood, top_k, mode=mode)
@@ -99,6 +108,7 @@ def ask(
                 "query": understood.text,
                 "on_text": _uncopied(on_text),
                 "on_thinking": _uncopied(on_thinking),
+                "remembered": remembered,
             }
         output = pipeline.run(inputs, include_outputs_from={"loader", "query_embedder"})
     response = to_response(output["loader"], understood, output["query_embedder"])
@@ -112,9 +122,18 @@ def ask(
     seconds = time.monotonic() - started - written.response.seconds
     return replace(
         answer,
-        notices=[*response.notices, *answer.notices],
+        notices=[*response.notices, *forgotten, *answer.notices],
         timings={"retrieval": round(seconds * 1000, 1), **answer.timings},
     )
+
+
+def _remembered(memory: MemoryProvider | None) -> tuple[list[ContextItem], list[str]]:
+    """Return what is remembered, and what there is to say of it: an answer needs no memory."""
+    try:
+        return ([] if memory is None else memory.get_context_items()), []
+    except StorageError as error:
+        said = memory.conversation if isinstance(memory, MemoryManager) else None
+        return (said.to_context_items() if said else []), [str(error)]
 
 
 def _uncopied(callback: OnText | None) -> OnText | None:
@@ -170,13 +189,14 @@ def _facts(written: Written) -> dict[str, Any]:
             "load": round(response.load_seconds * 1000, 1),
             "generation": round(response.seconds * 1000, 1),
         },
+        "context": written.context and written.context.with_cited(written.verification.order),
         "notices": list(written.notices),
     }
 
 
 def _generated(written: Written, response: SearchResponse, common: dict[str, Any]) -> Answer:
     found = written.verification
-    sources = [response.results[number - 1] for number in found.order]
+    sources = [response.results[written.ranks[number - 1] - 1] for number in found.order]
     return Answer(
         text=found.text.strip(),
         sources=sources,

@@ -11,8 +11,23 @@ from typing import Any
 _HOMES = {
     "rag.query.classifiers": ("CallbackClassifier", "EmbeddingClassifier", "KeywordClassifier"),
     "rag.query.dates": ("DateRange", "parse_date_range"),
+    "rag.query.generate": (
+        "HypotheticalDocuments",
+        "QueryVariations",
+        "RewrittenQuestions",
+        "StepBackQuestions",
+        "SubQuestions",
+    ),
+    "rag.query.generated": ("GeneratedText", "GeneratedTexts"),
     "rag.query.models": ("ConversationTurn", "QueryBundle"),
     "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
+    "rag.query.registry": (
+        "classifier_names",
+        "create_classifier",
+        "create_transformer",
+        "transformer_name",
+        "transformer_names",
+    ),
     "rag.query.transformers": (
         "ContextualQueryTransformer",
         "ConversationRewriter",

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from haystack.core.serialization import import_class_by_name
+from haystack import default_from_dict
+from haystack.core.component import Component
+from haystack.core.errors import SerializationError
+from haystack.core.serialization import component_to_dict, import_class_by_name
 from haystack.utils import deserialize_callable, serialize_callable
 
 
@@ -22,13 +25,16 @@ def check_callable(function: object, name: str) -> None:
 
 
 def to_serialised(function: Any) -> str | dict[str, Any]:
-    """Return the serialised form of a callable.
+    """Return the serialised form of a callable, transformer or component.
 
-    :raises haystack.core.errors.SerializationError: for a lambda, a nested function or a method.
+    :raises haystack.core.errors.SerializationError: for a lambda, a nested function or a method,
+        and for an object without `to_dict`.
     """
-    if hasattr(function, "to_dict"):
-        made: dict[str, Any] = function.to_dict()
-        return made
+    kind = type(function).__name__
+    if hasattr(function, "to_dict") or isinstance(function, Component):
+        return component_to_dict(function, kind)
+    if not hasattr(function, "__qualname__"):
+        raise SerializationError(f"{kind} cannot be serialised: it has no to_dict and from_dict.")
     return serialize_callable(function)
 
 
@@ -40,7 +46,8 @@ def from_serialised(data: str | dict[str, Any]) -> Callable[..., Any]:
     if isinstance(data, str):
         return deserialize_callable(data)
     home: Any = import_class_by_name(data["type"])
-    made: Callable[..., Any] = home.from_dict(data)
+    made: Callable[..., Any]
+    made = home.from_dict(data) if hasattr(home, "from_dict") else default_from_dict(home, data)
     return made
 
 

@@ -52,12 +52,12 @@ class KeywordClassifier(_AsComponent):
         self, rules: dict[str, list[str]], default: str, case_sensitive: bool = False
     ) -> None:
         self.rules, self.default, self.case_sensitive = rules, default, case_sensitive
-        if any(not keyword for keywords in rules.values() for keyword in keywords):
-            raise ValueError("a keyword is empty")
         self._wanted = {
             label: [self._folded(keyword) for keyword in keywords]
             for label, keywords in rules.items()
         }
+        if any("" in keywords for keywords in self._wanted.values()):
+            raise ValueError("a keyword is empty")
 
     def classify(self, query: QueryBundle) -> str:
         """Return the label of the first rule with a keyword in the query, else the default."""
@@ -66,6 +66,17 @@ class KeywordClassifier(_AsComponent):
             if any(keyword in text for keyword in keywords):
                 return label
         return self.default
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the classifier."""
+        return default_to_dict(
+            self, rules=self.rules, default=self.default, case_sensitive=self.case_sensitive
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the classifier from what `to_dict` gave."""
+        return default_from_dict(cls, data)
 
     def _folded(self, text: str) -> str:
         return text if self.case_sensitive else normalize(text)
@@ -101,6 +112,8 @@ def cosine_similarity(first: list[float], second: list[float]) -> float:
 
     :raises ValueError: when their lengths differ.
     """
+    if len(first) != len(second):
+        raise ValueError(f"vectors of {len(first)} and {len(second)} dimensions cannot be compared")
     product = sum(a * b for a, b in zip(first, second, strict=True))
     norms = math.hypot(*first) * math.hypot(*second)
     return product / norms if norms else 0.0

@@ -43,5 +43,8 @@ class QueryBundle(BaseModel):
 
 
 def as_bundle(query: QueryBundle | str) -> QueryBundle:
-    """Return a query as a `QueryBundle`."""
-    return QueryBundle(query_str=query) if isinstance(query, str) else query
+    """Return a query as a `QueryBundle`.
+
+    :raises ValueError: when it is neither.
+    """
+    return query if isinstance(query, QueryBundle) else QueryBundle(query_str=query)

@@ -37,7 +37,14 @@ class _AsComponent:
     @component.output_types(queries=list[QueryBundle])
     async def run_async(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
         """`run`, off the event loop."""
-        return {"queries": await asyncio.to_thread(self.transform, as_bundle(query))}
+        return {"queries": await _waited_for(self, as_bundle(query))}
+
+
+async def _waited_for(transformer: QueryTransformer, query: QueryBundle) -> list[QueryBundle]:
+    """Let a transformer wait if it can, and otherwise keep it, and its model, off the loop."""
+    if isinstance(transformer, AsyncQueryTransformer):
+        return await transformer.atransform(query)
+    return await asyncio.to_thread(transformer.transform, query)
 
 
 class _WithCallback(_AsComponent):
@@ -55,6 +62,16 @@ class _WithCallback(_AsComponent):
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the transformer from what `to_dict` gave."""
         return default_from_dict(cls, with_callables(data, "generate_fn"))
+
+
+def _texts(made: Any) -> list[str]:
+    """Return what a callback made, a list; one text would be taken for a list of its letters.
+
+    :raises TypeError: when it is a text.
+    """
+    if isinstance(made, str):
+        raise TypeError("generate_fn must return a list of texts, not one text")
+    return made if isinstance(made, list) else list(made)
 
 
 def _made(query: QueryBundle, text: str, **metadata: Any) -> QueryBundle:
@@ -97,7 +114,7 @@ class MultiQueryTransformer(_AsComponent):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and then its variations, with `original_query` and
         `variation_index` (from 0) in their metadata."""
-        texts = self._generate(query.query_str, self._num_queries)
+        texts = _texts(self._generate(query.query_str, self._num_queries))
         told = fallback_of(texts)
         origin = {"original_query": query.query_str, "transform": "multi_query", **told}
         variations = [
@@ -127,7 +144,7 @@ class DecompositionTransformer(_WithCallback):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the sub-questions, with `parent_query` and `sub_question_index` (from 0) in
         their metadata."""
-        texts = self._generate(query.query_str)
+        texts = _texts(self._generate(query.query_str))
         origin = {"parent_query": query.query_str, "transform": "decomposition"}
         return [
             _made(query, str(text), **origin, **fallback_of(texts), sub_question_index=index)
@@ -198,11 +215,18 @@ class ContextualQueryTransformer(_AsComponent):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return what `inner` makes of `{prefix}{role: content | …} | Query: {query}`; without a
         history, what it makes of the query itself."""
+        return self._inner.transform(self._in_context(query))
+
+    async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
+        """`transform`; an inner transformer that can wait is waited for."""
+        return await _waited_for(self._inner, self._in_context(query))
+
+    def _in_context(self, query: QueryBundle) -> QueryBundle:
         if not query.chat_history:
-            return self._inner.transform(query)
+            return query
         said = " | ".join(f"{turn.role}: {turn.content}" for turn in query.chat_history)
         text = f"{self._prefix}{said} | Query: {query.query_str}"
-        return self._inner.transform(query.model_copy(update={"query_str": text}))
+        return query.model_copy(update={"query_str": text})
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer with the one it wraps."""
@@ -219,7 +243,7 @@ def _told(query: QueryBundle, told: dict[str, Any]) -> QueryBundle:
 
 
 @component
-class QueryTransformPipeline:
+class QueryTransformPipeline(_AsComponent):
     """Transformers one after the other, each applied to every query of the one before.
 
     :param transformers: in order.
@@ -239,25 +263,16 @@ class QueryTransformPipeline:
         return queries
 
     async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
-        """`transform`; transformers that can wait are waited for, for all queries at once."""
+        """`transform`; transformers that can wait are waited for, for all queries at once, and the
+        others work off the event loop, one query after the other."""
         queries = [query]
         for transformer in self._transformers:
             if isinstance(transformer, AsyncQueryTransformer):
                 lists = await asyncio.gather(*(transformer.atransform(one) for one in queries))
             else:
-                lists = [transformer.transform(one) for one in queries]
+                lists = [await _waited_for(transformer, one) for one in queries]
             queries = _unique(made for one in lists for made in one)
         return queries
-
-    @component.output_types(queries=list[QueryBundle])
-    def run(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
-        """Return the transformed `queries`."""
-        return {"queries": self.transform(as_bundle(query))}
-
-    @component.output_types(queries=list[QueryBundle])
-    async def run_async(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
-        """Return the transformed `queries`."""
-        return {"queries": await self.atransform(as_bundle(query))}
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the pipeline with its transformers."""

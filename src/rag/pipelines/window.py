@@ -1,0 +1,147 @@
+"""What a model was shown for an answer, what it was not, and why: for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from rag.answers.prompting import Source
+from rag.context.formatters import role_of
+from rag.context.models import ContextItem, ContextResult, SourceType
+from rag.pipelines.own_steps import OwnSteps
+
+_NO_ROOM = "no room"
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """A piece of the prompt, or what was to be one.
+
+    :param label: what it is, in one line: a note's title and place, a message's role.
+    :param content: its text.
+    :param number: of a note, that under which the model was shown it; 0 when it was not.
+    :param cited: of a note, its number in the answer; 0 when the answer does not name it.
+    :param cut: it is one part of a note that was cut: that which is in, or the rest.
+    :param why: why it is not in the prompt; empty when it is.
+    """
+
+    source: str
+    priority: int
+    tokens: int
+    label: str
+    content: str
+    number: int = 0
+    cited: int = 0
+    cut: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class WindowReport:
+    """The window of an answer.
+
+    :param max_tokens: how many tokens of prompt there was room for, by our estimate.
+    :param window: what went in, first what has the highest priority.
+    :param overflow: what did not.
+    :param usage: tokens in the window, by source.
+    :param budgets: the most that each source could have had.
+    :param steps: the steps of the context pipeline: `name`, `items_after`, `ms`.
+    :param skipped: steps that failed, and how.
+    :param milliseconds: how long it took to build.
+    """
+
+    max_tokens: int
+    used_tokens: int
+    window: list[ShownItem]
+    overflow: list[ShownItem]
+    usage: dict[str, int]
+    budgets: dict[str, int]
+    steps: list[dict[str, str | int | float]] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    milliseconds: float = 0.0
+
+    def with_cited(self, order: Sequence[int]) -> WindowReport:
+        """Return the report with the numbers that notes have in the answer.
+
+        :param order: the notes that the answer names, by the number the model was shown.
+        """
+        numbers = {shown: cited for cited, shown in enumerate(order, 1)}
+        window = [replace(item, cited=numbers.get(item.number, 0)) for item in self.window]
+        return replace(self, window=window)
+
+
+def window_report(
+    made: ContextResult,
+    limits: dict[SourceType, int],
+    own: OwnSteps,
+    untried: Sequence[Source] = (),
+) -> WindowReport:
+    """Tell what the context pipeline made.
+
+    :param untried: sources that were left out since the server found a prompt too long.
+    """
+    window: list[ShownItem] = []
+    for item in made.window.items:
+        is_note = item.source == SourceType.RETRIEVAL
+        window.append(_shown(item, number=sum(i.number > 0 for i in window) + 1 if is_note else 0))
+    left_out = [(item, _why(item, limits)) for item in made.overflow_items]
+    return WindowReport(
+        max_tokens=made.window.max_tokens,
+        used_tokens=made.window.used_tokens,
+        window=window,
+        overflow=[
+            *(_shown(item, why=why) for item, why in [*left_out, *own.left_out]),
+            *(_untried(source) for source in untried),
+        ],
+        usage=dict(made.diagnostics["token_usage_by_source"]),
+        budgets={source.value: tokens for source, tokens in limits.items()},
+        steps=[
+            {"name": s["name"], "items_after": s["items_after"], "ms": round(s["time_ms"], 3)}
+            for s in made.diagnostics["steps"]
+        ],
+        skipped=dict(own.failed),
+        milliseconds=round(made.build_time_ms, 3),
+    )
+
+
+def _why(item: ContextItem, limits: dict[SourceType, int]) -> str:
+    if item.source in (SourceType.MEMORY, SourceType.CONVERSATION):
+        return f"more than the {limits[item.source]:,} tokens of its share"
+    return _NO_ROOM
+
+
+def _shown(item: ContextItem, number: int = 0, why: str = "") -> ShownItem:
+    return ShownItem(
+        source=item.source.value,
+        priority=item.priority,
+        tokens=item.token_count,
+        label=_label(item),
+        content=item.content,
+        number=number,
+        cut=bool(item.metadata.get("cut")),
+        why=why,
+    )
+
+
+def _label(item: ContextItem) -> str:
+    if item.source == SourceType.SYSTEM:
+        return "the rules"
+    if item.source == SourceType.USER:
+        return "the question"
+    if item.source == SourceType.MEMORY:
+        return item.content.removeprefix("- ").strip()
+    if item.source == SourceType.CONVERSATION:
+        return f"{role_of(item)}: {' '.join(item.content.split())}"
+    named = item.metadata
+    return f"{named.get('title') or 'untitled'} ({named.get('place') or 'no note'})"
+
+
+def _untried(source: Source) -> ShownItem:
+    return ShownItem(
+        source=SourceType.RETRIEVAL.value,
+        priority=5,
+        tokens=0,
+        label=f"{source.title} ({source.place})",
+        content=source.text,
+        why="the server found the prompt too long",
+    )

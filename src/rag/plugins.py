@@ -1,0 +1,119 @@
+"""Plug-ins: what other distributions bring, found by the entry points they declare.
+
+A group is a kind of plug-in, such as `rag.transformers`; `docs/query.md` shows how to bring one.
+Names may be written with `-` or `_` and in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from rag.exceptions import RAGError, UsageError
+
+TRANSFORMERS = "rag.transformers"
+CLASSIFIERS = "rag.classifiers"
+STEPS = "rag.steps"
+FORMATTERS = "rag.formatters"
+
+
+def canonical(name: str) -> str:
+    """Return a plug-in's name as it is listed: `Multi_Query` is `multi-query`."""
+    return name.strip().lower().replace("_", "-")
+
+
+def plugin_names(group: str) -> list[str]:
+    """Return the names of a group's plug-ins, sorted; none of them is imported.
+
+    :raises RAGError: when what is installed cannot be read.
+    """
+    return sorted(_entries(group))
+
+
+def find_plugin(group: str, name: str) -> Any:
+    """Import a plug-in, and return what its entry point names.
+
+    :raises UsageError: for a name that nobody declares, with the nearest ones.
+    :raises RAGError: when it cannot be imported, or two distributions declare it.
+    """
+    return _load(_entry(group, name))
+
+
+def make_plugin(group: str, name: str, *arguments: Any) -> Any:
+    """Call what a plug-in's entry point names, and return what it makes.
+
+    :raises UsageError: for a name that nobody declares, with the nearest ones.
+    :raises RAGError: when it cannot be imported, cannot be called or fails.
+    """
+    entry = _entry(group, name)
+    maker = _load(entry)
+    if not callable(maker):
+        raise RAGError(f"{_label(entry)} is no function or class", hint=_hint(entry))
+    try:
+        return maker(*arguments)
+    except RAGError:
+        raise
+    except Exception as error:
+        raise _failed(entry, "cannot be made", error) from error
+
+
+def unknown_name(what: str, name: str, known: Sequence[str]) -> UsageError:
+    """Return the error for a name that nothing has, with the nearest names.
+
+    :param what: what was to be named, such as `transform`.
+    """
+    near = get_close_matches(canonical(name), known, 3, 0.5)
+    hint = f"There are {', '.join(known)}." if known else "None is installed."
+    if near:
+        hint = f"Did you mean {' or '.join(near)}? {hint}"
+    return UsageError(f"no {what} is named {name!r}", hint=hint)
+
+
+def _entries(group: str) -> dict[str, list[EntryPoint]]:
+    try:
+        found = list(entry_points(group=group))
+    except Exception as error:  # of one broken distribution, which is not named
+        raise RAGError(
+            "the entry points of what is installed cannot be read", str(error)
+        ) from error
+    entries: dict[str, list[EntryPoint]] = {}
+    for entry in found:
+        entries.setdefault(canonical(entry.name), []).append(entry)
+    return entries
+
+
+def _entry(group: str, name: str) -> EntryPoint:
+    entries = _entries(group)
+    found = entries.get(canonical(name))
+    if not found:
+        raise unknown_name(f"plug-in of {group}", name, sorted(entries))
+    if len(found) > 1:
+        owners = ", ".join(sorted(map(_owner, found)))
+        raise RAGError(f"more than one plug-in is named {name!r}: of {owners}", hint="Remove one.")
+    return found[0]
+
+
+def _load(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except (Exception, SystemExit) as error:
+        raise _failed(entry, "cannot be imported", error) from error
+
+
+def _failed(entry: EntryPoint, what: str, error: BaseException) -> RAGError:
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    return RAGError(f"{_label(entry)} {what}", why, hint=_hint(entry))
+
+
+def _label(entry: EntryPoint) -> str:
+    return f"the plug-in {entry.name!r} of {_owner(entry)}"
+
+
+def _hint(entry: EntryPoint) -> str:
+    return f"Its entry point in {entry.group} is {entry.value}; update or remove {_owner(entry)}."
+
+
+def _owner(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else "an unnamed distribution"

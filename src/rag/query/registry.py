@@ -1,0 +1,113 @@
+"""Query transformers and classifiers by name, those of plug-ins too.
+
+Nothing here imports Haystack before a transformer is made, since names alone are wanted for help
+and completion.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from rag.exceptions import ConfigError, RAGError
+from rag.plugins import (
+    CLASSIFIERS,
+    TRANSFORMERS,
+    canonical,
+    make_plugin,
+    plugin_names,
+    unknown_name,
+)
+
+if TYPE_CHECKING:
+    from rag.query.protocols import QueryClassifier, QueryTransformer
+
+# Name -> the transformer, and what makes its callback from a generator.
+_BUILT_IN = {
+    "decompose": ("DecompositionTransformer", "SubQuestions"),
+    "hyde": ("HyDETransformer", "HypotheticalDocuments"),
+    "multi-query": ("MultiQueryTransformer", "QueryVariations"),
+    "step-back": ("StepBackTransformer", "StepBackQuestions"),
+}
+_ALIASES = {
+    "decomposition": "decompose",
+    "multiquery": "multi-query",
+    "stepback": "step-back",
+}
+
+
+def transformer_name(name: str) -> str:
+    """Return the canonical name of a transformer: `multi_query` is `multi-query`.
+
+    :raises UsageError: for a name that nothing has, with the nearest ones.
+    """
+    wanted = canonical(name)
+    wanted = _ALIASES.get(wanted, wanted)
+    if wanted in _BUILT_IN:  # without a look at what is installed, which takes its time
+        return wanted
+    known = transformer_names()
+    if wanted not in known:
+        raise unknown_name("transform", name, known)
+    return wanted
+
+
+def transformer_names() -> list[str]:
+    """Return the names of all transformers: the built-in ones, then those of plug-ins.
+
+    A plug-in cannot take the name of a built-in one.
+    """
+    taken = {*_BUILT_IN, *_ALIASES}
+    return [*_BUILT_IN, *(name for name in plugin_names(TRANSFORMERS) if name not in taken)]
+
+
+def create_transformer(name: str, generator: Any | None = None) -> QueryTransformer:
+    """Make a transformer.
+
+    :param name: one of `transformer_names`, or another spelling of it.
+    :param generator: a Haystack chat generator, or `None` where there is none.
+    :raises UsageError: for a name that nothing has, with the nearest ones.
+    :raises ConfigError: for a built-in one without a generator.
+    :raises RAGError: when a plug-in fails, or makes something else.
+    """
+    name = transformer_name(name)
+    if name not in _BUILT_IN:
+        made = make_plugin(TRANSFORMERS, name, generator)
+        if not hasattr(made, "transform"):
+            raise _wrong(TRANSFORMERS, name, made, "transform(query)")
+        return cast("QueryTransformer", made)
+    if generator is None:
+        raise ConfigError(
+            f"the transform {name} needs a chat model",
+            hint="Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks both.",
+        )
+    kind, callback = _BUILT_IN[name]
+    made = getattr(import_module("rag.query.generate"), callback)(generator)
+    home: Any = import_module("rag.query.transformers")
+    return cast("QueryTransformer", getattr(home, kind)(made))
+
+
+def classifier_names() -> list[str]:
+    """Return the names of the classifiers that plug-ins bring, sorted."""
+    return plugin_names(CLASSIFIERS)
+
+
+def create_classifier(name: str, generator: Any | None = None) -> QueryClassifier:
+    """Make a classifier that a plug-in brings.
+
+    :param generator: a Haystack chat generator, or `None` where there is none.
+    :raises UsageError: for a name that nothing has, with the nearest ones.
+    :raises RAGError: when the plug-in fails, or makes something else.
+    """
+    known = classifier_names()
+    if canonical(name) not in known:
+        raise unknown_name("classifier", name, known)
+    made = make_plugin(CLASSIFIERS, name, generator)
+    if not hasattr(made, "classify"):
+        raise _wrong(CLASSIFIERS, name, made, "classify(query)")
+    return cast("QueryClassifier", made)
+
+
+def _wrong(group: str, name: str, made: object, method: str) -> RAGError:
+    return RAGError(
+        f"the plug-in {name!r} of {group} made a {type(made).__name__}, which has no {method}"
+    )

@@ -1,0 +1,325 @@
+"""The commands of `rag chat`, on stdin as off a terminal, and `--explain`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_server import Model, OllamaServer
+from rag.cli.slash import HELP, as_command
+from rag.config import RAGConfig
+from rag.pipelines.refresh import IndexRun
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The notes, indexed in a place that stays for the whole module."""
+    base = tmp_path_factory.mktemp("slash")
+    (base / "v").mkdir()
+    for path, text in ANSWER_NOTES.items():
+        (base / "v" / path).write_text(text, "utf-8")
+    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
+        run.index_vault("v", base / "v")
+        run.publish()
+    return base / "data"
+
+
+@pytest.fixture
+def server(index, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "index").symlink_to(index / "index")
+    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+    monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
+    monkeypatch.setenv("RAG_OLLAMA__EMBEDDING_MODEL", "")
+    with OllamaServer(["llama3.2"]) as running:
+        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
+        yield running
+
+
+@pytest.fixture
+def chat(rag, monkeypatch) -> Callable[..., Any]:
+    """Type lines into `rag chat`: `chat("/facts", "-q")` types one, with an option."""
+
+    def run(*given: str) -> Any:
+        typed = [line for line in given if not line.startswith("-")]
+        options = [option for option in given if option.startswith("-")]
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in typed)))
+        return rag("chat", *options)
+
+    return run
+
+
+@pytest.fixture
+def objects(chat) -> Callable[..., list[Any]]:
+    """The same with --json; one object for each line."""
+    return lambda *given: [json.loads(line) for line in chat(*given, "--json").out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("/facts", ("/facts", "")),
+        ("/remember  I am\ta nurse", ("/remember", "I am\ta nurse")),
+        ("/FORGET 3", ("/forget", "3")),
+        ("／ｆａｃｔｓ", ("/facts", "")),
+        ("/remember　夜勤が多い", ("/remember", "夜勤が多い")),
+        ("/wrong word", ("/wrong", "word")),
+        ("/etc/hosts what is it?", None),
+        ("/etc/hosts", None),
+        ("/a.md says what?", None),
+        ("/2 of it?", None),
+        ("/", None),
+        ("/ facts", None),
+        ("//facts", None),
+        ("what does /facts do?", None),
+        ("-facts", None),
+    ],
+)
+def test_a_command_is_a_slash_and_letters_and_anything_else_a_question(line, command) -> None:
+    assert as_command(line) == command
+
+
+@given(st.text(min_size=1).filter(str.strip))
+def test_every_line_is_a_command_or_a_question(line: str) -> None:
+    command = as_command(line)
+    assert command is None or (command.name[0] == "/" and command.name[1:].isalpha())
+
+
+class TestFacts:
+    def test_are_kept_listed_and_forgotten(self, chat, server) -> None:
+        ran = chat("/remember I am a nurse", "/remember  I work   nights", "/facts", "/forget 1")
+        assert ran.out == "  1  I am a nurse\n  2  I work nights\n"
+        assert ran.err == (
+            "remembered: I am a nurse\nremembered: I work nights\nforgotten: I am a nurse\n"
+        )
+        assert ran.code == 0
+        assert chat("/facts").out == "  1  I work nights\n"
+        assert server.requests("/api/chat") == []
+
+    def test_are_in_the_prompt_of_the_next_question_and_of_ask(self, rag, chat, server) -> None:
+        server.say(TRUE, TRUE)
+        chat("/remember I am a nurse", QUESTION)
+        rag("ask", QUESTION)
+        for request in server.requests("/api/chat"):
+            system, user = request.json["messages"]
+            assert "\n- I am a nurse\n" in user["content"]
+            assert "nurse" not in system["content"]
+
+    def test_that_are_forgotten_are_not(self, chat, server) -> None:
+        server.say(TRUE)
+        chat("/remember I am a nurse", "/forget nurse", QUESTION)
+        [request] = server.requests("/api/chat")
+        assert "nurse" not in repr(request.json["messages"])
+
+    @pytest.mark.parametrize(
+        ("line", "said", "code"),
+        [
+            ("/forget 3", "rag: there is no fact 3: there is 1\n", 1),
+            ("/forget tea", "rag: no fact holds 'tea'\n", 1),
+            ("/forget", "rag: which fact is to be forgotten?\n", 2),
+            ("/remember", "rag: there is nothing to remember\n", 2),
+        ],
+    )
+    def test_a_wrong_number_or_no_word_says_so(self, chat, server, line, said, code) -> None:
+        ran = chat("/remember I am a nurse", line, "-q")
+        assert (ran.code, ran.out) == (code, "")
+        assert ran.err.startswith(said)
+        assert "/f" in ran.err or "/remember I" in ran.err
+
+    def test_where_there_are_none_the_code_is_1(self, chat, server) -> None:
+        ran = chat("/facts")
+        assert (ran.code, ran.out) == (1, "")
+        assert "/remember TEXT" in ran.err
+        ran = chat("/facts", "--json")
+        assert (ran.code, ran.json["facts"]) == (1, [])
+
+    def test_that_cannot_be_read_or_written_end_nothing(self, chat, server, tmp_path) -> None:
+        (tmp_path / "data" / "facts.jsonl").mkdir()
+        server.say(TRUE)
+        ran = chat("/facts", "/remember x", "/forget 1", QUESTION)
+        assert ran.err.count("rag: the facts cannot be read") == 3
+        assert TRUE in ran.out and ran.code == 0
+        assert "Traceback" not in ran.err
+
+    def test_steer_no_terminal(self, chat, server) -> None:
+        ran = chat("/remember a \x1b[2J\x07b", "/facts")
+        assert "\x1b" not in ran.out + ran.err and ran.out == "  1  a b\n"
+
+
+class TestSources:
+    def test_are_printed_as_below_the_answer(self, chat, server) -> None:
+        server.say(TRUE)
+        assert chat(QUESTION, "/sources").out.endswith(
+            "\n\n[1] Backups  v/Backups.md:4\n\n[1] Backups  v/Backups.md:4\n"
+        )
+
+    def test_are_there_after_continue(self, chat, server) -> None:
+        server.say(TRUE)
+        chat(QUESTION)
+        assert chat("/sources", "--continue").out == "[1] Backups  v/Backups.md:4\n"
+
+    def test_of_nothing_are_1(self, chat, server) -> None:
+        assert "no answer yet" in chat("/sources").err
+        assert chat("/sources", "--json").code == 1
+        server.say("NOT_FOUND")
+        ran = chat(QUESTION, "/sources")
+        assert ran.code == 1 and "no sources" in ran.err
+
+
+def test_clear_begins_a_new_conversation_and_the_old_one_is_still_there(
+    rag, chat, server, objects
+) -> None:
+    server.say(TRUE, TRUE)
+    ran = chat("/remember I am a nurse", QUESTION, "/clear", QUESTION)
+    assert len(server.requests("/api/chat")) == 2  # nothing was rewritten
+    assert len(server.requests("/api/chat")[1].json["messages"]) == 2
+    old = ran.err.split("rag chat --session ")[1].split("`")[0]
+    listed = rag("chat", "--list", "--json").json["sessions"]
+    assert old in [session["id"] for session in listed] and len(listed) == 2
+    assert chat("/sources", "--session", old).code in (0, 2)
+    assert objects("/facts")[0]["facts"][0]["text"] == "I am a nurse"
+
+
+class TestUnknownCommands:
+    @pytest.mark.parametrize(
+        ("typed", "near"), [("/fact", "/facts"), ("/source", "/sources"), ("/claer", "/clear")]
+    )
+    def test_name_the_nearest_and_ask_nobody(self, chat, server, typed, near) -> None:
+        ran = chat(f"{typed} x")
+        assert ran.err.startswith(f"rag: there is no command {typed}\nDid you mean {near}?")
+        assert (ran.code, server.requests("/api/chat")) == (2, [])
+
+    def test_without_a_near_one_say_where_the_list_is(self, chat, server) -> None:
+        assert "/help lists them" in chat("/xyzzy").err
+
+    def test_a_path_is_a_question(self, chat, server) -> None:
+        ran = chat("/etc/hosts and backups?")
+        assert "no command" not in ran.err
+        assert (
+            "Question: /etc/hosts and backups?"
+            in (server.requests("/api/chat")[0].json["messages"][1]["content"])
+        )
+
+
+@pytest.mark.parametrize("word", ["/quit", "/exit", "/q", "/QUIT", "/quit now"])
+def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
+    ran = chat("/help", word, "/facts")
+    assert [line.split()[0] for line in ran.out.splitlines()] == [
+        usage.split()[0] for usage in HELP
+    ]
+    assert ran.code == 0
+
+
+def test_with_json_each_command_prints_one_object(objects, server) -> None:
+    server.say(TRUE)
+    made = objects(
+        *("/remember I am a nurse", "/facts", QUESTION, "/sources"),
+        *("/forget 7", "/forget 1", "/clear", "/help", "/nonsense"),
+    )
+    assert [one.get("command") for one in made] == [
+        *("remember", "facts", None, "sources", None, "forget", "clear", "help", None)
+    ]
+    assert all(one["schema"] == 1 for one in made)
+    assert made[0]["remembered"] == made[5]["forgotten"] == "I am a nurse"
+    assert made[1]["facts"][0]["number"] == 1
+    place = {"vault": "v", "path": "Backups.md", "line": 4, "title": "Backups"}
+    assert made[3]["sources"] == [{"number": 1, **place}]
+    assert made[4]["error"]["kind"] == "not_found" and made[8]["error"]["kind"] == "usage"
+    assert made[6]["old"] == made[2]["session"]
+    assert set(made[7]["commands"]) == set(HELP)
+
+
+class TestExplain:
+    def test_prints_the_window_on_stderr_after_the_answer(self, rag, chat, server) -> None:
+        chat("/remember I am a nurse")
+        server.say(TRUE)
+        plain = rag("ask", QUESTION, "-q")
+        server.say(TRUE)
+        ran = rag("ask", QUESTION, "--explain")
+        assert ran.out == plain.out
+        lines = [" ".join(line.split()) for line in ran.err.splitlines()]
+        assert lines[2].startswith("shown to llama3.2:latest: ")
+        assert lines[3] == "priority tokens what"
+        assert [line.split()[0] for line in lines[4:8]] == ["10", "9", "8", "5"]
+        assert lines[4].endswith("rules") and lines[5].endswith("question")
+        assert lines[6].endswith("fact: I am a nurse")
+        assert lines[7].endswith("note: Backups (v/Backups.md) — [1] in the answer")
+        assert "facts" in lines[-2] and "notes" in lines[-2]
+        assert [
+            part.split()[0] for part in lines[-1].removeprefix("time in ms: ").split(" · ")
+        ] == [*("search", "notes", "clean", "question", "fit", "generation")]
+
+    def test_tells_what_has_no_room_or_is_cut(self, index, rag, server, monkeypatch) -> None:
+        small = Model("small", context=640, capabilities=("completion",))
+        with OllamaServer([small]) as other:
+            monkeypatch.setenv("RAG_OLLAMA__URL", other.url)
+            question = "restore rolling parking lamps keep backups deploy minutes"
+            found = rag("ask", question, "--explain", "--json").json["context"]
+            err = rag("ask", question, "--explain").err
+        assert found["overflow"]
+        assert {one["why"] for one in found["overflow"]} == {"no room"}
+        assert "left out\n" in err and " — no room" in err
+        assert found["used_tokens"] <= found["max_tokens"] < 640
+
+    def test_names_some_of_many_that_have_no_room(self, chat, server) -> None:
+        typed = [f"/remember {n} {'very ' * 300}" for n in range(9)]
+        err = chat(*typed, QUESTION, "--explain", "-q").err
+        assert err.count("of its share") == 5
+        assert "3 more of these" in err
+
+    def test_is_the_context_of_the_json(self, rag, chat, server) -> None:
+        server.say(TRUE, TRUE)
+        ran = rag("ask", QUESTION, "--explain", "--json")
+        found = ran.json["context"]
+        assert ran.err == ""
+        assert set(found) == {
+            *("max_tokens", "used_tokens", "window", "overflow"),
+            *("usage", "budgets", "steps", "skipped"),
+        }
+        note = found["window"][-1]
+        assert (note["source"], note["number"], note["cited"]) == ("retrieval", 1, 1)
+        assert (note["cut"], note["why"]) == (False, None)
+        assert "ninety days" in note["content"]
+        assert sum(found["usage"].values()) == found["used_tokens"]
+        assert [step["name"] for step in found["steps"]][::5] == ["search", "generation"]
+        before = sum(step["ms"] for step in found["steps"][:-1])
+        assert before <= ran.json["timings"]["retrieval"] + 0.01
+        assert "context" not in rag("ask", QUESTION, "--json").json
+
+    def test_names_notes_by_their_numbers_in_the_answer(self, rag, server) -> None:
+        server.say(f"{TRUE[:-3]}[2]")
+        question = f"{QUESTION} And rolling back a deploy?"
+        window = rag("ask", question, "--explain", "--json").json["context"]["window"]
+        assert [(i["label"], i["number"], i["cited"]) for i in window if i["number"]] == [
+            ("Rolling back (v/Rollback.md)", 1, None),
+            ("Backups (v/Backups.md)", 2, 1),
+        ]
+
+    def test_says_so_when_no_model_was_asked(self, rag, server) -> None:
+        assert "no window was built" in rag("ask", QUESTION, "--no-model", "--explain").err
+        ran = rag("ask", QUESTION, "--no-model", "--explain", "--json")
+        assert ran.json["context"] is None
+        assert server.requests("/api/chat") == []
+
+    def test_works_in_a_conversation(self, chat, objects, server) -> None:
+        server.say(TRUE, {"question": QUESTION}, TRUE)
+        ran = chat(QUESTION, "and then?", "--explain")
+        assert "said before: user: How long do we keep backups?" in " ".join(ran.err.split())
+        server.say(TRUE)
+        [found] = objects(QUESTION, "--explain")
+        assert found["context"]["window"][0]["source"] == "system"
+
+    def test_tells_which_notes_the_server_found_too_long(self, rag, server) -> None:
+        server.fail("/api/chat", "overflow", times=1)
+        server.say("Rolling back a deploy takes two minutes. [1]")
+        question = f"{QUESTION} And rolling back a deploy?"
+        found = rag("ask", question, "--explain", "--json").json["context"]
+        assert {one["why"] for one in found["overflow"]} == {"the server found the prompt too long"}

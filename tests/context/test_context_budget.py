@@ -1,0 +1,165 @@
+"""Token budgets: what they are, and what they let in."""
+
+from __future__ import annotations
+
+import pytest
+from context_parts import Words, contents, item
+
+from rag.context import (
+    BudgetAllocation,
+    ContextItem,
+    ContextPipeline,
+    ContextResult,
+    PipelineExecutionError,
+    SourceType,
+    TokenBudget,
+    default_chat_budget,
+    default_rag_budget,
+)
+
+RETRIEVAL, MEMORY, SYSTEM = SourceType.RETRIEVAL, SourceType.MEMORY, SourceType.SYSTEM
+
+
+def allocation(tokens: int, source: SourceType = RETRIEVAL, strategy: str = "truncate"):
+    return BudgetAllocation(source=source, max_tokens=tokens, overflow_strategy=strategy)
+
+
+def built(budget: TokenBudget, *items: ContextItem, max_tokens: int = 1000) -> ContextResult:
+    return ContextPipeline(max_tokens, Words(), budget).build("q", items)
+
+
+class TestTheBudget:
+    def test_an_allocation_has_the_documented_defaults(self):
+        made = BudgetAllocation(source=RETRIEVAL, max_tokens=1)
+        assert (made.priority, made.overflow_strategy) == (5, "truncate")
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"max_tokens": 0},
+            {"priority": 0},
+            {"priority": 11},
+            {"overflow_strategy": "compress"},
+            {"source": "web"},
+        ],
+        ids=str,
+    )
+    def test_an_allocation_refuses(self, fields: dict[str, object]):
+        with pytest.raises(ValueError, match="validation error"):
+            BudgetAllocation.model_validate({"source": "memory", "max_tokens": 1, **fields})
+
+    def test_a_budget_has_the_documented_defaults(self):
+        budget = TokenBudget(total_tokens=100)
+        assert (budget.allocations, budget.reserve_tokens, budget.shared_pool) == ([], 0, 100)
+
+    @pytest.mark.parametrize("fields", [{"total_tokens": 0}, {"reserve_tokens": -1}], ids=str)
+    def test_a_budget_refuses(self, fields: dict[str, int]):
+        with pytest.raises(ValueError, match="validation error"):
+            TokenBudget(**{"total_tokens": 10, **fields})
+
+    def test_more_allocated_than_there_is_raises_value_error(self):
+        with pytest.raises(ValueError, match="110 tokens are allocated"):
+            TokenBudget(total_tokens=100, allocations=[allocation(60), allocation(50, MEMORY)])
+
+    def test_the_reserve_counts_as_taken(self):
+        with pytest.raises(ValueError, match="allocated and reserved"):
+            TokenBudget(total_tokens=100, allocations=[allocation(60)], reserve_tokens=41)
+
+    def test_a_source_has_one_allocation(self):
+        with pytest.raises(ValueError, match="two allocations"):
+            TokenBudget(total_tokens=100, allocations=[allocation(10), allocation(20)])
+
+    def test_the_shared_pool_is_what_is_left(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(60)], reserve_tokens=15)
+        assert budget.shared_pool == 25
+
+    def test_an_allocation_falls_back_to_the_shared_pool(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(60)])
+        assert budget.get_allocation(RETRIEVAL) == 60
+        assert budget.get_allocation(MEMORY) == 40
+
+    def test_a_strategy_is_truncate_unless_it_is_set(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(60, strategy="drop")])
+        assert budget.get_overflow_strategy(RETRIEVAL) == "drop"
+        assert budget.get_overflow_strategy(MEMORY) == "truncate"
+
+    @pytest.mark.parametrize("make", [default_chat_budget, default_rag_budget])
+    @pytest.mark.parametrize("size", [1, 7, 100, 8192])
+    def test_the_ready_made_budgets_fit_any_window(self, make, size: int):
+        budget = make(size)
+        assert budget.total_tokens == size
+        assert budget.shared_pool >= 0
+
+    @pytest.mark.parametrize("make", [default_chat_budget, default_rag_budget])
+    def test_the_ready_made_budgets_need_a_window(self, make):
+        with pytest.raises(ValueError, match="max_tokens must be positive"):
+            make(0)
+
+
+class TestInThePipeline:
+    def test_truncate_keeps_the_best_items_while_they_fit(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(25)])
+        result = built(budget, item("c", score=0.1), item("a", priority=9), item("b", score=0.9))
+        assert contents(result.window.items) == ["a", "b"]
+        assert contents(result.overflow_items) == ["c"]
+
+    def test_truncate_keeps_nothing_behind_what_does_not_fit(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(25)])
+        result = built(budget, item("a", score=0.9, token_count=30), item("b"))
+        assert contents(result.window.items) == []
+
+    def test_drop_keeps_none_of_a_source_that_exceeds_its_cap(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(25, strategy="drop")])
+        result = built(budget, item("a"), item("b"), item("c"), item("m", "memory"))
+        assert contents(result.window.items) == ["m"]
+        assert result.diagnostics["budget_overflow_by_source"] == {"retrieval": 3}
+
+    def test_drop_keeps_all_of_a_source_that_does_not(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(20, strategy="drop")])
+        assert len(built(budget, item("a"), item("b")).window) == 2
+
+    def test_sources_without_an_allocation_share_the_pool(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
+        result = built(
+            budget, item("m", "memory"), item("t", "tool"), item("u", "user"), item("c", "user")
+        )
+        assert len(result.window) == 3
+        assert result.diagnostics["shared_pool_usage"] == 30
+
+    def test_the_pool_is_no_larger_because_an_allocation_is_not_used(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
+        assert len(built(budget, item("m", "memory", token_count=30)).window) == 1
+        assert len(built(budget, item("m", "memory", token_count=31)).window) == 0
+
+    def test_a_smaller_item_may_follow_in_the_pool(self):
+        budget = TokenBudget(total_tokens=25)
+        large = item("large", "tool", priority=9, token_count=30)
+        assert contents(built(budget, large, item("small", "user")).window.items) == ["small"]
+
+    def test_a_source_within_its_cap_does_not_take_from_the_pool(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
+        result = built(budget, item("r"), item("m", "memory"))
+        assert result.diagnostics["shared_pool_usage"] == 10
+        assert result.diagnostics["token_usage_by_source"] == {"retrieval": 10, "memory": 10}
+
+    def test_the_window_is_what_the_reserve_leaves(self):
+        budget = TokenBudget(total_tokens=1000, reserve_tokens=300)
+        result = built(budget)
+        assert result.window.max_tokens == 700
+
+    @pytest.mark.parametrize("size", [300, 200])
+    def test_a_reserve_that_leaves_nothing_is_a_pipeline_execution_error(self, size: int):
+        budget = TokenBudget(total_tokens=1000, reserve_tokens=300)
+        with pytest.raises(PipelineExecutionError, match="reserve leaves nothing"):
+            built(budget, max_tokens=size)
+
+    def test_items_are_left_out_by_count_and_not_by_token(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(10)])
+        result = built(budget, item("a"), item("b", token_count=40), item("m", "memory"))
+        assert result.diagnostics["budget_overflow_by_source"] == {"retrieval": 1}
+        assert result.diagnostics["items_overflow"] == 1
+
+    def test_without_a_budget_no_source_overflows_one(self):
+        result = ContextPipeline(5, Words()).build("q", [item()])
+        assert result.diagnostics["budget_overflow_by_source"] == {}
+        assert result.diagnostics["items_overflow"] == 1

@@ -1,0 +1,179 @@
+"""A context pipeline as a Haystack component, in a pipeline and in its YAML."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from context_parts import Shelf, Words, contents, item
+from haystack import Document, Pipeline
+from haystack.components.generators.chat import MockChatGenerator
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack.dataclasses import ChatMessage
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+from rag.context import (
+    AnthropicFormatter,
+    ContextBuilder,
+    ContextPipeline,
+    ContextResult,
+    MemoryManager,
+    PipelineExecutionError,
+    QueryBundle,
+    TokenBudgetExceededError,
+    filter_step,
+    retriever_step,
+)
+
+NOTES = [Document(content="Holds expire after 9 minutes."), Document(content="Pods restart.")]
+
+
+def make_context() -> ContextPipeline:
+    """What the YAML names."""
+    return ContextPipeline(200, Words()).add_system_prompt("Answer briefly.")
+
+
+def small_context() -> ContextPipeline:
+    return ContextPipeline(5, Words()).add_system_prompt("Answer briefly.")
+
+
+def async_context() -> ContextPipeline:
+    made = make_context()
+
+    @made.async_step
+    async def look(items, query):
+        return [*items, item("Looked up.")]
+
+    return made
+
+
+def said(messages: list[ChatMessage]) -> list[tuple[str, str]]:
+    return [(message.role.value, message.text or "") for message in messages]
+
+
+@pytest.mark.parametrize("query", ["When?", QueryBundle(query_str="When?")])
+def test_it_gives_messages_a_prompt_and_the_result(query):
+    given = ContextBuilder(make_context).run(query, NOTES)
+    assert said(given["messages"]) == [
+        ("system", "Answer briefly."),
+        ("user", "Holds expire after 9 minutes.\n\nPods restart.\n\nWhen?"),
+    ]
+    assert given["prompt"] == (
+        "=== SYSTEM ===\nAnswer briefly.\n\n"
+        "=== CONTEXT ===\nHolds expire after 9 minutes.\n\nPods restart.\n\n"
+        "=== CONVERSATION ===\n[user] When?"
+    )
+    assert isinstance(given["result"], ContextResult)
+
+
+def test_run_async_gives_the_same():
+    given = ContextBuilder(make_context).run("When?", NOTES)
+    other = asyncio.run(ContextBuilder(make_context).run_async("When?", NOTES))
+    assert (given["messages"], given["prompt"]) == (other["messages"], other["prompt"])
+
+
+def test_run_async_waits_for_asynchronous_steps_and_run_does_not():
+    builder = ContextBuilder(async_context)
+    assert "Looked up." in asyncio.run(builder.run_async("q"))["prompt"]
+    with pytest.raises(TypeError, match="use abuild"):
+        builder.run("q")
+
+
+def test_documents_are_not_needed():
+    assert said(ContextBuilder(make_context).run("When?")["messages"])[-1] == ("user", "When?")
+
+
+def test_the_result_has_the_form_of_the_pipelines_own_formatter():
+    builder = ContextBuilder(lambda: make_context().with_formatter(AnthropicFormatter()))
+    assert builder.run("q")["result"].format_type == "anthropic"
+
+
+def test_the_question_comes_last_after_the_conversation():
+    memory = MemoryManager()
+    memory.add_user_message("Hello.")
+    memory.add_assistant_message("Hi.")
+    builder = ContextBuilder(lambda: ContextPipeline().with_memory(memory))
+    assert said(builder.run("When?")["messages"])[-2:] == [("assistant", "Hi."), ("user", "When?")]
+
+
+def test_a_pipeline_may_see_to_the_question_itself():
+    builder = ContextBuilder(make_context, with_question=False)
+    assert "When?" not in builder.run("When?", NOTES)["prompt"]
+
+
+def test_steps_are_given_the_documents():
+    def make() -> ContextPipeline:
+        made = make_context().add_step(retriever_step("r", Shelf(item("found"))))
+        return made.add_step(filter_step("f", lambda one: "Pods" not in one.content))
+
+    kept = ContextBuilder(make).run("When?", NOTES)["result"].window.items
+    assert "Pods restart." not in contents(kept)
+    assert "found" in contents(kept)
+
+
+def test_the_pipeline_is_made_once():
+    made: list[ContextPipeline] = []
+    builder = ContextBuilder(lambda: made.append(make_context()) or made[-1])
+    builder.run("a")
+    builder.run("b")
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("question", ["one two three four", "one two three four five six"])
+def test_a_question_or_rules_that_do_not_fit_are_an_error(question: str):
+    with pytest.raises(TokenBudgetExceededError, match="do not fit into 5 tokens") as caught:
+        ContextBuilder(small_context).run(question)
+    assert caught.value.hint
+
+
+def test_documents_that_do_not_fit_are_none():
+    given = ContextBuilder(small_context).run("two words", NOTES)
+    assert contents(given["result"].overflow_items) == [d.content for d in NOTES]
+
+
+def test_a_step_that_leaves_out_the_question_is_an_error():
+    builder = ContextBuilder(lambda: make_context().add_step(filter_step("f", lambda one: False)))
+    with pytest.raises(PipelineExecutionError, match="left out the question"):
+        builder.run("When?")
+
+
+def test_what_cannot_be_called_makes_no_pipeline():
+    with pytest.raises(TypeError, match="make_pipeline must be callable"):
+        ContextBuilder("make")  # type: ignore[arg-type]
+
+
+def test_it_serialises_with_its_callable_by_name():
+    data = ContextBuilder(make_context, with_question=False).to_dict()
+    assert data == {
+        "type": "rag.context.builder.ContextBuilder",
+        "init_parameters": {
+            "make_pipeline": "test_context_builder.make_context",
+            "with_question": False,
+        },
+    }
+
+
+def test_in_a_pipeline_and_its_yaml_it_feeds_a_chat_generator():
+    store = InMemoryDocumentStore()
+    store.write_documents(NOTES)
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", InMemoryBM25Retriever(store, top_k=1))
+    pipeline.add_component("context", ContextBuilder(make_context))
+    pipeline.add_component("generator", MockChatGenerator("After 9 minutes."))
+    pipeline.connect("retriever.documents", "context.documents")
+    pipeline.connect("context.messages", "generator.messages")
+    inputs = {"retriever": {"query": "holds"}, "context": {"query": "When do holds expire?"}}
+
+    given = pipeline.run(inputs, include_outputs_from={"context"})
+    assert given["generator"]["replies"][0].text == "After 9 minutes."
+    assert said(given["context"]["messages"])[1] == (
+        "user",
+        "Holds expire after 9 minutes.\n\nWhen do holds expire?",
+    )
+    text = pipeline.dumps()
+    assert "make_pipeline: test_context_builder.make_context" in text
+    loaded = Pipeline.loads(text, allowed_modules=["rag", "test_context_builder"])
+    context = loaded.get_component("context")
+    assert context.to_dict() == pipeline.get_component("context").to_dict()
+    again = asyncio.run(loaded.run_async(inputs))
+    assert again["generator"]["replies"][0].text == "After 9 minutes."

@@ -1,0 +1,178 @@
+"""Facts on disk: kept by many processes, and whatever else the file holds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag.context import FactFile, MemoryEntry, StorageError
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "facts.jsonl"
+
+
+def texts(path: Path) -> list[str]:
+    return [entry.content for entry in FactFile(path).list_all()]
+
+
+def test_without_a_file_there_are_no_facts_and_none_is_made(path: Path):
+    assert FactFile(path).list_all() == []
+    assert FactFile(path).delete("x") is False
+    assert not path.parent.exists()
+
+
+def test_a_fact_comes_back_as_it_was(path: Path):
+    fact = MemoryEntry(content="日本語 \n\u2028\x85\x0b ok", tags=["a"], metadata={"n": [1.5]})
+    FactFile(str(path)).add(fact)
+    assert FactFile(path).list_all() == [fact]
+
+
+def test_facts_are_one_readable_line_each_the_oldest_first(path: Path):
+    for text in ("一", "two"):
+        FactFile(path).add(MemoryEntry(content=text))
+    lines = path.read_text("utf-8").splitlines()
+    assert ["一" in lines[0], '"two"' in lines[1], len(lines)] == [True, True, 2]
+
+
+def test_only_their_owner_may_read_them(path: Path):
+    FactFile(path).add(MemoryEntry(content="x"))
+    assert path.stat().st_mode & 0o077 == 0
+    FactFile(path).delete(FactFile(path).list_all()[0].id)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_fact_can_be_forgotten(path: Path):
+    facts = [MemoryEntry(content=text) for text in "abc"]
+    for fact in facts:
+        FactFile(path).add(fact)
+    assert FactFile(path).delete(facts[1].id) is True
+    assert FactFile(path).delete(facts[1].id) is False
+    assert texts(path) == ["a", "c"]
+
+
+def test_what_a_killed_process_left_half_written_is_no_harm(path: Path):
+    facts = [MemoryEntry(content=text) for text in "ab"]
+    for fact in facts:
+        FactFile(path).add(fact)
+    path.with_name("facts.jsonl.new").write_text("{" * 5000)
+    FactFile(path).delete(facts[0].id)
+    assert texts(path) == ["b"]
+    assert "{{" not in path.read_text()
+
+
+STRANGE = [b"# mine", b"", b"{", b'{"content": 5}', b"\xff\xfe", b'"x"', b"\r", b'{"a": "\\ud800"}']
+
+
+def test_lines_that_are_no_fact_are_passed_over_and_stay_as_they_are(path: Path):
+    path.parent.mkdir()
+    path.write_bytes(b"\n".join(STRANGE))
+    facts = [MemoryEntry(content=text) for text in "ab"]
+    for fact in facts:
+        FactFile(path).add(fact)
+    assert texts(path) == ["a", "b"]
+    FactFile(path).delete(facts[0].id)
+    lines = path.read_bytes().split(b"\n")
+    assert lines[: len(STRANGE)] == STRANGE
+    assert len(lines) == len(STRANGE) + 2
+
+
+def test_a_fact_after_a_broken_off_line_is_not_lost(path: Path):
+    FactFile(path).add(MemoryEntry(content="a"))
+    path.write_bytes(path.read_bytes() + b'{"id": "2", "cont')
+    FactFile(path).add(MemoryEntry(content="b"))
+    assert texts(path) == ["a", "b"]
+
+
+def test_what_cannot_be_written_as_utf8_is_marked(path: Path):
+    fact = MemoryEntry(content="x").model_copy(update={"content": "bad \udcff"})
+    FactFile(path).add(fact)
+    assert texts(path) == ["bad ?"]
+
+
+def test_metadata_that_json_does_not_know_is_a_storage_error(path: Path):
+    with pytest.raises(StorageError, match="cannot be written"):
+        FactFile(path).add(MemoryEntry(content="x", metadata={"a": object()}))
+    assert texts(path) == []
+
+
+def test_a_folder_in_its_place_is_a_storage_error(path: Path):
+    path.mkdir(parents=True)
+    for use in (FactFile(path).list_all, lambda: FactFile(path).add(MemoryEntry(content="x"))):
+        with pytest.raises(StorageError):
+            use()
+    with pytest.raises(StorageError):
+        FactFile(path).delete("x")
+
+
+def test_a_file_in_the_place_of_its_folder_is_a_storage_error(path: Path):
+    path.parent.write_text("")
+    with pytest.raises(StorageError):
+        FactFile(path).add(MemoryEntry(content="x"))
+
+
+def start(path: Path, program: str) -> subprocess.Popen[str]:
+    begin = "import sys; from rag.context import FactFile, MemoryEntry; f = FactFile(sys.argv[1])\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", begin + dedent(program), str(path)],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_processes_that_add_and_forget_at_the_same_time_lose_nothing(path: Path):
+    program = """
+        for n in range(40):
+            kept, gone = MemoryEntry(content=f"kept {n}"), MemoryEntry(content="gone")
+            f.add(kept), f.add(gone)
+            assert f.delete(gone.id)
+    """
+    writers = [start(path, program) for _ in range(3)]
+    assert [writer.communicate(timeout=60) and writer.returncode for writer in writers] == [0, 0, 0]
+    assert sorted(texts(path)) == sorted(f"kept {n}" for n in range(40) for _ in range(3))
+
+
+def test_a_writer_that_is_killed_leaves_whole_facts_and_no_lock(path: Path):
+    writer = start(
+        path,
+        """
+        first = MemoryEntry(content="first")
+        f.add(first)
+        print("ready", flush=True)
+        while True:
+            fact = MemoryEntry(content="x" * 5000)
+            f.add(fact)
+            f.delete(fact.id)
+        """,
+    )
+    assert writer.stdout
+    assert writer.stdout.readline() == "ready\n"
+    writer.send_signal(signal.SIGKILL)
+    writer.communicate(timeout=60)
+    FactFile(path).add(MemoryEntry(content="last"))
+    kept = texts(path)
+    assert (kept[0], kept[-1]) == ("first", "last")
+    assert set(kept[1:-1]) <= {"x" * 5000}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(st.lists(st.text(max_size=20), max_size=5), st.binary(max_size=40))
+def test_whatever_else_is_in_the_file_facts_come_back(path: Path, facts: list[str], rest: bytes):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(rest)
+    for text in facts:
+        FactFile(path).add(MemoryEntry(content=text))
+    assert texts(path) == facts
+    assert path.read_bytes().startswith(rest)

@@ -1,0 +1,62 @@
+"""Reciprocal rank fusion of lists of items."""
+
+from __future__ import annotations
+
+import pytest
+from context_parts import contents, item
+
+from rag.context import reciprocal_rank_fusion
+
+A, B, C = item("a", score=0.3, metadata={"m": 1}), item("b"), item("c")
+
+
+def test_an_item_scores_the_sum_of_its_reciprocal_ranks_with_k_60_and_rank_from_1():
+    fused = reciprocal_rank_fusion([[A, B], [B]])
+    assert contents(fused) == ["b", "a"]
+    assert fused[1].score == pytest.approx((1 / 61) / (1 / 62 + 1 / 61))
+
+
+def test_the_best_scores_1():
+    assert reciprocal_rank_fusion([[A]])[0].score == 1.0
+
+
+def test_ties_stay_in_the_order_of_first_appearance():
+    assert contents(reciprocal_rank_fusion([[C, A], [A, C], [B]])) == ["c", "a", "b"]
+
+
+def test_an_item_is_the_first_of_its_id_with_what_found_it():
+    other = A.model_copy(update={"content": "other"})
+    (fused,) = reciprocal_rank_fusion([[A], [], [other]])
+    assert (fused.content, fused.metadata) == ("a", {"m": 1, "found_by": [0, 2]})
+    assert A.metadata == {"m": 1}
+
+
+def test_a_list_counts_an_item_once_where_it_stands_higher():
+    assert contents(reciprocal_rank_fusion([[B, A, A, A, A]])) == ["b", "a"]
+
+
+def test_a_list_may_weigh_more():
+    assert contents(reciprocal_rank_fusion([[A], [B]], weights=[1, 2])) == ["b", "a"]
+
+
+def test_lists_that_weigh_nothing_score_nothing():
+    assert reciprocal_rank_fusion([[A]], weights=[0])[0].score == 0.0
+
+
+def test_no_lists_give_no_items():
+    assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weights": [1]}, "1 weights for 2 lists"),
+        ({"weights": [1, -1]}, "weights must be finite and not negative"),
+        ({"weights": [1, float("nan")]}, "weights must be finite"),
+        ({"weights": [1, float("inf")]}, "weights must be finite"),
+        ({"k": -1}, "k must not be negative"),
+    ],
+)
+def test_nonsense_is_a_value_error(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        reciprocal_rank_fusion([[A], [B]], **arguments)

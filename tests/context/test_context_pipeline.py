@@ -1,0 +1,455 @@
+"""The context pipeline: six stages, of both kinds, and what is known of a run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from context_parts import Remembered, Shelf, Words, contents, item, said
+
+from rag.context import (
+    AnthropicFormatter,
+    ContextPipeline,
+    ContextResult,
+    FormatterError,
+    GenericTextFormatter,
+    MemoryContextEnricher,
+    PipelineExecutionError,
+    PipelineStep,
+    QueryBundle,
+    RetrieverError,
+    SourceType,
+    TokenBudget,
+    filter_step,
+    retriever_step,
+)
+from rag.exceptions import RAGError
+
+
+def pipeline(max_tokens: int = 1000) -> ContextPipeline:
+    return ContextPipeline(max_tokens, Words())
+
+
+def build(made: ContextPipeline, query: str | QueryBundle = "q") -> ContextResult:
+    return made.build(query)
+
+
+def abuild(made: ContextPipeline, query: str | QueryBundle = "q") -> ContextResult:
+    return asyncio.run(made.abuild(query))
+
+
+both = pytest.mark.parametrize("run", [build, abuild])
+Run = Callable[..., ContextResult]
+
+
+class TestMaking:
+    def test_it_has_the_documented_defaults(self):
+        made = ContextPipeline()
+        assert (made.max_tokens, made.budget, made.steps, made.system_items) == (8192, None, [], [])
+        assert isinstance(made.formatter, GenericTextFormatter)
+
+    @pytest.mark.parametrize("size", [0, -1])
+    def test_it_needs_room(self, size: int):
+        with pytest.raises(ValueError, match="max_tokens must be positive"):
+            ContextPipeline(max_tokens=size)
+
+    def test_what_adds_to_it_returns_it(self):
+        made, budget, formatter = pipeline(), TokenBudget(total_tokens=10), AnthropicFormatter()
+        assert made.add_step(PipelineStep("s", lambda items, query: items)) is made
+        assert made.with_memory(Remembered()) is made
+        assert made.with_budget(budget) is made
+        assert made.with_formatter(formatter) is made
+        assert made.add_system_prompt("x") is made
+        assert made.add_callback(object()) is made
+        assert made.with_query_enricher(MemoryContextEnricher()) is made
+        assert (made.budget, made.formatter) == (budget, formatter)
+
+    @pytest.mark.parametrize("name", ["max_tokens", "formatter", "steps", "system_items", "budget"])
+    def test_what_it_is_made_of_cannot_be_set(self, name: str):
+        with pytest.raises(AttributeError):
+            setattr(pipeline(), name, None)
+
+    @pytest.mark.parametrize("name", ["steps", "system_items"])
+    def test_its_lists_are_copies(self, name: str):
+        made = pipeline().add_system_prompt("x")
+        made.add_step(PipelineStep("s", lambda items, query: items))
+        getattr(made, name).clear()
+        assert len(getattr(made, name)) == 1
+
+    def test_a_step_must_be_one(self):
+        with pytest.raises(TypeError, match="must be a PipelineStep, not function"):
+            pipeline().add_step(lambda items, query: items)  # type: ignore[arg-type]
+
+
+class TestDecorators:
+    def test_a_bare_one_names_the_step_after_the_function(self):
+        made = pipeline()
+
+        @made.step
+        def boost(items, query):
+            return items
+
+        assert [(s.name, s.is_async, s.on_error) for s in made.steps] == [("boost", False, "raise")]
+        assert boost([], None) == []
+
+    def test_one_with_arguments_takes_a_name_and_a_policy(self):
+        made = pipeline()
+
+        @made.step(name="other", on_error="skip")
+        def boost(items, query):
+            return items
+
+        assert [(s.name, s.on_error) for s in made.steps] == [("other", "skip")]
+
+    def test_an_asynchronous_step_works_both_ways(self):
+        made = pipeline()
+
+        @made.async_step
+        async def one(items, query):
+            return [*items, item("one")]
+
+        @made.async_step(name="two", on_error="skip")
+        async def other(items, query):
+            return [*items, item("two")]
+
+        assert [(s.name, s.is_async, s.on_error) for s in made.steps] == [
+            ("one", True, "raise"),
+            ("two", True, "skip"),
+        ]
+        assert contents(abuild(made).window.items) == ["one", "two"]
+
+    def test_an_asynchronous_function_is_no_step(self):
+        async def fn(items, query):
+            return items
+
+        with pytest.raises(TypeError, match="async function: use async_step"):
+            pipeline().step(fn)
+        with pytest.raises(TypeError):
+            pipeline().step(name="n")(fn)
+
+    def test_a_synchronous_function_is_no_asynchronous_step(self):
+        with pytest.raises(TypeError, match="sync function: use step"):
+            pipeline().async_step(lambda items, query: items)
+
+    def test_a_callable_object_goes_by_its_class(self):
+        class Boost:
+            async def __call__(self, items, query):
+                return items
+
+        made = pipeline()
+        made.async_step(Boost())
+        assert made.steps[0].name == "Boost"
+
+    @pytest.mark.parametrize("kind", ["step", "async_step"])
+    def test_what_cannot_be_called_is_a_type_error(self, kind: str):
+        with pytest.raises(TypeError, match="must be a function, not str"):
+            getattr(pipeline(), kind)("boost")
+
+    def test_no_other_policy_is_known(self):
+        with pytest.raises(ValueError, match="on_error"):
+            pipeline().step(lambda items, query: items, on_error="retry")  # type: ignore[arg-type]
+
+
+class TestStages:
+    @both
+    def test_an_empty_pipeline_gives_an_empty_window(self, run: Run):
+        result = run(pipeline())
+        assert (len(result.window), result.formatted_output, result.overflow_items) == (0, "", [])
+        assert result.format_type == "generic"
+        assert result.build_time_ms > 0
+
+    @both
+    def test_system_prompts_are_system_items_of_priority_10(self, run: Run):
+        made = pipeline().add_system_prompt("Be helpful.").add_system_prompt("Briefly.", priority=9)
+        kept = run(made).window.items
+        assert [(one.content, one.source, one.priority) for one in kept] == [
+            ("Be helpful.", SourceType.SYSTEM, 10),
+            ("Briefly.", SourceType.SYSTEM, 9),
+        ]
+
+    @both
+    def test_steps_run_in_order_and_see_system_memory_and_what_was_found(self, run: Run):
+        seen = []
+        made = pipeline().add_system_prompt("s").with_memory(Remembered(item("m", "memory")))
+        made.add_step(retriever_step("r", Shelf(item("r"))))
+        made.step(lambda items, query: seen.extend(contents(items)) or items, name="look")
+        run(made)
+        assert seen == ["s", "m", "r"]
+
+    @both
+    def test_a_query_may_be_a_bundle(self, run: Run):
+        query, seen = QueryBundle(query_str="x", metadata={"a": 1}), []
+        run(pipeline().add_step(PipelineStep("s", lambda i, q: seen.append(q) or i)), query)
+        assert seen == [query]
+
+    @both
+    @pytest.mark.parametrize("query", [None, 7, ["q"]])
+    def test_a_query_is_nothing_else(self, run: Run, query: object):
+        with pytest.raises(ValueError, match="query_str"):
+            run(pipeline(), query)
+
+    def test_an_empty_memory_that_is_false_is_asked_all_the_same(self):
+        class Sized(Remembered):
+            def __len__(self) -> int:
+                return 0
+
+        made = pipeline().with_memory(Sized(item("m", "memory")))
+        assert build(made).diagnostics["memory_items"] == 1
+
+    def test_tokens_are_counted_where_an_item_has_no_count(self):
+        made = pipeline().add_step(retriever_step("r", Shelf(item("two words", token_count=0))))
+        assert [one.token_count for one in build(made).window.items] == [2]
+        made = pipeline().add_step(retriever_step("r", Shelf(item("two words", token_count=7))))
+        assert [one.token_count for one in build(made).window.items] == [7]
+
+    def test_without_a_tokenizer_japanese_counts_too(self):
+        made = ContextPipeline().add_system_prompt("証明書の更新を先に行ってください。")
+        assert build(made).window.used_tokens > 10
+
+    def test_items_go_in_by_priority_and_score_until_the_room_is_used(self):
+        shelf = Shelf(item("c", score=0.1), item("b", score=0.9), item("a", priority=6))
+        result = build(pipeline(25).add_step(retriever_step("r", shelf)))
+        assert contents(result.window.items) == ["a", "b"]
+        assert contents(result.overflow_items) == ["c"]
+
+    @both
+    def test_a_system_prompt_that_a_step_lost_is_there_again(self, run: Run):
+        made = pipeline().add_system_prompt("s")
+        made.add_step(filter_step("f", lambda one: one.source == SourceType.RETRIEVAL))
+        assert contents(run(made).window.items) == ["s"]
+
+    def test_a_system_prompt_that_a_step_changed_is_not_doubled(self):
+        made = pipeline().add_system_prompt("old")
+        made.step(lambda items, query: [i.model_copy(update={"content": "new"}) for i in items])
+        assert contents(build(made).window.items) == ["new"]
+
+    @pytest.mark.parametrize("run", [ContextPipeline.build, ContextPipeline.abuild])
+    def test_what_was_found_already_goes_before_the_steps(self, run):
+        made = pipeline().add_step(filter_step("f", lambda one: one.content != "bad"))
+        result = run(made, "q", [item("good"), item("bad")])
+        result = asyncio.run(result) if asyncio.iscoroutine(result) else result
+        assert contents(result.window.items) == ["good"]
+
+    def test_what_was_found_already_goes_behind_what_is_remembered(self):
+        made, seen = pipeline().with_memory(Remembered(item("m", "memory"))), []
+        made.step(lambda items, query: seen.extend(contents(items)) or items, name="look")
+        made.build("q", [item("found")])
+        assert seen == ["m", "found"]
+
+    def test_one_pipeline_builds_again_and_again(self):
+        made = pipeline().add_system_prompt("s").add_step(retriever_step("r", Shelf(item("a"))))
+        assert build(made).window == build(made).window
+
+    def test_builds_at_the_same_time_do_not_meet(self):
+        made = pipeline()
+
+        @made.async_step
+        async def wait(items, query):
+            await asyncio.sleep(0)
+            return [*items, item(query.query_str)]
+
+        async def all_at_once():
+            return await asyncio.gather(*(made.abuild(str(n)) for n in range(5)))
+
+        results = asyncio.run(all_at_once())
+        assert [contents(one.window.items) for one in results] == [[str(n)] for n in range(5)]
+
+
+class TestEnriching:
+    def made(self, enricher: object, *remembered) -> tuple[ContextPipeline, list[str]]:
+        seen: list[str] = []
+        made = pipeline().with_memory(Remembered(*remembered)).with_query_enricher(enricher)
+        return made.step(lambda i, q: seen.append(q.query_str) or i, name="s") and made, seen
+
+    @both
+    def test_the_steps_are_given_the_enriched_query(self, run: Run):
+        made, seen = self.made(MemoryContextEnricher(), said("hello", "user", 0))
+        result = run(made)
+        assert seen == ["q\n\nConversation context: hello"]
+        assert result.diagnostics["query_enriched"] is True
+
+    @both
+    def test_without_memories_the_enricher_is_not_asked(self, run: Run):
+        made, seen = self.made(MemoryContextEnricher())
+        assert run(made).diagnostics["query_enriched"] is False
+        assert seen == ["q"]
+
+    def test_the_rest_of_the_query_stays(self):
+        made, seen = pipeline().with_memory(Remembered(said("x", "user", 0))), []
+        made.with_query_enricher(MemoryContextEnricher())
+        made.step(lambda i, q: seen.append(q) or i, name="s")
+        made.build(QueryBundle(query_str="q", embedding=[1.0], metadata={"a": 1}))
+        assert (seen[0].embedding, seen[0].metadata) == ([1.0], {"a": 1})
+
+    def test_an_enricher_must_give_a_text(self):
+        class Silent:
+            def enrich(self, query, context_items):
+                return None
+
+        made, _ = self.made(Silent(), said("x", "user", 0))
+        with pytest.raises(TypeError, match="gave NoneType, not a query"):
+            build(made)
+
+
+class TestErrors:
+    def failing(self, error: Exception, on_error: str = "raise") -> ContextPipeline:
+        def fail(items, query):
+            items.clear()
+            raise error
+
+        made = pipeline().add_step(retriever_step("before", Shelf(item("a"))))
+        made.step(fail, name="bad", on_error=on_error)  # type: ignore[arg-type]
+        return made.add_step(retriever_step("after", Shelf(item("b"))))
+
+    @both
+    @pytest.mark.parametrize(
+        "error",
+        [
+            TypeError("t"),
+            ValueError("v"),
+            RAGError("r"),
+            RetrieverError("x"),
+            PipelineExecutionError("p"),
+        ],
+        ids=repr,
+    )
+    def test_base_errors_type_errors_and_value_errors_pass_as_they_are(
+        self, run: Run, error: Exception
+    ):
+        with pytest.raises(type(error)) as caught:
+            run(self.failing(error))
+        assert caught.value is error
+
+    @both
+    @pytest.mark.parametrize("error", [RuntimeError("r"), KeyError("k"), OSError("o")], ids=repr)
+    def test_any_other_error_becomes_a_pipeline_execution_error(self, run: Run, error: Exception):
+        with pytest.raises(PipelineExecutionError, match="'bad' failed") as caught:
+            run(self.failing(error))
+        assert caught.value.__cause__ is error
+        assert caught.value.diagnostics["failed_step"] == "bad"
+        assert [one["name"] for one in caught.value.diagnostics["steps"]] == ["before"]
+
+    @both
+    @pytest.mark.parametrize("error", [RuntimeError("r"), TypeError("t"), RAGError("r")], ids=repr)
+    def test_a_step_that_may_fail_is_skipped(self, run: Run, error: Exception, caplog):
+        result = run(self.failing(error, "skip"))
+        assert contents(result.window.items) == ["a", "b"]
+        assert result.diagnostics["skipped_steps"] == ["bad"]
+        assert [one["name"] for one in result.diagnostics["steps"]] == ["before", "after"]
+        assert "failed_step" not in result.diagnostics
+        assert "step 'bad' failed and is skipped" in caplog.text
+
+    def test_an_asynchronous_step_in_build_is_a_type_error(self):
+        made = pipeline()
+
+        @made.async_step
+        async def wait(items, query):
+            return items
+
+        with pytest.raises(TypeError, match="step 'wait' is asynchronous"):
+            build(made)
+
+    @both
+    def test_a_step_that_gives_no_list_is_a_type_error(self, run: Run):
+        with pytest.raises(TypeError, match="not a list"):
+            run(pipeline().add_step(PipelineStep("s", lambda items, query: None)))  # type: ignore
+
+    def test_a_cancelled_build_is_cancelled_and_not_skipped(self):
+        made = pipeline()
+
+        @made.async_step(on_error="skip")
+        async def wait(items, query):
+            raise asyncio.CancelledError
+
+        with pytest.raises(asyncio.CancelledError):
+            abuild(made)
+
+    def test_a_memory_that_fails_ends_the_run(self):
+        class Broken:
+            def get_context_items(self):
+                raise OSError("gone")
+
+        with pytest.raises(PipelineExecutionError, match="'memory' failed") as caught:
+            build(pipeline().with_memory(Broken()))
+        assert caught.value.diagnostics["failed_step"] == "memory"
+
+    def test_an_enricher_that_fails_ends_the_run(self):
+        class Broken:
+            def enrich(self, query, context_items):
+                raise OSError("gone")
+
+        made = pipeline().with_memory(Remembered(item())).with_query_enricher(Broken())
+        with pytest.raises(PipelineExecutionError) as caught:
+            build(made)
+        assert caught.value.diagnostics["failed_step"] == "query_enricher"
+        assert caught.value.diagnostics["memory_items"] == 1
+
+    def test_a_formatter_that_fails_is_a_formatter_error(self):
+        class Broken:
+            format_type = "own"
+
+            def format(self, window):
+                raise KeyError("x")
+
+        with pytest.raises(FormatterError, match="the formatter 'own' failed") as caught:
+            build(pipeline().with_formatter(Broken()))
+        assert isinstance(caught.value.__cause__, KeyError)
+
+    def test_a_formatter_error_of_its_own_passes(self):
+        error = FormatterError("mine")
+
+        class Broken:
+            format_type = "own"
+
+            def format(self, window):
+                raise error
+
+        with pytest.raises(FormatterError) as caught:
+            build(pipeline().with_formatter(Broken()))
+        assert caught.value is error
+
+    def test_what_is_no_formatter_is_a_formatter_error(self):
+        with pytest.raises(FormatterError, match="'object' failed"):
+            build(pipeline().with_formatter(object()))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("name", ["PipelineExecutionError", "RetrieverError", "FormatterError"])
+    def test_the_errors_descend_from_rag_error(self, name: str):
+        from rag import context
+
+        assert issubclass(getattr(context, name), context.ContextError)
+        assert issubclass(context.ContextError, RAGError)
+        assert issubclass(context.TokenBudgetExceededError, context.ContextError)
+
+
+class TestDiagnostics:
+    @both
+    def test_every_field_is_told(self, run: Run):
+        made = pipeline(40).add_system_prompt("one two")
+        made.with_memory(Remembered(said("m", "user", 0)))
+        made.add_step(retriever_step("r", Shelf(*(item(str(n)) for n in range(4)))))
+        told = run(made).diagnostics
+        steps = told.pop("steps")
+        assert [(one["name"], one["items_after"]) for one in steps] == [("r", 6)]
+        assert steps[0]["time_ms"] >= 0
+        assert told == {
+            "memory_items": 1,
+            "query_enriched": False,
+            "skipped_steps": [],
+            "total_items_considered": 6,
+            "items_included": 4,
+            "items_overflow": 2,
+            "token_utilization": 0.8,
+            "token_usage_by_source": {"system": 2, "conversation": 10, "retrieval": 20},
+            "shared_pool_usage": 32,
+            "budget_overflow_by_source": {},
+        }
+
+    def test_the_loop_of_the_documentation_runs(self):
+        d = build(pipeline().add_step(retriever_step("r", Shelf(item())))).diagnostics
+        lines = [
+            f"{step['name']}: {step['items_after']} items in {step['time_ms']:.1f}ms"
+            for step in d.get("steps", [])
+        ]
+        assert lines[0].startswith("r: 1 items in ")
+        assert f"{d.get('token_utilization', 0):.1%}" == "1.0%"

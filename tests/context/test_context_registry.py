@@ -1,0 +1,114 @@
+"""Steps and formatters by name, and those that plug-ins bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from context_parts import contents, item
+
+from rag.context import (
+    ChatMessageFormatter,
+    ContextPipeline,
+    ContextWindow,
+    OpenAIFormatter,
+    PipelineStep,
+    find_formatter,
+    find_step,
+    formatter_names,
+    step_names,
+)
+from rag.exceptions import RAGError, UsageError
+
+BUILT_IN = ["anthropic", "chat_messages", "generic", "openai"]
+
+
+class Shouting:
+    """A formatter that a plug-in could bring."""
+
+    format_type = "shouting"
+
+    def format(self, window: ContextWindow) -> str:
+        return " ".join(contents(window.items)).upper()
+
+
+def make_newest() -> PipelineStep:
+    """A step that a plug-in could bring."""
+    return PipelineStep("newest", lambda items, query: items[-1:])
+
+
+def make_nothing() -> None:
+    return None
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Install a distribution: `install("rag.steps", newest="make_newest")`."""
+
+    def write(group: str, **entries: str) -> None:
+        info = tmp_path / "plugins" / "extra-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: extra\nVersion: 1.0\n")
+        lines = [f"{name} = {__name__}:{function}" for name, function in entries.items()]
+        (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+        monkeypatch.syspath_prepend(info.parent)
+
+    return write
+
+
+def test_the_built_in_formatters_have_names():
+    assert formatter_names() == BUILT_IN
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_formatter_is_found_by_its_name(name: str):
+    assert find_formatter(name).format_type == name
+
+
+@pytest.mark.parametrize("name", ["chat_messages", "chat-messages", "Chat_Messages"])
+def test_a_name_may_be_spelled_otherwise(name: str):
+    assert isinstance(find_formatter(name), ChatMessageFormatter)
+
+
+def test_an_unknown_formatter_is_a_usage_error_with_the_nearest_names():
+    with pytest.raises(UsageError, match="no format is named 'anthropics'") as caught:
+        find_formatter("anthropics")
+    assert caught.value.hint.startswith("Did you mean anthropic?")
+
+
+def test_an_unknown_step_is_a_usage_error():
+    with pytest.raises(UsageError, match="no step is named 'newest'"):
+        find_step("newest")
+
+
+def test_a_formatter_of_a_plugin_is_found(install):
+    install("rag.formatters", shouting="Shouting")
+    assert formatter_names() == [*BUILT_IN, "shouting"]
+    made = ContextPipeline().with_formatter(find_formatter("Shouting"))
+    assert made.build("q", [item("a"), item("b")]).formatted_output == "A B"
+
+
+def test_a_plugin_cannot_take_the_name_of_a_built_in_formatter(install):
+    install("rag.formatters", openai="Shouting", chat_messages="Shouting")
+    assert formatter_names() == BUILT_IN
+    assert isinstance(find_formatter("openai"), OpenAIFormatter)
+
+
+def test_a_step_of_a_plugin_is_found(install):
+    install("rag.steps", newest="make_newest")
+    assert step_names() == ["newest"]
+    made = ContextPipeline().add_step(find_step("newest"))
+    assert contents(made.build("q", [item("a"), item("b")]).window.items) == ["b"]
+
+
+def test_a_plugin_that_makes_something_else_is_an_error(install):
+    install("rag.steps", nothing="make_nothing")
+    with pytest.raises(RAGError, match="made a NoneType, which is no PipelineStep"):
+        find_step("nothing")
+
+
+def test_a_plugin_that_makes_no_formatter_is_an_error(install):
+    install("rag.formatters", nothing="make_nothing")
+    with pytest.raises(RAGError, match="made a NoneType, which is no formatter"):
+        find_formatter("nothing")

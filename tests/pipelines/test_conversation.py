@@ -1,0 +1,226 @@
+"""A conversation in the library: what the model is sent, what is remembered and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_server import OllamaServer
+from rag.answers.refusals import PHRASES
+from rag.answers.sessions import Turn, new_session, open_session
+from rag.config import AskConfig, OllamaConfig, RAGConfig
+from rag.context import MemoryManager
+from rag.exceptions import UsageError
+from rag.pipelines import ask, create_qa_pipeline
+from rag.pipelines.conversation import Conversation
+from rag.pipelines.generation import AnswerWriter
+from rag.pipelines.remembering import FACTS_FILE, remember
+from rag.stores import get_document_store
+
+
+@pytest.fixture(scope="module")
+def index(build_index) -> RAGConfig:
+    return build_index({"v": ANSWER_NOTES})
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer(["llama3.2"]) as running:
+        yield running
+
+
+@pytest.fixture
+def settings(index: RAGConfig, server: OllamaServer) -> RAGConfig:
+    return replace(index, ollama=OllamaConfig(url=server.url, retries=0, embedding_model=""))
+
+
+@pytest.fixture
+def talk(settings: RAGConfig, tmp_path: Path) -> Iterator[Callable[..., Conversation]]:
+    """Begin or go on with a conversation whose data folder is the test's own."""
+    with get_document_store(settings) as store:
+
+        def begin(session: Any = None, **ollama: Any) -> Conversation:
+            config = replace(settings, ollama=replace(settings.ollama, **ollama))
+            pipeline = create_qa_pipeline(store, config)
+            return Conversation(pipeline, session or new_session(tmp_path))
+
+        yield begin
+
+
+def sent(server: OllamaServer, number: int = -1) -> list[tuple[str, str]]:
+    messages = server.requests("/api/chat")[number].json["messages"]
+    return [(message["role"], message["content"]) for message in messages]
+
+
+def test_what_was_said_before_goes_to_the_model_without_its_numbers(talk, server) -> None:
+    conversation = talk()
+    server.say(TRUE, {"question": "How long do restores take?"}, "Twenty minutes. [1]")
+    conversation.ask(QUESTION)
+    assert [role for role, _ in sent(server)] == ["system", "user"]
+    conversation.ask("and restores?")
+    assert [role for role, _ in sent(server)] == ["system", "user", "assistant", "user"]
+    assert sent(server)[1:3] == [
+        ("user", QUESTION),
+        ("assistant", "We keep backups for ninety days."),
+    ]
+    assert "Question: How long do restores take?" in sent(server)[-1][1]
+
+
+def test_a_conversation_that_is_taken_up_again_goes_to_the_model_too(talk, server) -> None:
+    session = talk().session
+    session.add(Turn("why?", "why backups?", "Policy. [1]"))
+    conversation = talk(open_session(session.data_dir, session.id))
+    server.say({"question": QUESTION}, TRUE)
+    conversation.ask("how long?")
+    assert sent(server)[1:3] == [("user", "why backups?"), ("assistant", "Policy.")]
+
+
+def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server) -> None:
+    conversation = talk()
+    remember(conversation.memory, "I am a nurse")
+    server.say(TRUE, {"question": QUESTION}, TRUE)
+    conversation.ask(QUESTION)
+    answer = conversation.ask("and again?")
+    assert "\n- I am a nurse\n" in sent(server)[-1][1]
+    assert "nurse" not in repr(sent(server, 1)) + sent(server)[0][1]
+    assert [item.label for item in answer.context.window if item.source == "memory"] == [
+        "I am a nurse"
+    ]
+
+
+def test_a_fact_is_no_evidence(talk, server) -> None:
+    conversation = talk()
+    remember(conversation.memory, "Giraffes eat acacia leaves")
+    server.say("Giraffes eat acacia leaves. [1]")
+    answer = conversation.ask(QUESTION)
+    assert "acacia" not in answer.text and answer.quotes
+
+
+def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(
+    talk, server, tmp_path
+) -> None:
+    conversation = talk()
+    server.say(TRUE, {"question": QUESTION}, TRUE)
+    conversation.ask(QUESTION)
+    (tmp_path / FACTS_FILE).mkdir()
+    answer = conversation.ask("and again?")
+    assert answer.text == TRUE
+    assert "the facts cannot be read" in answer.notices[0]
+    assert len(sent(server)) == 4
+
+
+def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk, server) -> None:
+    conversation = talk()
+    remember(conversation.memory, "I am a nurse")
+    server.say(TRUE, TRUE)
+    conversation.ask(QUESTION)
+    old = conversation.session
+    conversation.clear()
+    assert conversation.last_sources() is None
+    assert conversation.understood("and why?") == "and why?"
+    conversation.ask(QUESTION)
+    assert conversation.session.id != old.id
+    assert [role for role, _ in sent(server)] == ["system", "user"]
+    assert "I am a nurse" in sent(server)[-1][1]
+    assert len(open_session(old.data_dir, old.id).turns) == 1
+
+
+def test_the_sources_of_the_last_answer_are_where_they_were_printed(talk) -> None:
+    conversation = talk(enabled=False)
+    answer = conversation.ask("Run the restore script?")
+    assert answer.quotes
+    again = talk(open_session(conversation.session.data_dir, conversation.session.id))
+    [source] = again.last_sources()
+    assert (source.vault, source.file_path, source.title) == ("v", "Backups.md", "Backups")
+    assert source.line_start == answer.quotes[0].line != answer.sources[0].line_start
+
+
+def test_sources_of_a_file_that_somebody_wrote_into_break_nothing(talk) -> None:
+    conversation = talk()
+    odd = [3, {"line": "x", "path": None}]
+    conversation.session.turns.append(Turn("?", "?", "", sources=odd))
+    [source] = conversation.last_sources()
+    assert (source.file_path, source.line_start) == ("", 1)
+
+
+class TestOwnSteps:
+    """Entry points of the group `rag.steps`, of a distribution that is really there."""
+
+    @pytest.fixture(autouse=True)
+    def distribution(self, tmp_path, monkeypatch) -> None:
+        site = tmp_path / "site"
+        (site / "own-1.0.dist-info").mkdir(parents=True)
+        (site / "own-1.0.dist-info" / "METADATA").write_text("Name: own\nVersion: 1.0\n")
+        (site / "own-1.0.dist-info" / "entry_points.txt").write_text(
+            "[rag.steps]\n"
+            + "".join(f"{n} = own_steps_of_tests:{n}\n" for n in ("turn", "fail", "one"))
+        )
+        (site / "own_steps_of_tests.py").write_text(
+            "from rag.context import PipelineStep\n"
+            "def _turned(items, query):\n"
+            "    return [i.model_copy(update={'score': 1 - i.score}) for i in items]\n"
+            "def _fails(items, query):\n"
+            "    raise OSError('no disk')\n"
+            "def _first(items, query):\n"
+            "    return [i for i in items if i.metadata.get('rank', 1) == 1]\n"
+            "def one():\n    return PipelineStep('one', _first)\n"
+            "def turn():\n    return PipelineStep('turn', _turned)\n"
+            "def fail():\n    return PipelineStep('fail', _fails)\n"
+        )
+        monkeypatch.syspath_prepend(str(site))
+
+    def asked(self, settings: RAGConfig, *names: str, question: str = QUESTION) -> Any:
+        config = replace(settings, ask=AskConfig(steps=list(names)))
+        with get_document_store(config) as store:
+            return ask(create_qa_pipeline(store, config), question)
+
+    def test_take_part_and_the_sources_are_still_the_right_ones(self, settings, server) -> None:
+        both = f"{QUESTION} And rolling back a deploy?"
+        server.say(PHRASES["en"], TRUE)
+        self.asked(settings, question=both)
+        assert "[1] Rolling back" in sent(server)[-1][1]
+        answer = self.asked(settings, "turn", question=both)
+        assert "[1] Backups" in sent(server)[-1][1]
+        assert (answer.text, answer.verified) == (TRUE, 1.0)
+        assert [source.file_path for source in answer.sources] == ["Backups.md"]
+        assert [step["name"] for step in answer.context.steps][1] == "turn"
+
+    def test_that_drop_notes_are_not_told_as_a_lack_of_room(self, settings, server) -> None:
+        server.say("Rolling back a deploy takes two minutes. [1]")
+        answer = self.asked(settings, "one", question=f"{QUESTION} And rolling back a deploy?")
+        assert answer.model and answer.notices == []
+        assert [i.why for i in answer.context.overflow] == ["dropped by one"]
+
+    def test_are_named_in_the_serialised_pipeline(self) -> None:
+        writer = AnswerWriter(OllamaConfig(), steps=["turn"])
+        assert AnswerWriter.from_dict(writer.to_dict()).steps == ["turn"]
+
+    def test_that_fail_are_left_out_and_it_is_said(self, settings, server) -> None:
+        server.say(TRUE)
+        answer = self.asked(settings, "fail")
+        assert answer.text == TRUE
+        assert answer.notices == ["the step fail of ask.steps failed and was left out: no disk"]
+        assert answer.context.skipped == {"fail": "no disk"}
+
+    def test_that_there_are_not_are_an_error_at_once(self, settings, server) -> None:
+        with pytest.raises(UsageError, match="trun"):
+            self.asked(settings, "trun")
+        assert server.requests("/api/chat") == []
+
+
+def test_ask_takes_any_memory(settings, server) -> None:
+    memory = MemoryManager()
+    memory.add_fact("I am a nurse")
+    memory.add_user_message("backups?")
+    memory.add_assistant_message("Ninety days. [4]")
+    server.say(TRUE)
+    with get_document_store(settings) as store:
+        answer = ask(create_qa_pipeline(store, settings), QUESTION, memory=memory)
+    assert answer.text == TRUE
+    assert sent(server)[1:3] == [("user", "backups?"), ("assistant", "Ninety days.")]
+    assert "I am a nurse" in sent(server)[-1][1]

@@ -1,0 +1,88 @@
+"""Facts that the user tells: kept, forgotten, and what goes wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.context.memory import MemoryManager
+from rag.exceptions import NotFoundError, StorageError, UsageError
+from rag.pipelines.remembering import FACTS_FILE, forget, open_memory, remember
+
+FACTS = ("I am a nurse", "I work nights", "夜勤が多い")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> MemoryManager:
+    made = open_memory(tmp_path)
+    for fact in FACTS:
+        remember(made, fact)
+    return made
+
+
+def known(memory: MemoryManager) -> list[str]:
+    return [fact.content for fact in memory.get_all_facts()]
+
+
+def test_facts_are_kept_in_the_data_folder_oldest_first(memory, tmp_path) -> None:
+    remember(memory, "  I like\n tea ")
+    assert known(open_memory(tmp_path)) == [*FACTS, "I like tea"]
+    assert (tmp_path / FACTS_FILE).exists()
+
+
+def test_a_fact_is_kept_once(memory) -> None:
+    remember(memory, "I  am a nurse")
+    assert known(memory) == list(FACTS)
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "\n"])
+def test_there_must_be_something_to_remember(memory, nothing) -> None:
+    with pytest.raises(UsageError, match="nothing to remember"):
+        remember(memory, nothing)
+
+
+@pytest.mark.parametrize(
+    ("which", "forgotten"),
+    [("1", 0), ("3", 2), ("２", 1), ("NURSE", 0), ("i  work nights", 1), ("夜勤", 2)],
+)
+def test_one_is_forgotten_by_its_number_or_words_of_it(memory, which, forgotten) -> None:
+    assert forget(memory, which).content == FACTS[forgotten]
+    assert known(memory) == [f for f in FACTS if f != FACTS[forgotten]]
+
+
+@pytest.mark.parametrize(
+    ("which", "error", "said"),
+    [
+        ("", UsageError, "which fact"),
+        ("0", NotFoundError, "no fact 0: there are 3"),
+        ("4", NotFoundError, "no fact 4: there are 3"),
+        ("99999999999999999999999", NotFoundError, "there are 3"),
+        ("tea", NotFoundError, "no fact holds 'tea'"),
+        ("I", UsageError, "2 facts hold 'I'"),
+        ("-1", NotFoundError, "no fact holds"),
+        ("1.5", NotFoundError, "no fact holds"),
+    ],
+)
+def test_what_is_none_or_several_is_not_forgotten(memory, which, error, said) -> None:
+    with pytest.raises(error, match=said) as caught:
+        forget(memory, which)
+    assert "/fact" in caught.value.hint
+    assert known(memory) == list(FACTS)
+
+
+def test_the_whole_of_a_fact_names_it_though_another_holds_it_too(memory) -> None:
+    remember(memory, "I am a nurse in Osaka")
+    assert forget(memory, "i am a nurse").content == "I am a nurse"
+
+
+def test_where_there_are_none_it_says_how_to_keep_one(tmp_path) -> None:
+    with pytest.raises(NotFoundError, match="no facts") as caught:
+        forget(open_memory(tmp_path), "1")
+    assert "/remember" in caught.value.hint
+
+
+def test_facts_that_cannot_be_read_are_an_error(tmp_path) -> None:
+    (tmp_path / FACTS_FILE).mkdir()
+    with pytest.raises(StorageError, match="cannot be"):
+        remember(open_memory(tmp_path), "x")

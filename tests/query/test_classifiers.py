@@ -1,0 +1,177 @@
+"""The classifiers, row by row of their reference."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import math
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.core.errors import SerializationError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.query import CallbackClassifier, EmbeddingClassifier, KeywordClassifier, QueryBundle
+from rag.query.classifiers import cosine_similarity
+from rag.text.normalize import normalize
+
+EMPTY = inspect.Parameter.empty
+RULES = {"code": ["def", "Class"], "ops": ["deploy", "class"], "ja": ["証明書", "ＴＬＳ"]}
+CENTROIDS = {"left": [1.0, 0.0], "up": [0.0, 1.0]}
+
+
+def by_length(query: QueryBundle) -> str:
+    return "long" if len(query.query_str) > 10 else "short"
+
+
+def nearness(first: list[float], second: list[float]) -> float:
+    return -math.dist(first, second)
+
+
+def ask(text: str, vector: list[float] | None = None) -> QueryBundle:
+    return QueryBundle(query_str=text, embedding=vector)
+
+
+@pytest.mark.parametrize(
+    ("kind", "signature"),
+    [
+        (KeywordClassifier, {"rules": EMPTY, "default": EMPTY, "case_sensitive": False}),
+        (CallbackClassifier, {"classify_fn": EMPTY}),
+        (EmbeddingClassifier, {"centroids": EMPTY, "distance_fn": None}),
+    ],
+)
+def test_names_and_defaults_of_the_parameters(kind: type, signature: dict[str, Any]):
+    parameters = inspect.signature(kind.__init__).parameters
+    assert {name: p.default for name, p in parameters.items() if name != "self"} == signature
+
+
+class TestKeywords:
+    @pytest.mark.parametrize(
+        ("query", "label"),
+        [
+            ("how to DEPLOY it", "ops"),
+            ("a classical def", "code"),  # a keyword may be part of a word
+            ("class", "code"),  # the first rule wins, in the order of insertion
+            ("deploy a class", "code"),  # … of the rules, not of the words in the query
+            ("証明書の更新", "ja"),
+            ("tls", "ja"),  # width does not count either
+            ("nothing of it", "other"),
+            ("", "other"),
+        ],
+    )
+    def test_the_first_rule_with_a_keyword_in_the_query_wins(self, query: str, label: str):
+        assert KeywordClassifier(RULES, default="other").classify(ask(query)) == label
+
+    @pytest.mark.parametrize(
+        ("query", "label"), [("Class", "code"), ("class", "ops"), ("CLASS", "other")]
+    )
+    def test_case_counts_if_wished(self, query: str, label: str):
+        classifier = KeywordClassifier(RULES, "other", case_sensitive=True)
+        assert classifier.classify(ask(query)) == label
+
+    def test_rules_may_be_empty(self):
+        assert KeywordClassifier({}, "other").classify(ask("x")) == "other"
+        assert KeywordClassifier({"never": []}, "other").classify(ask("x")) == "other"
+
+    @pytest.mark.parametrize("keyword", ["", "\u200b"])
+    def test_an_empty_keyword_would_be_in_every_query(self, keyword: str):
+        with pytest.raises(ValueError, match="keyword is empty"):
+            KeywordClassifier({"all": ["x", keyword]}, "other")
+
+    @given(st.text(), st.dictionaries(st.text(), st.lists(st.text(min_size=1, alphabet="abc"))))
+    def test_the_label_is_always_one_that_was_given(self, text: str, rules: dict[str, list[str]]):
+        label = KeywordClassifier(rules, "other").classify(ask(text))
+        assert label == "other" or any(word in normalize(text) for word in rules[label])
+
+
+class TestCallback:
+    def test_the_label_is_the_callbacks(self):
+        assert CallbackClassifier(by_length).classify(ask("x")) == "short"
+
+    def test_the_callback_is_given_the_whole_bundle(self):
+        query = ask("x", [1.0])
+        assert CallbackClassifier(lambda given: str(given is query)).classify(query) == "True"
+
+    def test_what_is_no_function_is_refused(self):
+        with pytest.raises(TypeError, match="classify_fn must be callable"):
+            CallbackClassifier("short")  # type: ignore[arg-type]
+
+    def test_an_error_of_the_callback_is_the_callers(self):
+        def fail(query: QueryBundle) -> str:
+            raise LookupError("no label")
+
+        with pytest.raises(LookupError):
+            CallbackClassifier(fail).classify(ask("x"))
+
+
+class TestEmbedding:
+    def test_the_nearest_centroid_is_found_by_the_cosine(self):
+        classifier = EmbeddingClassifier(CENTROIDS)
+        assert classifier.classify(ask("x", [0.9, 0.1])) == "left"
+        assert classifier.classify(ask("x", [30.0, 31.0])) == "up"
+
+    def test_of_equally_near_ones_the_first(self):
+        assert EmbeddingClassifier(CENTROIDS).classify(ask("x", [1.0, 1.0])) == "left"
+
+    def test_a_function_of_ones_own_says_what_is_near_and_more_is_nearer(self):
+        centroids = {"near": [1.0, 1.0], "far": [9.0, 9.0]}
+        query = ask("x", [8.0, 7.0])
+        assert EmbeddingClassifier(centroids, distance_fn=nearness).classify(query) == "far"
+
+    def test_a_query_without_an_embedding_is_a_value_error(self):
+        with pytest.raises(ValueError, match="embedding"):
+            EmbeddingClassifier(CENTROIDS).classify(ask("x"))
+
+    def test_an_embedding_of_another_model_is_a_value_error(self):
+        with pytest.raises(ValueError, match="3 and 2 dimensions"):
+            EmbeddingClassifier(CENTROIDS).classify(ask("x", [1.0, 2.0, 3.0]))
+
+    def test_no_centroid_is_a_value_error(self):
+        with pytest.raises(ValueError, match="at least one centroid"):
+            EmbeddingClassifier({})
+
+    def test_a_vector_of_zeros_is_near_to_nothing(self):
+        assert cosine_similarity([0.0, 0.0], [1.0, 0.0]) == 0.0
+
+    @given(st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=1, max_size=5))
+    def test_a_vector_is_nearest_to_itself(self, vector: list[float]):
+        near = cosine_similarity(vector, vector)
+        assert near == pytest.approx(1.0 if any(vector) else 0.0)
+
+
+ALL: dict[str, tuple[Any, QueryBundle]] = {
+    "keyword": (KeywordClassifier(RULES, "other", case_sensitive=True), ask("Class")),
+    "callback": (CallbackClassifier(by_length), ask("long enough for it")),
+    "embedding": (EmbeddingClassifier(CENTROIDS), ask("x", [0.0, 2.0])),
+    "distance": (EmbeddingClassifier(CENTROIDS, distance_fn=nearness), ask("x", [0.0, 2.0])),
+}
+
+
+@pytest.mark.parametrize(("classifier", "query"), ALL.values(), ids=ALL)
+class TestComponents:
+    def test_run_gives_the_label(self, classifier: Any, query: QueryBundle):
+        label = classifier.classify(query)
+        assert classifier.run(query) == {"label": label}
+        assert asyncio.run(classifier.run_async(query)) == {"label": label}
+
+    def test_in_a_pipeline_and_in_its_yaml(self, classifier: Any, query: QueryBundle):
+        pipeline = Pipeline()
+        pipeline.add_component("kind", copy.copy(classifier))
+        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
+        assert again.to_dict() == pipeline.to_dict()
+        made = again.run({"kind": {"query": query}})
+        assert made["kind"]["label"] == classifier.classify(query)
+
+
+def test_a_text_is_a_query_too():
+    assert KeywordClassifier(RULES, "other").run("deploy") == {"label": "ops"}
+
+
+def test_lambdas_work_but_are_refused_in_yaml():
+    classifier = CallbackClassifier(lambda query: "x")
+    assert classifier.run("q") == {"label": "x"}
+    with pytest.raises(SerializationError, match="lambda"):
+        classifier.to_dict()

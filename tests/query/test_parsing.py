@@ -1,0 +1,279 @@
+"""What is made of a model's reply, whatever it looks like."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rag.query.parsing import LONGEST_DOCUMENT, LONGEST_QUERY, document_in, same_text, texts_in
+from rag.text.normalize import normalize
+
+AB = ["alpha", "beta"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"queries": ["alpha", "beta"]}',
+        '["alpha", "beta"]',
+        '{"sub_questions": ["alpha", "beta"], "reason": "because"}',
+        '{"reasoning": "because", "anything": ["alpha", "beta"]}',
+        '{"queries": {"1": "alpha", "2": "beta"}}',
+        '{"query1": "alpha", "query2": "beta"}',
+        '{"queries": [{"id": "q1", "query": "alpha"}, {"id": "q2", "query": "beta"}]}',
+        '[{"question": "alpha", "why": "x"}, {"question": "beta", "why": "y"}]',
+        '[["alpha"], ["beta"]]',
+        '[{"a": "alpha", "b": "gamma"}, {"a": "beta", "b": "gamma"}]',
+        '{"queries": "1. alpha\\n2. beta"}',
+        '{"queries": [1, null, "alpha", true, "beta"]}',
+    ],
+)
+def test_json_of_any_shape(reply: str):
+    assert texts_in(reply, 5) == AB
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '```json\n["alpha", "beta"]\n```',
+        '```\n["alpha", "beta"]\n```',
+        '```json\n["alpha", "beta"]',
+        'Sure! Here they are:\n\n{"queries": ["alpha", "beta"]}\n\nI hope that helps.',
+        'As [1] says: {"queries": ["alpha", "beta"]}',
+        '<think>Maybe ["gamma"]?</think>{"queries": ["alpha", "beta"]}',
+        '<think>\n["gamma"]\n</think>\n\n1. alpha\n2. beta',
+        'they want ["gamma"] …</think>["alpha", "beta"]',
+        '<thinking>["gamma"]</thinking>["alpha", "beta"]',
+    ],
+)
+def test_what_stands_around_it_is_left_out(reply: str):
+    assert texts_in(reply, 5) == AB
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"queries": ["alpha", "beta", "gam',
+        '{"queries": ["alpha", "beta"',
+        '```json\n{"queries": ["alpha", "beta",',
+        '{"queries": ["alpha", "beta",]}',
+        '{queries: ["alpha", "beta"]}',
+        "{'queries': ['alpha', 'beta']}",
+    ],
+)
+def test_json_that_is_broken_or_cut_off_gives_what_is_whole(reply: str):
+    assert texts_in(reply, 5) == AB
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1. alpha\n2. beta",
+        "1) alpha\n2) beta",
+        "(1) alpha\n(2) beta",
+        "1. alpha 2. beta",
+        "- alpha\n- beta",
+        "* alpha\n\n* beta",
+        "• alpha\n• beta",
+        "① alpha\n② beta",
+        "a) alpha\nb) beta",
+        "alpha\nbeta",
+        "Here are two:\nalpha\nbeta",
+        "Here you go:\n1. alpha\n2. beta\nThese differ in one word.",
+        '1. "alpha"\n2. "beta"',
+        '"alpha"\n"beta"',
+        '"alpha", "beta"',
+        "1. **alpha**\n2. **beta**",
+        "1. **al**pha\n2. be**ta**",
+        "# Variations\nalpha\nbeta",
+        "Query 1: alpha\nQuery 2: beta",
+        "```\nalpha\nbeta\n```",
+    ],
+)
+def test_lists_and_lines(reply: str):
+    assert texts_in(reply, 5) == AB
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"queries": ["証明書の更新", "TLSの期限"]}',
+        "1. 証明書の更新\n2. TLSの期限",
+        "１．証明書の更新\n２．TLSの期限",
+        "・証明書の更新\n・TLSの期限",
+        "「証明書の更新」「TLSの期限」",
+        "「証明書の更新」、「TLSの期限」",
+        "以下の通りです：\n・「証明書の更新」\n・「TLSの期限」",
+        "はい、こちらです。\n証明書の更新\nTLSの期限",
+        "クエリ1：証明書の更新\nクエリ2：TLSの期限",
+    ],
+)
+def test_japanese_replies(reply: str):
+    assert texts_in(reply, 5) == ["証明書の更新", "TLSの期限"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *(
+            "",
+            "   \n",
+            "{}",
+            "[]",
+            "null",
+            "None",
+            '""',
+            '{"queries": []}',
+            '[""]',
+            "…",
+            "- ",
+            "```",
+        ),
+        "<think>they want alpha, beta",
+        '<think>\n{"queries": ["alpha"]}',
+        "I'm sorry, I cannot help with that.",
+        "I can't do that.",
+        "申し訳ありませんが、お答えできません。",
+        '{"type": "object", "properties": {"queries": {"type": "array"}}}',
+        "[" * 10_000,
+        '{"a":' * 10_000,
+    ],
+)
+def test_nothing_usable(reply: str):
+    assert texts_in(reply, 5) == []
+    assert document_in(reply) == ""
+
+
+class TestItems:
+    def test_what_comes_after_very_much_is_not_read(self):
+        assert texts_in(" " * 19_000 + '["alpha"]', 5) == ["alpha"]
+        assert texts_in(" " * 20_000 + '["alpha"]', 5) == []
+
+    def test_the_first_so_many(self):
+        assert texts_in('["alpha", "beta", "gamma"]', 2) == AB
+        assert texts_in('["alpha"]', 0) == []
+
+    def test_no_text_comes_twice(self):
+        reply = json.dumps(["alpha", "Alpha", " ALPHA ", "ａｌｐｈａ", "alpha?", "beta"])
+        assert texts_in(reply, 5) == AB
+
+    def test_texts_that_are_not_wanted_again(self):
+        reply = json.dumps(["What is a Pod", "ｗｈａｔ is a  pod?", "alpha"])
+        assert texts_in(reply, 5, unlike=["What is a Pod?"]) == ["alpha"]
+
+    def test_a_text_that_is_too_long_is_left_out(self):
+        reply = json.dumps(["x" * LONGEST_QUERY, "y" * (LONGEST_QUERY + 1)])
+        assert texts_in(reply, 5) == ["x" * LONGEST_QUERY]
+
+    def test_an_echo_of_the_prompt_is_no_reply(self):
+        assert texts_in("<<< 1a2b\nalpha\n1a2b >>>", 5, without="1a2b") == []
+        assert texts_in("<think>1a2b?</think>- alpha", 5, without="1a2b") == ["alpha"]
+
+    def test_each_is_one_line_without_controls(self):
+        reply = json.dumps(["al\x1b[31mpha\x00\n\tone\u202e", "\ud800 beta"])
+        assert texts_in(reply, 5) == ["alpha one", "? beta"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I can't reach the VPN",
+            "-draft rollback",
+            "3.5 tons",
+            "tag:x lamps",
+            '"exact words" and more',
+            "C++ and C#",
+            "*.md",
+        ],
+    )
+    def test_what_is_part_of_a_query_stays(self, text: str):
+        assert texts_in(json.dumps([text, "other"]), 5)[0] == text
+
+
+class TestDocuments:
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            '{"document": "Holds expire. They do."}',
+            '```json\n{"document": "Holds expire. They do."}\n```',
+            '{"document": ["Holds expire.", "They do."]}',
+            'Here it is: {"document": "Holds expire. They do."}',
+            "Holds expire.\n\nThey do.",
+            "Here is the passage:\n\nHolds expire. They do.",
+            "```\nHolds expire.\nThey do.\n```",
+            '"Holds expire. They do."',
+            "Document: Holds expire. They do.",
+            "<think>Hm.</think>\nHolds expire. They do.",
+            '{"document": "Holds expire. They do.',
+        ],
+    )
+    def test_a_document_in_any_form(self, reply: str):
+        assert document_in(reply) == "Holds expire. They do."
+
+    def test_braces_within_plain_text_are_text(self):
+        text = 'Set {"a": "b"} in the file, as in [1].'
+        assert document_in(text) == text
+
+    def test_it_is_cut_at_the_end_of_a_sentence(self):
+        text = document_in("Holds expire after nine minutes. " * 100)
+        assert text.endswith("minutes.")
+        assert LONGEST_DOCUMENT - 40 < len(text) <= LONGEST_DOCUMENT
+        assert len(document_in("証明書は毎年更新する。" * 300)) <= LONGEST_DOCUMENT
+        assert document_in("x" * 9000) == "x" * LONGEST_DOCUMENT
+
+    def test_an_echo_of_the_prompt_is_none(self):
+        assert document_in("<<< 1a2b\nquery\n1a2b >>>", without="1a2b") == ""
+
+
+def test_what_counts_as_the_same_text():
+    assert same_text("Ｐｏｄとは？", "podとは")
+    assert not same_text("pod", "pods")
+
+
+replies = st.one_of(
+    st.text(max_size=300),
+    st.text(alphabet="{}[]\":,'`\\\n -1.)「」<>/thinka*x", max_size=200),
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=30)),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+        max_leaves=12,
+    ).map(json.dumps),
+)
+
+
+@given(reply=replies, count=st.integers(0, 4), query=st.text(max_size=20), cut=st.integers(0, 300))
+@example(reply='["a"]', count=3, query="A?", cut=300)
+def test_whatever_the_reply_the_texts_are_usable(reply: str, count: int, query: str, cut: int):
+    texts = texts_in(reply[:cut], count, unlike=[query], longest=40)
+    assert len(texts) <= count
+    assert all(text.strip() == text and text for text in texts)
+    assert all(len(text) <= 40 for text in texts)
+    assert len({normalize(text) for text in texts}) == len(texts)
+    assert normalize(query) not in map(normalize, texts)
+    assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in "".join(texts))
+
+
+@given(replies)
+def test_whatever_the_reply_a_document_is_one_line_of_bounded_length(reply: str):
+    text = document_in(reply, longest=50)
+    assert len(text) <= 50
+    assert text == " ".join(text.split())
+
+
+WORDS = st.lists(
+    st.text(alphabet="abcdefghijklmnop", min_size=3, max_size=8).map(lambda word: f"how {word}"),
+    min_size=1,
+    max_size=6,
+    unique=True,
+)
+
+
+@given(WORDS)
+def test_what_is_asked_for_is_what_is_read(texts: list[str]):
+    reply = json.dumps({"queries": texts})
+    assert texts_in(reply, 10) == texts
+    assert texts_in(f"<think>hm</think>\n```json\n{reply}\n```", 10) == texts
+    assert texts_in("\n".join(f"{n}. {text}" for n, text in enumerate(texts, 1)), 10) == texts

@@ -1,0 +1,134 @@
+"""Entry points of other distributions: found by name, and never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.exceptions import QueryError, RAGError, UsageError
+from rag.plugins import find_plugin, make_plugin, plugin_names
+
+Install = Callable[..., None]
+GROUP = "rag.steps"
+
+
+def test_without_plug_ins_there_are_no_names():
+    assert plugin_names("rag.nothing") == []
+
+
+def test_names_are_sorted_in_one_spelling_and_nothing_is_imported(install: Install):
+    install("fancy", {GROUP: {"Shout_Out": "loud:shout", "ask": "loud:ask"}}, loud="1 / 0")
+    install("other", {"rag.formatters": {"xml": "loud:xml"}})
+    assert plugin_names(GROUP) == ["ask", "shout-out"]
+    assert "loud" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["Shout_Out", "shout-out", "SHOUT_out", " shout-out "])
+def test_a_plug_in_is_found_in_any_spelling(install: Install, name: str):
+    install("fancy", {GROUP: {"Shout_Out": "loud:shout"}}, loud="def shout(): return 7")
+    assert find_plugin(GROUP, name)() == 7
+
+
+def test_a_plug_in_may_be_in_a_class_or_a_module(install: Install):
+    entries = {"inner": "loud:Box.inner", "all": "loud"}
+    install("fancy", {GROUP: entries}, loud="class Box:\n    inner = 3")
+    assert find_plugin(GROUP, "inner") == 3
+    assert find_plugin(GROUP, "all").Box.inner == 3
+
+
+def test_an_unknown_name_is_a_usage_error_with_the_nearest_names(install: Install):
+    install("fancy", {GROUP: {"shout": "loud:shout", "whisper": "loud:whisper"}})
+    with pytest.raises(UsageError, match=r"no plug-in of rag\.steps is named 'shuot'") as caught:
+        find_plugin(GROUP, "shuot")
+    with pytest.raises(UsageError, match="'SHUOT'") as shouted:
+        find_plugin(GROUP, "SHUOT")
+    assert shouted.value.hint == caught.value.hint
+    assert caught.value.hint == "Did you mean shout? There are shout, whisper."
+    assert caught.value.exit_code == 2
+
+
+def test_where_nothing_is_installed_it_says_so():
+    with pytest.raises(UsageError) as caught:
+        find_plugin("rag.nothing", "shout")
+    assert caught.value.hint == "None is installed."
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "why"),
+    [
+        ("loud:shout", "import no_such_module", "No module named 'no_such_module'"),
+        ("loud:shout", "def shout(:", "SyntaxError: "),
+        ("loud:shout", "1 / 0", "ZeroDivisionError: division by zero"),
+        ("loud:shout", "raise SystemExit(3)", "SystemExit: 3"),
+        ("loud:shout", "", "has no attribute 'shout'"),
+        ("absent:shout", "", "No module named 'absent'"),
+        ("not a name", "", "AttributeError"),
+    ],
+)
+def test_one_that_cannot_be_imported_is_named_with_its_distribution(
+    install: Install, value: str, source: str, why: str
+):
+    install("fancy", {GROUP: {"shout": value}}, loud=source)
+    with pytest.raises(RAGError) as caught:
+        find_plugin(GROUP, "shout")
+    assert caught.value.message == "the plug-in 'shout' of fancy cannot be imported"
+    assert why in caught.value.details
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint.endswith(f"is {value}; update or remove fancy.")
+
+
+def test_ctrl_c_while_importing_passes(install: Install):
+    install("fancy", {GROUP: {"shout": "loud:shout"}}, loud="raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        find_plugin(GROUP, "shout")
+
+
+def test_two_of_one_name_are_told_apart_by_nobody(install: Install):
+    install("fancy", {GROUP: {"shout": "loud:shout"}}, loud="shout = 1")
+    install("plain", {GROUP: {"Shout": "loud:shout"}})
+    with pytest.raises(RAGError, match="more than one plug-in is named 'shout': of fancy, plain"):
+        find_plugin(GROUP, "shout")
+
+
+def test_entry_points_that_cannot_be_read_are_an_error_of_ours(install: Install, tmp_path: Path):
+    install("broken", {})
+    install("fancy", {GROUP: {"shout": "loud:shout"}})
+    broken = tmp_path / "site" / "broken-1.0.dist-info" / "entry_points.txt"
+    broken.write_text(f"[{GROUP}]\nno equals sign\n")
+    with pytest.raises(RAGError, match="entry points of what is installed cannot be read"):
+        plugin_names(GROUP)
+
+
+class TestMaking:
+    def test_what_it_makes_is_returned(self, install: Install):
+        install("fancy", {GROUP: {"add": "loud:add"}}, loud="def add(a, b): return a + b")
+        assert make_plugin(GROUP, "add", 1, 2) == 3
+
+    @pytest.mark.parametrize(
+        ("source", "message"),
+        [
+            ("shout = 3", "the plug-in 'shout' of fancy is no function or class"),
+            (
+                "def shout(): pass",
+                "the plug-in 'shout' of fancy cannot be made (TypeError: shout() takes",
+            ),
+            (
+                "def shout(x): raise OSError('no file')",
+                "the plug-in 'shout' of fancy cannot be made (OSError: no file)",
+            ),
+        ],
+    )
+    def test_what_fails_is_named(self, install: Install, source: str, message: str):
+        install("fancy", {GROUP: {"shout": "loud:shout"}}, loud=source)
+        with pytest.raises(RAGError) as caught:
+            make_plugin(GROUP, "shout", None)
+        assert str(caught.value).startswith(message)
+
+    def test_errors_of_ours_pass(self, install: Install):
+        source = "from rag.exceptions import QueryError\ndef shout(): raise QueryError('empty')"
+        install("fancy", {GROUP: {"shout": "loud:shout"}}, loud=source)
+        with pytest.raises(QueryError, match=r"^empty$"):
+            make_plugin(GROUP, "shout")

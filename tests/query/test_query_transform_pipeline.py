@@ -1,0 +1,243 @@
+"""Transformers in a row: order, duplicates, waiting, serialisation."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from typing import Any
+
+import pytest
+from haystack import Pipeline, component
+from haystack.core.errors import SerializationError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.query import (
+    DecompositionTransformer,
+    GeneratedText,
+    HyDETransformer,
+    MultiQueryTransformer,
+    QueryBundle,
+    QueryTransformPipeline,
+    StepBackTransformer,
+)
+
+QUERY = QueryBundle(query_str="q")
+
+
+def exclaimed(query: str) -> str:
+    return f"{query}!"
+
+
+def twice(query: str, count: int) -> list[str]:
+    return [f"{query}{number}" for number in range(count)]
+
+
+def texts(queries: list[QueryBundle]) -> list[str]:
+    return [query.query_str for query in queries]
+
+
+class Fixed:
+    """Makes the same queries of every query."""
+
+    def __init__(self, *made: str) -> None:
+        self.made, self.seen = made, list[str]()
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        self.seen.append(query.query_str)
+        origin = {"of": query.query_str}
+        return [QueryBundle(query_str=text, metadata=origin) for text in self.made]
+
+
+class Waiting(Fixed):
+    """The same, asynchronously; `together` counts those that wait at once."""
+
+    waiting = together = 0
+
+    async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
+        self.waiting += 1
+        self.together = max(self.together, self.waiting)
+        await asyncio.sleep(0)
+        self.waiting -= 1
+        return super().transform(query)
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        raise AssertionError("it can wait")
+
+
+@component
+class Bare:
+    """A transformer of somebody's own: a component without `to_dict`."""
+
+    def __init__(self, ending: str = "?") -> None:
+        self.ending = ending
+
+    @component.output_types(queries=list[QueryBundle])
+    def run(self, query: QueryBundle) -> dict[str, Any]:
+        return {"queries": self.transform(query)}
+
+    def transform(self, query: QueryBundle) -> list[QueryBundle]:
+        return [query.model_copy(update={"query_str": query.query_str + self.ending})]
+
+
+def run_both(transformers: list[Any], query: QueryBundle = QUERY) -> list[QueryBundle]:
+    """Transform in both ways, which must give the same."""
+    pipeline = QueryTransformPipeline(transformers)
+    made = pipeline.transform(query)
+    assert asyncio.run(pipeline.atransform(query)) == made
+    return made
+
+
+def test_its_only_parameter_is_the_list():
+    assert [*inspect.signature(QueryTransformPipeline.__init__).parameters] == [
+        "self",
+        "transformers",
+    ]
+
+
+def test_no_transformer_is_a_value_error():
+    with pytest.raises(ValueError, match="at least one transformer"):
+        QueryTransformPipeline([])
+
+
+def test_each_is_applied_to_every_query_of_the_one_before():
+    made = run_both([MultiQueryTransformer(twice, 2), HyDETransformer(exclaimed)])
+    assert texts(made) == ["q!", "q0!", "q1!"]
+
+
+def test_they_work_in_the_order_given():
+    made = run_both([HyDETransformer(exclaimed), MultiQueryTransformer(twice, 2)])
+    assert texts(made) == ["q!", "q!0", "q!1"]
+
+
+def test_the_original_stays_first():
+    made = run_both([StepBackTransformer(exclaimed), MultiQueryTransformer(twice, 1)])
+    assert made[0] == QUERY
+    assert texts(made) == ["q", "q0", "q!", "q!0"]
+
+
+def test_of_one_text_the_first_query_is_kept():
+    made = run_both([Fixed("a", "b"), Fixed("x", "a", "x")])
+    assert [(one.query_str, one.metadata["of"]) for one in made] == [("x", "a"), ("a", "a")]
+
+
+def test_duplicates_within_one_transformer_go_too():
+    assert texts(run_both([Fixed("a", "a", "b", "a")])) == ["a", "b"]
+
+
+def test_texts_that_differ_in_anything_are_no_duplicates():
+    assert texts(run_both([Fixed("a", "A", "a ", "ａ")])) == ["a", "A", "a ", "ａ"]
+
+
+def test_a_duplicate_is_not_transformed_again():
+    last = Fixed("x")
+    QueryTransformPipeline([Fixed("a", "b", "a"), last]).transform(QUERY)
+    assert last.seen == ["a", "b"]
+
+
+def test_a_transformer_that_makes_nothing_leaves_nothing():
+    assert run_both([DecompositionTransformer(lambda query: []), Fixed("x")]) == []
+
+
+def test_a_fallback_is_told_of_even_where_its_query_was_a_duplicate():
+    back = StepBackTransformer(lambda query: GeneratedText(query, "no model"))
+    [made] = run_both([back])
+    assert made.metadata == {"fallback": "no model"}
+
+
+def test_the_list_is_the_pipelines_own():
+    given = [HyDETransformer(exclaimed)]
+    pipeline = QueryTransformPipeline(given)
+    given.clear()
+    assert texts(pipeline.transform(QUERY)) == ["q!"]
+
+
+def test_a_pipeline_is_a_transformer():
+    inner = QueryTransformPipeline([MultiQueryTransformer(twice, 1)])
+    assert texts(run_both([inner, HyDETransformer(exclaimed)])) == ["q!", "q0!"]
+
+
+class TestWaiting:
+    def test_what_can_wait_is_waited_for_and_the_rest_is_not(self):
+        pipeline = QueryTransformPipeline([Fixed("a", "b"), Waiting("x"), HyDETransformer(str)])
+        assert texts(asyncio.run(pipeline.atransform(QUERY))) == ["x"]
+
+    def test_the_queries_of_one_stage_wait_together_and_keep_their_order(self):
+        class Later(Waiting):
+            async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
+                if query.query_str == "a":
+                    await asyncio.sleep(0.01)
+                await super().atransform(query)
+                return [query]
+
+        waiting = Later()
+        pipeline = QueryTransformPipeline([Fixed("a", "b", "c"), waiting])
+        assert texts(asyncio.run(pipeline.atransform(QUERY))) == ["a", "b", "c"]
+        assert waiting.together > 1
+
+    def test_a_slow_callback_does_not_stop_the_event_loop(self):
+        loop_is_free = threading.Event()
+
+        async def both() -> list[QueryBundle]:
+            slow = HyDETransformer(lambda query: str(loop_is_free.wait(5)))
+            task = asyncio.create_task(QueryTransformPipeline([slow]).atransform(QUERY))
+            await asyncio.sleep(0)
+            loop_is_free.set()
+            return await task
+
+        assert texts(asyncio.run(both())) == ["True"]
+
+    def test_an_error_is_raised(self):
+        class Failing(Fixed):
+            async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
+                raise LookupError("no model")
+
+        with pytest.raises(LookupError):
+            asyncio.run(QueryTransformPipeline([Failing()]).atransform(QUERY))
+
+
+@given(
+    stages=st.lists(
+        st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=6), min_size=1, max_size=4
+    )
+)
+def test_texts_are_unique_and_in_the_order_of_their_first_appearance(stages: list[list[str]]):
+    made = QueryTransformPipeline([Fixed(*stage) for stage in stages]).transform(QUERY)
+    expected = list(dict.fromkeys(stages[-1])) if all(stages[:-1]) else []
+    assert texts(made) == expected
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+def test_a_chain_of_multi_queries_keeps_the_original_first(counts: list[int]):
+    chain = QueryTransformPipeline([MultiQueryTransformer(twice, count) for count in counts])
+    made = chain.transform(QUERY)
+    assert made[0] == QUERY
+    assert len(set(texts(made))) == len(made)
+
+
+class TestComponent:
+    def pipeline(self) -> Pipeline:
+        chain = [MultiQueryTransformer(twice, 1), HyDETransformer(exclaimed), Bare("?!")]
+        pipeline = Pipeline()
+        pipeline.add_component("queries", QueryTransformPipeline(chain))
+        return pipeline
+
+    def test_it_runs_in_a_pipeline(self):
+        made = self.pipeline().run({"queries": {"query": "q"}})
+        assert texts(made["queries"]["queries"]) == ["q!?!", "q0!?!"]
+
+    def test_it_runs_in_an_asynchronous_pipeline(self):
+        made = asyncio.run(self.pipeline().run_async({"queries": {"query": QUERY}}))
+        assert texts(made["queries"]["queries"]) == ["q!?!", "q0!?!"]
+
+    def test_its_yaml_holds_all_of_it(self):
+        pipeline = self.pipeline()
+        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
+        assert again.dumps() == pipeline.dumps()
+        made = again.run({"queries": {"query": "q"}})
+        assert texts(made["queries"]["queries"]) == ["q!?!", "q0!?!"]
+
+    def test_a_transformer_without_to_dict_is_refused_in_yaml(self):
+        with pytest.raises(SerializationError, match="Fixed cannot be serialised"):
+            QueryTransformPipeline([Fixed("a")]).to_dict()

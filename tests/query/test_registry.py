@@ -1,0 +1,149 @@
+"""Transformers and classifiers by name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack.components.generators.chat import MockChatGenerator
+
+from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.query import QueryBundle, QueryClassifier, QueryTransformer
+from rag.query.registry import (
+    classifier_names,
+    create_classifier,
+    create_transformer,
+    transformer_name,
+    transformer_names,
+)
+
+Install = Callable[..., None]
+BUILT_IN = ["decompose", "hyde", "multi-query", "step-back"]
+MINE = """
+class Mine:
+    def __init__(self, generator):
+        self.generator = generator
+    def transform(self, query):
+        return [query]
+    def classify(self, query):
+        return "mine"
+"""
+
+
+def test_the_built_in_ones_are_there():
+    assert transformer_names() == BUILT_IN
+    assert classifier_names() == []
+
+
+def test_plug_ins_follow_them(install: Install):
+    install("fancy", {"rag.transformers": {"Zoom_In": "mine:Mine", "acronyms": "mine:Mine"}})
+    assert transformer_names() == [*BUILT_IN, "acronyms", "zoom-in"]
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        *((name, name) for name in BUILT_IN),
+        ("multi_query", "multi-query"),
+        ("Multi-Query", "multi-query"),
+        ("multiquery", "multi-query"),
+        ("decomposition", "decompose"),
+        ("Decomposition", "decompose"),
+        ("stepback", "step-back"),
+        ("step_back", "step-back"),
+        ("HyDE", "hyde"),
+        (" hyde ", "hyde"),
+    ],
+)
+def test_names_are_taken_in_any_spelling(written: str, name: str):
+    assert transformer_name(written) == name
+    made = create_transformer(written, MockChatGenerator('{"queries": ["x"]}'))
+    assert type(made) is type(create_transformer(name, MockChatGenerator()))
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "queries"),
+    [
+        ("hyde", {"document": "Pods are small."}, ["Pods are small."]),
+        ("multi-query", {"queries": ["pod", "unit"]}, ["What is a Pod?", "pod", "unit"]),
+        ("decompose", {"questions": ["one", "two"]}, ["one", "two"]),
+        ("step-back", {"question": "Kubernetes"}, ["What is a Pod?", "Kubernetes"]),
+    ],
+)
+def test_a_built_in_one_asks_the_generator(name: str, reply: Any, queries: list[str]):
+    made = create_transformer(name, MockChatGenerator(json.dumps(reply)))
+    assert isinstance(made, QueryTransformer)
+    found = made.transform(QueryBundle(query_str="What is a Pod?"))
+    assert [query.query_str for query in found] == queries
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_one_needs_a_generator(name: str):
+    with pytest.raises(ConfigError, match=f"the transform {name} needs a chat model") as caught:
+        create_transformer(name, None)
+    assert "ollama.chat_model" in caught.value.hint
+
+
+def test_an_unknown_name_is_a_usage_error_with_the_nearest_names():
+    with pytest.raises(UsageError, match="no transform is named 'multy'") as caught:
+        create_transformer("multy", None)
+    assert caught.value.hint.startswith("Did you mean multi-query?")
+    with pytest.raises(UsageError) as caught:
+        create_transformer("zzz", None)
+    assert caught.value.hint == f"There are {', '.join(BUILT_IN)}."
+
+
+class TestPlugIns:
+    def test_a_broken_one_does_not_touch_the_built_in_ones(self, install: Install, tmp_path: Path):
+        install("broken", {})
+        entries = tmp_path / "site" / "broken-1.0.dist-info" / "entry_points.txt"
+        entries.write_text("[rag.transformers]\nno equals sign\n")
+        assert create_transformer("hyde", MockChatGenerator())
+        with pytest.raises(RAGError, match="cannot be read"):
+            create_transformer("mine")
+
+    def test_a_transformer_is_given_the_generator_or_none(self, install: Install):
+        install("fancy", {"rag.transformers": {"mine": "mine:Mine"}}, mine=MINE)
+        generator = MockChatGenerator()
+        assert create_transformer("Mine", generator).generator is generator  # type: ignore[attr-defined]
+        assert create_transformer("mine").generator is None  # type: ignore[attr-defined]
+
+    def test_none_can_take_a_built_in_name(self, install: Install):
+        taken = dict.fromkeys(("hyde", "Multi_Query", "stepback"), "mine:Mine")
+        install("fancy", {"rag.transformers": taken}, mine=MINE)
+        assert transformer_names() == BUILT_IN
+        assert type(create_transformer("hyde", MockChatGenerator())).__name__ == "HyDETransformer"
+
+    def test_what_is_no_transformer_is_refused(self, install: Install):
+        install("fancy", {"rag.transformers": {"mine": "mine:make"}}, mine="make = str")
+        with pytest.raises(RAGError, match=r"made a str, which has no transform\(query\)"):
+            create_transformer("mine")
+
+    def test_a_classifier(self, install: Install):
+        install("fancy", {"rag.classifiers": {"mine": "mine:Mine"}}, mine=MINE)
+        assert classifier_names() == ["mine"]
+        made = create_classifier("MINE")
+        assert isinstance(made, QueryClassifier)
+        assert made.classify(QueryBundle(query_str="x")) == "mine"
+
+    def test_what_is_no_classifier_is_refused(self, install: Install):
+        install("fancy", {"rag.classifiers": {"mine": "mine:make"}}, mine="make = str")
+        with pytest.raises(RAGError, match=r"made a str, which has no classify\(query\)"):
+            create_classifier("mine")
+        with pytest.raises(UsageError, match="no classifier is named 'mime'") as caught:
+            create_classifier("mime")
+        assert caught.value.hint.startswith("Did you mean mine?")
+
+
+def test_names_alone_import_no_haystack():
+    code = (
+        "import sys; from rag.query.registry import transformer_names as names; names(); "
+        "print([m for m in ('haystack', 'pydantic', 'httpx') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,415 @@
+"""The transformers, row by row of their reference: signatures, queries, metadata, components."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import inspect
+import threading
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.core.errors import DeserializationError, SerializationError
+
+from rag.query import (
+    ContextualQueryTransformer,
+    ConversationRewriter,
+    ConversationTurn,
+    DecompositionTransformer,
+    GeneratedText,
+    GeneratedTexts,
+    HyDETransformer,
+    MultiQueryTransformer,
+    QueryBundle,
+    StepBackTransformer,
+)
+
+# -- callbacks; a pipeline's YAML names them -------------------------------------------
+
+
+def document(query: str) -> str:
+    return f"a note on {query}"
+
+
+def variations(query: str, count: int) -> list[str]:
+    return [f"{query} {number}" for number in range(count)]
+
+
+def parts(query: str) -> list[str]:
+    return query.split(" and ")
+
+
+def general(query: str) -> str:
+    return f"about {query}"
+
+
+def rewritten(query: str, turns: list[ConversationTurn]) -> str:
+    return f"{query} ({turns[-1].content})"
+
+
+def texts(queries: list[QueryBundle]) -> list[str]:
+    return [query.query_str for query in queries]
+
+
+TURNS = [
+    ConversationTurn(role="user", content="What are holds?"),
+    ConversationTurn(role="assistant", content="Reservations."),
+]
+QUERY = QueryBundle(
+    query_str="holds and backups", embedding=[0.1, 0.2], metadata={"from": "test"}, chat_history=[]
+)
+TALK = QUERY.model_copy(update={"chat_history": TURNS})
+ALL = {
+    "hyde": HyDETransformer(document),
+    "multi_query": MultiQueryTransformer(variations),
+    "decomposition": DecompositionTransformer(parts),
+    "step_back": StepBackTransformer(general),
+    "conversation_rewrite": ConversationRewriter(rewritten),
+}
+each = pytest.mark.parametrize("transformer", ALL.values(), ids=ALL)
+
+# -- signatures ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "signature"),
+    [
+        (HyDETransformer, {"generate_fn": inspect.Parameter.empty}),
+        (MultiQueryTransformer, {"generate_fn": inspect.Parameter.empty, "num_queries": 3}),
+        (DecompositionTransformer, {"generate_fn": inspect.Parameter.empty}),
+        (StepBackTransformer, {"generate_fn": inspect.Parameter.empty}),
+        (ConversationRewriter, {"rewrite_fn": inspect.Parameter.empty}),
+        (
+            ContextualQueryTransformer,
+            {
+                "inner": inspect.Parameter.empty,
+                "context_prefix": "Given the conversation context: ",
+            },
+        ),
+    ],
+)
+def test_names_and_defaults_of_the_parameters(kind: type, signature: dict[str, Any]):
+    parameters = inspect.signature(kind.__init__).parameters
+    assert {name: p.default for name, p in parameters.items() if name != "self"} == signature
+
+
+@each
+def test_a_transformer_can_be_given_its_callback_by_name(transformer: Any):
+    name = "rewrite_fn" if isinstance(transformer, ConversationRewriter) else "generate_fn"
+    assert type(transformer)(**{name: document})
+
+
+@each
+def test_what_is_no_function_is_refused_at_once(transformer: Any):
+    with pytest.raises(TypeError, match="_fn must be callable, not str"):
+        type(transformer)("document")
+
+
+# -- HyDE ------------------------------------------------------------------------------
+
+
+class TestHyDE:
+    def test_the_document_is_the_only_query(self):
+        assert texts(ALL["hyde"].transform(QUERY)) == ["a note on holds and backups"]
+
+    def test_its_metadata_tells_of_the_original_and_keeps_what_was_there(self):
+        [made] = ALL["hyde"].transform(QUERY)
+        assert made.metadata == {
+            "from": "test",
+            "original_query": "holds and backups",
+            "transform": "hyde",
+        }
+
+    def test_the_vector_of_the_query_is_not_the_documents(self):
+        assert ALL["hyde"].transform(QUERY)[0].embedding is None
+
+
+# -- multi-query -----------------------------------------------------------------------
+
+
+class TestMultiQuery:
+    def test_the_original_comes_first_and_three_variations_follow(self):
+        made = ALL["multi_query"].transform(QUERY)
+        query = "holds and backups"
+        assert texts(made) == [query, f"{query} 0", f"{query} 1", f"{query} 2"]
+
+    def test_the_original_is_the_query_as_it_was(self):
+        assert ALL["multi_query"].transform(QUERY)[0] == QUERY
+
+    def test_the_metadata_of_a_variation(self):
+        for index, made in enumerate(ALL["multi_query"].transform(QUERY)[1:]):
+            assert made.metadata == {
+                "from": "test",
+                "original_query": "holds and backups",
+                "transform": "multi_query",
+                "variation_index": index,
+            }
+
+    @pytest.mark.parametrize("count", [1, 2, 7])
+    def test_the_callback_is_told_how_many(self, count: int):
+        asked: list[tuple[str, int]] = []
+
+        def note(query: str, number: int) -> list[str]:
+            asked.append((query, number))
+            return variations(query, number)
+
+        made = MultiQueryTransformer(note, num_queries=count).transform(QUERY)
+        assert asked == [("holds and backups", count)]
+        assert len(made) == count + 1
+
+    def test_of_too_many_the_first_are_taken(self):
+        made = MultiQueryTransformer(lambda query, count: ["a", "b", "c"], 2).transform(QUERY)
+        assert texts(made)[1:] == ["a", "b"]
+
+    def test_too_few_are_what_there_is(self):
+        made = MultiQueryTransformer(lambda query, count: iter(["a"]), 2).transform(QUERY)
+        assert texts(made)[1:] == ["a"]
+
+    @pytest.mark.parametrize("count", [0, -1])
+    def test_fewer_than_one_is_a_value_error(self, count: int):
+        with pytest.raises(ValueError, match="num_queries must be at least 1"):
+            MultiQueryTransformer(variations, num_queries=count)
+
+    def test_one_text_is_not_taken_for_its_letters(self):
+        with pytest.raises(TypeError, match="list of texts"):
+            MultiQueryTransformer(lambda query, count: "abc").transform(QUERY)
+
+
+# -- decomposition ---------------------------------------------------------------------
+
+
+class TestDecomposition:
+    def test_one_query_per_sub_question_in_order(self):
+        assert texts(ALL["decomposition"].transform(QUERY)) == ["holds", "backups"]
+
+    def test_their_metadata(self):
+        for index, made in enumerate(ALL["decomposition"].transform(QUERY)):
+            assert made.metadata == {
+                "from": "test",
+                "parent_query": "holds and backups",
+                "transform": "decomposition",
+                "sub_question_index": index,
+            }
+
+    def test_no_sub_question_is_no_query(self):
+        assert DecompositionTransformer(lambda query: []).transform(QUERY) == []
+
+    def test_one_text_is_not_taken_for_its_letters(self):
+        with pytest.raises(TypeError, match="list of texts"):
+            DecompositionTransformer(lambda query: "abc").transform(QUERY)
+
+
+# -- step back -------------------------------------------------------------------------
+
+
+class TestStepBack:
+    def test_the_original_and_the_general_query(self):
+        made = ALL["step_back"].transform(QUERY)
+        assert made[0] == QUERY
+        assert texts(made) == ["holds and backups", "about holds and backups"]
+
+    def test_the_metadata_of_the_general_query(self):
+        assert ALL["step_back"].transform(QUERY)[1].metadata == {
+            "from": "test",
+            "original_query": "holds and backups",
+            "transform": "step_back",
+        }
+
+
+# -- conversation ----------------------------------------------------------------------
+
+
+class TestConversationRewriter:
+    def test_without_a_history_the_query_is_returned_unchanged(self):
+        def never(query: str, turns: list[ConversationTurn]) -> str:
+            raise AssertionError("nobody is to be asked")
+
+        assert ConversationRewriter(never).transform(QUERY) == [QUERY]
+
+    def test_the_callback_is_given_the_query_and_the_history(self):
+        seen: list[Any] = []
+        ConversationRewriter(lambda *given: seen.append(given) or "x").transform(TALK)
+        assert seen == [("holds and backups", TURNS)]
+
+    def test_one_query_with_its_metadata(self):
+        [made] = ALL["conversation_rewrite"].transform(TALK)
+        assert made.query_str == "holds and backups (Reservations.)"
+        assert made.metadata == {
+            "from": "test",
+            "original_query": "holds and backups",
+            "transform": "conversation_rewrite",
+        }
+
+    def test_embedding_and_history_are_preserved(self):
+        [made] = ALL["conversation_rewrite"].transform(TALK)
+        assert (made.embedding, made.chat_history) == ([0.1, 0.2], TURNS)
+
+
+class TestContextualQueryTransformer:
+    SAID = "user: What are holds? | assistant: Reservations."
+
+    def test_the_conversation_stands_before_the_query(self):
+        [made] = ContextualQueryTransformer(HyDETransformer(str)).transform(TALK)
+        before = "Given the conversation context: "
+        assert made.query_str == f"{before}{self.SAID} | Query: holds and backups"
+
+    def test_another_prefix(self):
+        made = ContextualQueryTransformer(HyDETransformer(str), context_prefix="").transform(TALK)
+        assert texts(made) == [f"{self.SAID} | Query: holds and backups"]
+
+    def test_without_a_history_the_inner_transformer_is_given_the_query_itself(self):
+        inner = ALL["multi_query"]
+        assert ContextualQueryTransformer(inner).transform(QUERY) == inner.transform(QUERY)
+
+    def test_it_returns_what_the_inner_transformer_returns(self):
+        made = [QueryBundle(query_str="a"), QueryBundle(query_str="b")]
+
+        class Inner:
+            def transform(self, query: QueryBundle) -> list[QueryBundle]:
+                return made
+
+        assert ContextualQueryTransformer(Inner()).transform(TALK) is made
+
+    def test_an_inner_transformer_that_can_wait_is_waited_for(self):
+        class Inner:
+            async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
+                return [query]
+
+        contextual = ContextualQueryTransformer(Inner())  # type: ignore[arg-type]
+        [made] = asyncio.run(contextual.atransform(TALK))
+        assert made.query_str.startswith("Given the conversation context: user: ")
+
+
+# -- what all of them do ---------------------------------------------------------------
+
+
+@each
+def test_the_query_itself_is_never_changed(transformer: Any):
+    before = TALK.model_copy(deep=True)
+    transformer.transform(TALK)
+    assert before == TALK
+
+
+@each
+def test_the_history_stays_with_every_query(transformer: Any):
+    assert all(made.chat_history == TURNS for made in transformer.transform(TALK))
+
+
+@each
+def test_an_error_of_the_callback_is_the_callers(transformer: Any):
+    def fail(*given: Any) -> Any:
+        raise LookupError("no model")
+
+    with pytest.raises(LookupError, match="no model"):
+        type(transformer)(fail).transform(TALK)
+
+
+class TestFallbacks:
+    """A callback that had to do without its model is seen in the metadata."""
+
+    WHY = "llama3.2 does not answer"
+
+    @pytest.mark.parametrize("kind", [HyDETransformer, StepBackTransformer])
+    def test_of_a_text(self, kind: type):
+        made = kind(lambda query: GeneratedText("x", self.WHY)).transform(QUERY)[-1]
+        assert made.metadata["fallback"] == self.WHY
+        assert type(made.query_str) is str
+
+    def test_of_a_rewritten_question(self):
+        rewriter = ConversationRewriter(lambda query, turns: GeneratedText("x", self.WHY))
+        assert rewriter.transform(TALK)[0].metadata["fallback"] == self.WHY
+
+    def test_of_texts(self):
+        made = DecompositionTransformer(lambda query: GeneratedTexts(["x", "y"], self.WHY))
+        assert [one.metadata["fallback"] for one in made.transform(QUERY)] == [self.WHY] * 2
+
+    def test_where_there_is_no_text_the_original_tells(self):
+        made = MultiQueryTransformer(lambda query, count: GeneratedTexts([], self.WHY))
+        [original] = made.transform(QUERY)
+        assert original.query_str == QUERY.query_str
+        assert original.metadata == {"from": "test", "fallback": self.WHY}
+
+    def test_a_text_of_a_model_says_nothing(self):
+        [made] = HyDETransformer(lambda query: GeneratedText("x")).transform(QUERY)
+        assert "fallback" not in made.metadata
+
+
+# -- as components ---------------------------------------------------------------------
+
+
+@each
+def test_a_component_takes_a_query_or_a_text_and_gives_queries(transformer: Any):
+    assert transformer.run(QUERY) == {"queries": transformer.transform(QUERY)}
+    plain = QueryBundle(query_str="holds and backups")
+    assert transformer.run("holds and backups") == {"queries": transformer.transform(plain)}
+
+
+@each
+def test_it_runs_in_an_event_loop_and_off_it(transformer: Any):
+    threads: list[str] = []
+
+    def note(*given: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return ["x"]
+
+    made = asyncio.run(type(transformer)(note).run_async(query=TALK))
+    assert made["queries"]
+    assert threads and threading.current_thread().name not in threads
+
+
+@each
+def test_it_stands_in_a_pipeline_and_in_its_yaml(transformer: Any):
+    pipeline = Pipeline()
+    pipeline.add_component("transform", copy.copy(transformer))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
+    assert again.to_dict() == pipeline.to_dict()
+    made = again.run({"transform": {"query": TALK}})
+    assert made["transform"]["queries"] == transformer.transform(TALK)
+
+
+def test_all_that_was_set_is_in_the_yaml():
+    five = MultiQueryTransformer(variations, num_queries=5)
+    pipeline = Pipeline()
+    pipeline.add_component("said", ContextualQueryTransformer(five, context_prefix="Said: "))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
+    made = again.run({"said": {"query": TALK}})["said"]["queries"]
+    assert len(made) == 6
+    assert made[0].query_str.startswith("Said: user: ")
+
+
+def test_what_is_not_trusted_is_not_loaded():
+    pipeline = Pipeline()
+    pipeline.add_component("transform", HyDETransformer(document))
+    with pytest.raises(DeserializationError):
+        Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+
+
+class _Callable:
+    def __call__(self, query: str) -> str:
+        return query
+
+
+@pytest.mark.parametrize(
+    ("callback", "why"),
+    [
+        (lambda query: query, "lambda"),
+        (_Callable(), "_Callable cannot be serialised: it has no to_dict"),
+        (_Callable().__call__, "instance method"),
+        (functools.partial(document), "partial cannot be serialised"),
+    ],
+)
+def test_callbacks_without_a_name_work_but_are_refused_in_yaml(callback: Any, why: str):
+    transformer = HyDETransformer(callback)
+    assert transformer.transform(QUERY)
+    with pytest.raises(SerializationError, match=why):
+        transformer.to_dict()
+
+
+def test_a_nested_function_is_refused_in_yaml():
+    def nested(query: str) -> str:
+        return query
+
+    with pytest.raises(SerializationError, match="nested"):
+        HyDETransformer(nested).to_dict()

@@ -1,0 +1,77 @@
+"""The documents are true: examples run, and the tests that they name are there."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TEST = re.compile(r"\[(test_\w+)\]\(([\w./]+)\)")
+_PAGES = sorted(DOCS.glob("*.md"))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Return the code of a page, block by block."""
+    return [code for name, code in _BLOCK.findall(page.read_text("utf-8")) if name == language]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in _PAGES if ">>> " in page.read_text("utf-8")], ids=lambda p: p.stem
+)
+def test_examples_run(page: Path):
+    """All of a page in order, as one session."""
+    parser, told = doctest.DocTestParser(), []
+    runner = doctest.DocTestRunner()
+    session: dict[str, object] = {}
+    for number, code in enumerate(blocks(page, "python"), 1):
+        if ">>> " in code:
+            test = parser.get_doctest(code, session, f"{page.name} {number}", str(page), 0)
+            runner.run(test, out=told.append, clear_globs=False)
+            session = test.globs
+    assert "".join(told) == ""
+    assert runner.summarize(verbose=False).attempted > 0
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in _PAGES if _TEST.search(page.read_text("utf-8"))], ids=lambda p: p.stem
+)
+def test_the_tests_that_are_named_are_there(page: Path):
+    named = _TEST.findall(page.read_text("utf-8"))
+    gone = [
+        name
+        for name, file in named
+        if f"def {name}(" not in (page.parent / file).read_text("utf-8")
+    ]
+    assert gone == []
+
+
+def test_the_plug_in_of_the_query_page_is_found_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from rag.query import QueryBundle, create_classifier, create_transformer, transformer_names
+
+    page = DOCS / "query.md"
+    [project] = [tomllib.loads(code) for code in blocks(page, "toml")]
+    [source] = [code for code in blocks(page, "python") if ">>> " not in code]
+    info = tmp_path / "site" / "rag_acronyms-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rag-acronyms\nVersion: 1.0\n")
+    groups = project["project"]["entry-points"].items()
+    lines = [
+        line
+        for group, entries in groups
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    (tmp_path / "site" / "rag_acronyms.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+    assert transformer_names()[-1] == "acronyms"
+    made = create_transformer("acronyms").transform(QueryBundle(query_str="renew TLS"))
+    assert [query.query_str for query in made] == ["renew TLS", "renew transport layer security"]
+    assert create_classifier("shouting").classify(QueryBundle(query_str="TLS")) == "shouting"
