@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 from haystack.core.errors import SerializationError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.query import CallbackClassifier, EmbeddingClassifier, KeywordClassifier, QueryBundle
@@ -81,6 +81,7 @@ class TestKeywords:
         with pytest.raises(ValueError, match="keyword is empty"):
             KeywordClassifier({"all": ["x", keyword]}, "other")
 
+    @settings(deadline=None)
     @given(st.text(), st.dictionaries(st.text(), st.lists(st.text(min_size=1, alphabet="abc"))))
     def test_the_label_is_always_one_that_was_given(self, text: str, rules: dict[str, list[str]]):
         label = KeywordClassifier(rules, "other").classify(ask(text))
@@ -136,6 +137,7 @@ class TestEmbedding:
     def test_a_vector_of_zeros_is_near_to_nothing(self):
         assert cosine_similarity([0.0, 0.0], [1.0, 0.0]) == 0.0
 
+    @settings(deadline=None)
     @given(st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=1, max_size=5))
     def test_a_vector_is_nearest_to_itself(self, vector: list[float]):
         near = cosine_similarity(vector, vector)

@@ -6,7 +6,7 @@ import json
 import unicodedata
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rag.query.parsing import LONGEST_DOCUMENT, LONGEST_QUERY, document_in, same_text, texts_in
@@ -244,6 +244,7 @@ replies = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(reply=replies, count=st.integers(0, 4), query=st.text(max_size=20), cut=st.integers(0, 300))
 @example(reply='["a"]', count=3, query="A?", cut=300)
 def test_whatever_the_reply_the_texts_are_usable(reply: str, count: int, query: str, cut: int):
@@ -256,6 +257,7 @@ def test_whatever_the_reply_the_texts_are_usable(reply: str, count: int, query: 
     assert not any(unicodedata.category(char) in ("Cc", "Cs") for char in "".join(texts))
 
 
+@settings(deadline=None)
 @given(replies)
 def test_whatever_the_reply_a_document_is_one_line_of_bounded_length(reply: str):
     text = document_in(reply, longest=50)
@@ -271,6 +273,7 @@ WORDS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(WORDS)
 def test_what_is_asked_for_is_what_is_read(texts: list[str]):
     reply = json.dumps({"queries": texts})

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from haystack import Pipeline, component
 from haystack.core.errors import SerializationError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.query import (
@@ -197,6 +197,7 @@ class TestWaiting:
             asyncio.run(QueryTransformPipeline([Failing()]).atransform(QUERY))
 
 
+@settings(deadline=None)
 @given(
     stages=st.lists(
         st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=6), min_size=1, max_size=4
@@ -208,6 +209,7 @@ def test_texts_are_unique_and_in_the_order_of_their_first_appearance(stages: lis
     assert texts(made) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=3))
 def test_a_chain_of_multi_queries_keeps_the_original_first(counts: list[int]):
     chain = QueryTransformPipeline([MultiQueryTransformer(twice, count) for count in counts])
