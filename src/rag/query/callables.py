@@ -5,6 +5,7 @@ A function goes by its name; an object that can be called goes by its own `to_di
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,15 @@ from haystack.core.component import Component
 from haystack.core.errors import SerializationError
 from haystack.core.serialization import component_to_dict, import_class_by_name
 from haystack.utils import deserialize_callable, serialize_callable
+
+
+class Signed:
+    """A component whose signature can be looked up; Haystack's metaclass hides it."""
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()
+        cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
 
 def check_callable(function: object, name: str) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.query.callables import check_callable, to_serialised, with_callables
+from rag.query.callables import Signed, check_callable, to_serialised, with_callables
 from rag.query.models import QueryBundle, as_bundle
 from rag.text.normalize import normalize
 
 
-class _AsComponent:
+class _AsComponent(Signed):
     """What makes a classifier a component."""
 
     def classify(self, query: QueryBundle) -> str:

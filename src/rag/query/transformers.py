@@ -16,13 +16,19 @@ from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.query.callables import check_callable, from_serialised, to_serialised, with_callables
+from rag.query.callables import (
+    Signed,
+    check_callable,
+    from_serialised,
+    to_serialised,
+    with_callables,
+)
 from rag.query.generated import fallback_of
 from rag.query.models import ConversationTurn, QueryBundle, as_bundle
 from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
 
 
-class _AsComponent:
+class _AsComponent(Signed):
     """What makes a transformer a component."""
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
