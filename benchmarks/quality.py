@@ -2,6 +2,7 @@
 
     pip install bm25s sudachipy sudachidict_core
     python benchmarks/quality.py [--data ../shared/data/retrieval] [--without-peers]
+    python benchmarks/quality.py --transforms [--questions 100]
 
 The first table asks for one paragraph among thousands: English notes, Japanese notes, and both
 in one index. The second asks 120 judged questions of two help vaults in one index. Everything
@@ -10,6 +11,10 @@ and its search pipeline and returns excerpts; the peers (baselines.py) stay in m
 paths. "index s" counts reading the notes too. A peer is asked only what it can read: the
 program is not told the language of a question. Questions, judging and metrics are those of
 `rag eval`.
+
+With --transforms it measures instead what variants of the query do (transforms.py), good ones and
+bad ones: how many relevant notes only they find, and that the note that the plain query ranks
+first never leaves the first ten.
 """
 
 from __future__ import annotations
@@ -19,12 +24,13 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from baselines import Key, PeerMissing, peers
-from rag.config import load_config
+from rag.config import RAGConfig, load_config
 from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, score
 from rag.evaluation.questions import Question, read_questions
@@ -57,13 +63,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="the help vaults: DATA/../vaults")
     parser.add_argument("--without-peers", action="store_true", help="measure the program alone")
+    parser.add_argument("--transforms", action="store_true", help="measure query transforms")
+    parser.add_argument("--questions", type=int, default=100, help="of each set, for --transforms")
     arguments = parser.parse_args()
     data: Path = arguments.data.resolve()
     if not data.is_dir():
         print(f"skipped: there are no question sets at {data}")
         return
-    _paragraphs(data, not arguments.without_peers)
     vaults = {name: data.parent / "vaults" / name for name in HELP_VAULTS}
+    if arguments.transforms:
+        _transforms(data, vaults, arguments.questions)
+        return
+    _paragraphs(data, not arguments.without_peers)
     if all(vault.is_dir() for vault in vaults.values()):
         _help(vaults, not arguments.without_peers)
     else:
@@ -170,6 +181,19 @@ def _systems(vaults: Vaults, with_peers: bool) -> Iterator[System]:
 
 
 def _program(vaults: Vaults) -> Iterator[System]:
+    with _indexed(vaults) as (config, seconds), get_document_store(config) as store:
+        pipeline = create_search_pipeline(store)
+
+        def ask(query: str) -> list[Key]:
+            results = search(pipeline, query, top_k=DEPTH).results
+            return [(result.vault, result.file_path) for result in results]
+
+        yield System("rag", LANGUAGES, ask, seconds)
+
+
+@contextmanager
+def _indexed(vaults: Vaults) -> Iterator[tuple[RAGConfig, float]]:
+    """Give settings with an index of `vaults`, and how long it took."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RAG_DATA_DIR"] = folder
         config = load_config()
@@ -178,15 +202,24 @@ def _program(vaults: Vaults) -> Iterator[System]:
             for name, root in vaults.items():
                 run.index_vault(name, root)
             run.publish()
-        seconds = time.perf_counter() - started
-        with get_document_store(config) as store:
-            pipeline = create_search_pipeline(store)
+        yield config, time.perf_counter() - started
 
-            def ask(query: str) -> list[Key]:
-                results = search(pipeline, query, top_k=DEPTH).results
-                return [(result.vault, result.file_path) for result in results]
 
-            yield System("rag", LANGUAGES, ask, seconds)
+def _transforms(data: Path, help_vaults: Vaults, count: int) -> None:
+    from transforms import measure
+
+    sets = []
+    for language in LANGUAGES:
+        vaults = {language: data / language / "notes"}
+        sets.append((f"paragraphs, {language}", vaults, _read_paragraphs(data, language)))
+    if all(vault.is_dir() for vault in help_vaults.values()):
+        sets.append(("help vaults", help_vaults, read_questions(HELP)))
+    for title, vaults, questions in sets:
+        step = max(1, len(questions) // count)
+        print(f"\n{title}: {len(questions[::step][:count])} questions")
+        texts = {f"{n.vault}/{n.path}": "\n".join(n.lines) for n in _read_notes(vaults)}
+        with _indexed(vaults) as (config, _):
+            measure(config, questions[::step][:count], _judge(vaults), texts)
 
 
 def _read_notes(vaults: Vaults) -> list[Note]:

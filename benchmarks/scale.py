@@ -7,8 +7,9 @@ for what came on top. Half the notes are English, half Japanese, made of short p
 shared notes, so that words are as frequent as they are in real text. The queries are parts of
 the shared questions: 100 English ones of 2 to 12 words, 100 Japanese ones of about as many.
 Each is asked three times, after a warm-up, and its median counts. "search" is the whole
-pipeline, "store" what the store takes of it; the last columns compare the medians with those
-of the first size.
+pipeline, "store" what the store takes of it; "variants" is the same search with five variants
+of the query (parts of it, with words of another one), and "÷" how many times as long it takes.
+The last columns compare the medians with those of the first size.
 """
 
 from __future__ import annotations
@@ -26,16 +27,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from haystack import Pipeline
+
 from rag.config import load_config
 from rag.pipelines import create_search_pipeline, search
 from rag.pipelines.refresh import IndexRun
+from rag.pipelines.variants import Variant, Variants, weighed
 from rag.stores.candidates import Candidate
 from rag.stores.edge import QdrantEdgeDocumentStore
+from rag.stores.protocol import NoteStore
 from rag.vault import read_note, scan_folder
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 QUERIES = 200
 WARM_UP = 20
+VARIANTS = 5
 ROUNDS = 3
 CHUNKS_PER_NOTE = 5
 # A content word and the kana behind it: about two English words.
@@ -79,7 +85,8 @@ def main() -> None:
     sources = _sources(arguments.data)
     print(
         f"{'chunks':>8}{'index s':>9}{'search p50':>12}{'p95':>8}{'max ms':>8}"
-        f"{'store p50':>12}{'p95':>8}{'max ms':>8}{'search ×':>10}{'store ×':>9}"
+        f"{'store p50':>12}{'p95':>8}{'max ms':>8}{'variants p50':>14}{'÷':>6}"
+        f"{'search ×':>10}{'store ×':>9}"
     )
     with tempfile.TemporaryDirectory() as folder:
         vault = Path(folder) / "vault"
@@ -91,11 +98,12 @@ def main() -> None:
                 _write_note(vault, number, min(CHUNKS_PER_NOTE, size - number), sources, rng)
             have = size
             chunks, seconds = _index(vault)
-            whole, store = _measure(queries)
+            whole, store, wider = _measure(queries)
             medians = median(whole), median(store)
             first = first or medians
             print(
                 f"{chunks:8}{seconds:9.1f}{_spread(whole)}{_spread(store)}"
+                f"{median(wider) * 1000:14.2f}{median(wider) / medians[0]:6.2f}"
                 f"{medians[0] / first[0]:10.1f}{medians[1] / first[1]:9.1f}",
                 flush=True,
             )
@@ -117,22 +125,51 @@ def _index(vault: Path) -> tuple[int, float]:
     return run.report.chunks, time.perf_counter() - started
 
 
-def _measure(queries: list[str]) -> tuple[list[float], list[float]]:
-    """Return what each query took, in all and in the store, in seconds."""
+def _measure(queries: list[str]) -> tuple[list[float], list[float], list[float]]:
+    """Return what each query took, in all and in the store, and what with variants, in seconds."""
     whole: list[list[float]] = [[] for _ in queries]
+    wider: list[list[float]] = [[] for _ in queries]
     inside: list[list[float]] = [[] for _ in queries]
     store = TimedStore(str(load_config().index_dir))
     with store:
-        pipeline = create_search_pipeline(store)
+        pipeline = create_search_pipeline(store, transforms=[])
+        widening = _with_variants(store, queries)
         for query in queries[::-1][:WARM_UP]:
             search(pipeline, query, top_k=10)
+            search(widening, query, top_k=10)
         for _ in range(ROUNDS):
             for number, query in enumerate(queries):
                 before, started = store.seconds, time.perf_counter()
                 search(pipeline, query, top_k=10)
                 whole[number].append(time.perf_counter() - started)
                 inside[number].append(store.seconds - before)
-    return [median(times) for times in whole], [median(times) for times in inside]
+                started = time.perf_counter()
+                search(widening, query, top_k=10)
+                wider[number].append(time.perf_counter() - started)
+    medians = ([median(times) for times in times_of] for times_of in (whole, inside, wider))
+    return next(medians), next(medians), next(medians)
+
+
+def _with_variants(store: NoteStore, queries: list[str]) -> Pipeline:
+    """Make a search pipeline whose expander has five variants of each query at hand."""
+    pipeline: Pipeline = create_search_pipeline(store, transforms=["multi-query"])
+    rng = random.Random(5)
+    known = {query: weighed(list(_variants(query, queries, rng))) for query in queries}
+    expander: Any = pipeline.get_component("expander")
+    expander.run = lambda text, **_: {"variants": known.get(text, Variants()), "notices": []}
+    return pipeline
+
+
+def _variants(query: str, queries: list[str], rng: random.Random) -> Iterator[Variant]:
+    """Yield two thirds of a query, and a third of another one."""
+    pieces = query.split() if query.isascii() else list(query)
+    space = " " if query.isascii() else ""
+    for number in range(VARIANTS):
+        other = rng.choice([q for q in queries if q.isascii() == query.isascii()])
+        words = other.split() if other.isascii() else list(other)
+        kept = _part(pieces, max(1, len(pieces) * 2 // 3), rng)
+        text = space.join([*kept, *_part(words, max(1, len(pieces) // 3), rng)])
+        yield Variant(f"{number}", "multi-query", text, 0.0)
 
 
 # -- text --------------------------------------------------------------------------------

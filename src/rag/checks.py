@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from rag.config import OllamaConfig, StoreConfig
+    from rag.config import OllamaConfig, RAGConfig, RoutesConfig, StoreConfig
 
 QUANTIZATIONS = ("none", "scalar", "binary")
 _DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
+
+
+def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, str]]:
+    """Return by setting of indexing, searching and asking whether it is as it must be, and how
+    that is."""
+    index = config.index
+    return {
+        "index.chunk_size": (index.chunk_size > 0, "must be positive"),
+        "index.chunk_overlap": (
+            0 <= index.chunk_overlap < index.chunk_size,
+            "must be at least 0 and below index.chunk_size",
+        ),
+        "index.max_note_mb": (0 < index.max_note_mb < 1e4, "must be positive and below 10,000"),
+        "search.top_k": (0 < config.search.top_k <= 10_000, "must be within 1 and 10,000"),
+        "search.mode": (config.search.mode in modes, f"must be one of {', '.join(modes)}"),
+        "ask.top_k": (0 < config.ask.top_k <= 10_000, "must be within 1 and 10,000"),
+        "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
+        "ask.max_answer_tokens": (config.ask.max_answer_tokens > 0, "must be positive"),
+        "ask.temperature": (0 <= config.ask.temperature <= 2, "must be within 0 and 2"),
+    }
 
 
 def store_rules(store: StoreConfig) -> dict[str, tuple[bool, str]]:
@@ -61,9 +82,56 @@ def ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
             "must be a duration with its unit, such as 10m, 1h30m or -1m",
         ),
     }
-    for name in ("connect_timeout", "read_timeout", "request_timeout", "query_timeout"):
+    for name in (
+        "connect_timeout",
+        "read_timeout",
+        "request_timeout",
+        "query_timeout",
+        "transform_timeout",
+    ):
         rules[name] = (0 < getattr(ollama, name) < 1e6, "must be positive and below 1,000,000")
     return {f"ollama.{name}": rule for name, rule in rules.items()}
+
+
+_ROUTE_LISTS = ("keywords", "examples", "vaults", "transforms")
+_NEEDED = {"keyword": "keywords", "embedding": "examples"}
+
+
+def routes_rules(routes: RoutesConfig, modes: Sequence[str]) -> dict[str, tuple[bool, str]]:
+    """Return by setting whether it is as it must be, and how that is.
+
+    Whether the vaults and transforms of a route exist is found out where they are known.
+    """
+    rules: dict[str, tuple[bool, str]] = {}
+    for label, rule in routes.rules.items():
+        rules |= _route_rules(f"routes.rules.{label}", rule, modes)
+    needed, wrong = _NEEDED.get(routes.classifier, ""), any(not good for good, _ in rules.values())
+    rules["routes.default"] = (
+        not routes.default or routes.default in routes.rules,
+        f"must be one of the routes: {', '.join(routes.rules) or 'there are none'}",
+    )
+    rules["routes.rules"] = (
+        not needed or wrong or any(rule.get(needed) for rule in routes.rules.values()),
+        f"must hold one with {needed}",
+    )
+    rules["routes.min_similarity"] = (-1 <= routes.min_similarity <= 1, "must be within -1 and 1")
+    return rules
+
+
+def _route_rules(name: str, rule: Any, modes: Sequence[str]) -> dict[str, tuple[bool, str]]:
+    known = ", ".join((*_ROUTE_LISTS, "mode"))
+    if not isinstance(rule, dict):
+        return {name: (False, f"must be a table; a route has {known}")}
+    rules = {}
+    for key, value in rule.items():
+        if key == "mode":
+            rules[f"{name}.mode"] = (value in modes, f"must be one of {', '.join(modes)}")
+        elif key in _ROUTE_LISTS:
+            good = isinstance(value, list) and all(isinstance(v, str) and v.strip() for v in value)
+            rules[f"{name}.{key}"] = (good, "must be a list of texts, none of them empty")
+        else:
+            rules[f"{name}.{key}"] = (False, f"is unknown; a route has {known}")
+    return rules
 
 
 def may_hold_server_key(variable: str) -> bool:

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from rag.checks import may_hold_server_key, ollama_rules, store_rules
+from rag.checks import may_hold_server_key, ollama_rules, own_rules, routes_rules, store_rules
 from rag.exceptions import ConfigError
 
 _APP = "rag"
@@ -49,6 +49,9 @@ class SearchConfig:
 
     top_k: int = _setting(10, "how many results")
     mode: str = _setting("auto", "auto, lexical, dense or hybrid")
+    transforms: list[str] = _setting(
+        list, "also search for what these make of a query: multi-query, step-back, hyde, decompose"
+    )
     freshness: bool = _setting(True, "say when notes changed since the last index")
 
 
@@ -64,6 +67,7 @@ class AskConfig:
         list, "your own steps (entry points of the group rag.steps) in how a prompt is made"
     )
     think: bool = _setting(False, "let a model that can reason do so first; it takes longer")
+    transforms: list[str] = _setting(list, "the same as search.transforms, for rag ask and chat")
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,9 @@ class OllamaConfig:
     )
     request_timeout: float = _setting(600.0, "longest request or answer as a whole, in seconds")
     query_timeout: float = _setting(15.0, "longest wait for the vector of a query, in seconds")
+    transform_timeout: float = _setting(
+        30.0, "longest wait for what a model makes of a query (transforms), in seconds"
+    )
 
     @property
     def embedding_urls(self) -> list[str]:
@@ -140,6 +147,20 @@ class StoreConfig:
 
 
 @dataclass(frozen=True)
+class RoutesConfig:
+    """`[routes]`: which way a query goes; docs/routes.md shows it by example."""
+
+    classifier: str = _setting("", "keyword, embedding, or a plug-in's name; empty: no routes")
+    default: str = _setting("", "the route of a query that no rule matches; empty: none")
+    min_similarity: float = _setting(
+        0.0, "how near to a rule's examples (cosine) a query must be; embedding only"
+    )
+    rules: dict[str, Any] = _setting(
+        dict, "by name of the route: keywords or examples; and vaults, mode, transforms"
+    )
+
+
+@dataclass(frozen=True)
 class RAGConfig:
     """All settings.
 
@@ -159,6 +180,7 @@ class RAGConfig:
     ask: AskConfig = field(default_factory=AskConfig)
     ollama: OllamaConfig = field(default_factory=OllamaConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
+    routes: RoutesConfig = field(default_factory=RoutesConfig)
     origins: dict[str, str] = field(default_factory=dict, compare=False)
     root: Path | None = field(default=None, compare=False)
 
@@ -172,7 +194,7 @@ class RAGConfig:
 
 
 _INTERNAL = ("origins", "root")
-_SECTIONS = ("index", "search", "ask", "ollama", "store")
+_SECTIONS = ("index", "search", "ask", "ollama", "store", "routes")
 
 
 def settings() -> dict[str, tuple[type, Any, str]]:
@@ -260,26 +282,16 @@ def _merge(layers: list[tuple[str, Path, dict[str, Any]]], root: Path | None) ->
 
 
 def _check(config: RAGConfig) -> None:
-    index = config.index
     rules = {
-        "index.chunk_size": (index.chunk_size > 0, "must be positive"),
-        "index.chunk_overlap": (
-            0 <= index.chunk_overlap < index.chunk_size,
-            "must be at least 0 and below index.chunk_size",
-        ),
-        "index.max_note_mb": (0 < index.max_note_mb < 1e4, "must be positive and below 10,000"),
-        "search.top_k": (0 < config.search.top_k <= 10_000, "must be within 1 and 10,000"),
-        "search.mode": (config.search.mode in MODES, f"must be one of {', '.join(MODES)}"),
-        "ask.top_k": (0 < config.ask.top_k <= 10_000, "must be within 1 and 10,000"),
-        "ask.max_quotes": (config.ask.max_quotes > 0, "must be positive"),
-        "ask.max_answer_tokens": (config.ask.max_answer_tokens > 0, "must be positive"),
-        "ask.temperature": (0 <= config.ask.temperature <= 2, "must be within 0 and 2"),
+        **own_rules(config, MODES),
         **ollama_rules(config.ollama),
         **store_rules(config.store),
+        **routes_rules(config.routes, MODES),
     }
     for name, (holds, demand) in rules.items():
         if not holds:
-            raise ConfigError(f"{name} {demand} (from {config.origins[name]})", hint="`rag config`")
+            origin = config.origins.get(name) or config.origins["routes.rules"]
+            raise ConfigError(f"{name} {demand} (from {origin})", hint="`rag config`")
     _check_key_variable(config.store.api_key_env, config.origins["store.api_key_env"])
 
 

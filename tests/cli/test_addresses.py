@@ -21,6 +21,8 @@ COMMANDS = {
     "search --mode hybrid": ["search", "rolling back", "--mode", "hybrid", "--json"],
     "search --mode lexical": ["search", "rolling back", "--mode", "lexical", "--explain"],
     "search --rerank": ["search", "rolling back", "--rerank"],
+    "search --transform": ["search", "rolling back", "--transform", "multi-query"],
+    "transform": ["transform", "rolling back", "--transform", "step-back"],
     "ask": ["ask", "How long does rolling back take?"],
     "chat": ["chat"],
     "get": ["get", "Backups"],

@@ -20,7 +20,7 @@ from haystack import Document, Pipeline
 from ollama_server import Model, OllamaServer, refused
 from rag.clients.batches import estimate_tokens, pack, split
 from rag.clients.embedding import OllamaChunkEmbedder, OllamaQueryEmbedder
-from rag.clients.streaming import EmbeddedBatch, embed_texts, get_embedding
+from rag.clients.streaming import EmbeddedBatch, QueryVectors, embed_texts, get_embedding
 from rag.clients.vectors import mean
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, QueryError
@@ -150,6 +150,29 @@ def test_a_blank_text_fails_alone(settings: Settings) -> None:
     assert found.failures == [(1, "there is no text to embed")]
     with pytest.raises(QueryError, match="no text"):
         get_embedding("", settings())
+
+
+def test_a_query_and_its_variants_go_in_one_request(
+    server: OllamaServer, settings: Settings
+) -> None:
+    vectors = QueryVectors(settings())
+    found = vectors.embed_all(["one", " ", "three"])
+    assert found == [get_embedding("one", settings()), None, get_embedding("three", settings())]
+    assert [len(request.inputs) for request in server.requests("/api/embed")] == [2, 1, 1]
+    vectors.close()
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_variant_that_fails_leaves_the_query_its_vector(
+    server: OllamaServer, settings: Settings, status: int
+) -> None:
+    server.poison("poison", status)
+    vectors = QueryVectors(settings())
+    first, second = vectors.embed_all(["one", "poison"])
+    assert first == get_embedding("one", settings()) and second is None
+    with pytest.raises(ConnectionError):
+        vectors.embed_all(["poison", "one"])
+    vectors.close()
 
 
 # -- what goes wrong with some ---------------------------------------------------------

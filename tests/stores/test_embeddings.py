@@ -139,3 +139,32 @@ def test_chosen_documents_are_scored_by_words_as_among_all(store: Store) -> None
     everywhere = {c.id: c for c in store.find_candidates(words)}
     assert store.find_among(words, ["b", "c"]) == [everywhere["b"]]
     assert store.find_among(words, []) == store.find_among(SparseEmbedding([], []), ["b"]) == []
+
+
+# -- any number of queries at once -----------------------------------------------------
+
+
+def test_each_of_several_queries_finds_what_it_finds_alone(store: Store) -> None:
+    store.write_documents(
+        [doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
+    )
+    words, nothing = SparseEmbedding([1], [1.0]), SparseEmbedding([], [])
+    lists = store.find_lists([(words, 2), (nothing, 5), ([1.0, 0.1], 1), (words, 1)], WORK)
+    assert [[c.id for c in found] for found in lists] == [
+        [c.id for c in store.find_candidates(words, WORK, 2)],
+        [],
+        ["a"],
+        [c.id for c in store.find_candidates(words, WORK, 1)],
+    ]
+    assert store.find_lists([]) == []
+    assert store.find_lists([(nothing, 5)]) == [[]]
+
+
+def test_several_queries_score_the_same_documents(store: Store) -> None:
+    store.write_documents([doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[0.0, 1.0])])
+    words = SparseEmbedding([1], [2.0])
+    by_words, by_meaning = store.score_among([words, [1.0, 0.0]], ["a", "gone"])
+    assert set(by_words) == set(by_meaning) == {"a"}
+    assert by_words["a"] == pytest.approx(store.find_among(words, ["a"])[0].score)
+    assert by_meaning["a"] == pytest.approx(1.0, abs=1e-3)
+    assert store.score_among([words], []) == [{}]

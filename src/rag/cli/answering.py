@@ -231,7 +231,7 @@ def answer_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
 
     What there is to tell of a model is in it when one was asked.
     """
-    from rag.pipelines.models import result_to_dict
+    from rag.pipelines.models import plan_to_dict, result_to_dict
 
     found: dict[str, Any] = {
         "answer": answer.text,
@@ -248,6 +248,7 @@ def answer_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
         ],
         "corrections": answer.corrections,
         "notices": answer.notices,
+        **plan_to_dict(answer),
     }
     return found | (_work_to_dict(answer, think) if answer.usage else {})
 

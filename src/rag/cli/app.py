@@ -26,6 +26,7 @@ from rag.cli import (
     init,
     search,
     status,
+    transform,
     vault,
 )
 from rag.cli.output import print_error, say
@@ -45,6 +46,7 @@ app.command("init")(init.init)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
+app.command("transform")(transform.transform)
 app.command("chat")(chat.chat)
 app.command("get")(get.get)
 app.command("status")(status.status)

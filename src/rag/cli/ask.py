@@ -25,6 +25,7 @@ from rag.cli.options import (
     Tags,
     Think,
     TopK,
+    Transforms,
     Vaults,
     wants_json,
 )
@@ -51,6 +52,7 @@ def ask(
     date_to: DateTo = None,
     path_globs: PathGlobs = None,
     top_k: TopK = None,
+    transforms: Transforms = None,
     model: ModelName = "",
     no_model: NoModel = False,
     think: Think = False,
@@ -94,7 +96,7 @@ def ask(
     silent = as_json or paths
     with (
         get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config, model)) as pipeline,
+        closing(create_qa_pipeline(store, config, model, transforms or None)) as pipeline,
     ):
         if not silent:
             printer.wait("asking…")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, Quiet, Vaults
+from rag.cli.options import ConfigFile, Json, Quiet, Transforms, Vaults
 from rag.cli.output import clean, make_console, plural, print_json, print_line, say
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts
 from rag.config import RAGConfig, load_config
@@ -56,6 +56,7 @@ def evaluate(
             help="auto, lexical, dense or hybrid; several, with commas, are measured one by one.",
         ),
     ] = None,
+    transforms: Transforms = None,
     vaults: Vaults = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -84,7 +85,7 @@ def evaluate(
         check_writable(save)
     facts = index_facts(config)
     check_vaults(vaults, facts)
-    runs = _run(config, wanted, asked, vaults, quiet or json)
+    runs = _run(config, wanted, asked, vaults, quiet or json, transforms or None)
     if save is not None:
         save_runs(save, runs)
     _warn(runs[0].unknown, vaults, facts, quiet)
@@ -120,6 +121,7 @@ def _run(
     questions: list[Question],
     vaults: list[str] | None,
     quiet: bool,
+    transforms: list[str] | None,
 ) -> list[Run]:
     """Return a run for each mode; `auto` has the name of the mode that it came to."""
     from rag.evaluation.judging import Judge
@@ -135,7 +137,7 @@ def _run(
     runs: dict[str, Run] = {}
     with get_document_store(config) as store:
         for mode in modes:
-            with closing(create_search_pipeline(store, config)) as pipeline:
+            with closing(create_search_pipeline(store, config, transforms=transforms)) as pipeline:
                 run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
             for notice in () if quiet else run.notices:
                 say(notice)

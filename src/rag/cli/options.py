@@ -30,6 +30,15 @@ def _complete_tags(incomplete: str) -> list[str]:
         return []
 
 
+def _complete_transforms(incomplete: str) -> list[str]:
+    from rag.query.registry import transformer_names
+
+    try:
+        return [name for name in [*transformer_names(), "none"] if name.startswith(incomplete)]
+    except Exception:
+        return []
+
+
 def _nfc(names: list[str] | None) -> list[str]:
     return [unicodedata.normalize("NFC", name) for name in names or []]
 
@@ -80,6 +89,16 @@ TopK = Annotated[
 Mode = Annotated[
     str | None,
     typer.Option("--mode", metavar="MODE", help="auto, lexical, dense or hybrid."),
+]
+Transforms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transform",
+        metavar="NAME",
+        help="Also search for what this makes of the query: multi-query, step-back, hyde,"
+        " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
+        autocompletion=_complete_transforms,
+    ),
 ]
 ModelName = Annotated[
     str,

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from rag.cli.output import clean, make_console
 from rag.cli.query import IndexFacts
-from rag.pipelines.models import SearchResult
+from rag.pipelines.models import SearchedVariant, SearchResult
 from rag.text.highlight import snippet
 from rag.vault.markdown import plain
 
@@ -56,6 +56,17 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
             print_indented(console, Text(line, style="dim"), 4)
 
 
+def print_plan(route: str, variants: list[SearchedVariant]) -> None:
+    """Print which route a query took, and what was searched for besides it."""
+    console = make_console()
+    if route:
+        console.print(Text(f"route {clean(route)}", style="dim"), soft_wrap=True)
+    for variant in variants:
+        sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
+        line = f"{variant.label} ({variant.weight:.2f}{sides}): {clean(variant.text)}"
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
 def _notes(result: SearchResult) -> Iterator[str]:
     """Yield what else there is to say of a result: what it stands for, and why it stands there."""
     if result.duplicates:
@@ -65,6 +76,9 @@ def _notes(result: SearchResult) -> Iterator[str]:
     why = result.explanation
     if why is None:
         return
+    if result.found_by:
+        best = " (the best of the original)" if why.kept else ""
+        yield clean(f"found by {', '.join(result.found_by)}{best}")
     parts = [f"{why.bonus:.2f} (called so)"] if why.bonus else []
     parts += [
         f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
@@ -77,6 +91,7 @@ def _notes(result: SearchResult) -> Iterator[str]:
         terms = [f"{clean(term.term)}={term.score:.2f}" for term in chunk.terms]
         if chunk.meaning:
             terms.append(f"meaning={chunk.meaning:.2f} (cosine {chunk.cosine:.2f})")
+        terms += [f"{clean(label)}={gain:.2f}" for label, gain in chunk.variants.items()]
         yield f"line {chunk.line_start}: {' '.join(terms)}"
 
 

@@ -20,6 +20,7 @@ from rag.cli.options import (
     Quiet,
     Tags,
     TopK,
+    Transforms,
     Vaults,
     wants_json,
 )
@@ -55,6 +56,7 @@ def search(
     path_globs: PathGlobs = None,
     top_k: TopK = None,
     mode: Mode = None,
+    transforms: Transforms = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
@@ -95,11 +97,18 @@ def search(
     check_vaults(vaults, facts)
     with (
         get_document_store(config) as store,
-        closing(create_search_pipeline(store, config, rerank)) as pipeline,
+        closing(create_search_pipeline(store, config, rerank, transforms or None)) as pipeline,
     ):
         limit = top_k or config.search.top_k
         response = run_search(
-            pipeline, query, filters, limit, mode=wanted, chunks=chunks, explained=explain
+            pipeline,
+            query,
+            filters,
+            limit,
+            mode=wanted,
+            chunks=chunks,
+            explained=explain,
+            keep_mode=mode is not None,
         )
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:
@@ -113,7 +122,7 @@ def search(
         for file in dict.fromkeys(map(facts.file, response.results)):
             print_file(file)
     elif response.results:
-        _print(response, facts, table)
+        _print(response, facts, table, explain)
     if not response.results:
         if not as_json:
             say(f"nothing found for {shortened(query)!r}")
@@ -123,11 +132,12 @@ def search(
 
 def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> dict[str, Any]:
     """Return the JSON of a search."""
-    from rag.pipelines.models import result_to_dict
+    from rag.pipelines.models import plan_to_dict, result_to_dict
 
     return {
         "query": response.query,
         "mode": response.mode,
+        **plan_to_dict(response),
         "notices": response.notices,
         "corrections": response.corrections,
         "results": [
@@ -140,8 +150,10 @@ def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> d
     }
 
 
-def _print(response: SearchResponse, facts: IndexFacts, table: bool) -> None:
-    from rag.cli.results import print_results, print_table
+def _print(response: SearchResponse, facts: IndexFacts, table: bool, explain: bool) -> None:
+    from rag.cli.results import print_plan, print_results, print_table
 
+    if explain:
+        print_plan(response.route, response.variants)
     show = print_table if table else print_results
     show(response.results, response.searched, facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from queue import SimpleQueue
@@ -15,7 +15,7 @@ from rag.clients.models import traits
 from rag.clients.servers import ServerPool
 from rag.clients.vectors import Vector
 from rag.config import OllamaConfig, RAGConfig
-from rag.exceptions import ConfigError
+from rag.exceptions import ConfigError, ConnectionError
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,28 @@ class QueryVectors:
         :raises QueryError: when there is no text.
         :raises ConnectionError: when no server gives a vector.
         """
-        [outcome] = self._embedder.embed([text])
-        if isinstance(outcome, TextFailure):
-            raise outcome.error
-        return outcome
+        [vector] = self.embed_all([text])
+        assert vector
+        return vector
+
+    def embed_all(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Return the vectors of a query and of what else to search for, in one request.
+
+        :returns: `None` for texts that have none; the first always has one.
+        :raises QueryError: when the first is empty.
+        :raises ConnectionError: when no server gives a vector.
+        """
+        try:
+            first, *others = self._embedder.embed(texts)
+        except ConnectionError:
+            if len(texts) == 1:
+                raise
+            # One of the others may have broken it; the query can do without them.
+            first, others = self._embedder.embed(texts[:1])[0], []
+        if isinstance(first, TextFailure):
+            raise first.error
+        made = [None if isinstance(one, TextFailure) else one for one in others]
+        return [first, *(made or [None] * (len(texts) - 1))]
 
     def close(self) -> None:
         """Close all connections."""

@@ -64,7 +64,8 @@ def run_questions(
     for question in questions:
         started = time.perf_counter()
         try:
-            response = search(pipeline, question.query, filters, DEPTH, mode=mode)
+            keep = mode != AUTO  # it is to be measured, whatever the routes
+            response = search(pipeline, question.query, filters, DEPTH, mode=mode, keep_mode=keep)
         except (QueryError, UsageError) as error:
             raise UsageError(f"question {question.id}: {error.message}", hint=error.hint) from error
         milliseconds = (time.perf_counter() - started) * 1000

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.pipelines.ranking import Hit, ids_of
+from rag.pipelines.tracing import Found
 from rag.stores.protocol import NoteStore
 from rag.text.lexical import FIELDS, QueryTerm
 
-MEANING = "meaning"  # a field of explanations beside the lexical ones
+MEANING, VARIANTS = "meaning", "variants"  # fields of explanations beside the lexical ones
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class TermScore:
 @dataclass(frozen=True)
 class ChunkScore:
     """A chunk's part in its note's score: weight · score, and what that is the sum of: its
-    terms, and what it gained by `meaning`, being as near the query as `cosine`."""
+    terms, what it gained by `meaning`, being as near the query as `cosine`, and what `variants` of
+    the query add, by their labels."""
 
     id: str
     line_start: int
@@ -35,33 +37,43 @@ class ChunkScore:
     terms: list[TermScore]
     meaning: float = 0.0
     cosine: float = 0.0
+    variants: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Explanation:
     """A result's score: `total` = `bonus` + Σ weight · score of `chunks`.
 
-    `fields` sums the terms of all chunks by field, and their `meaning`, weights included.
-    `bonus` is what the note has for being called exactly what was searched for.
+    `fields` sums the terms of all chunks by field, and their `meaning` and `variants`, weights
+    included. `bonus` is what the note has for being called exactly what was searched for. `kept`
+    says that it is the best of the query itself, which stays among the first ten.
     """
 
     total: float
     bonus: float
     fields: dict[str, float]
     chunks: list[ChunkScore]
+    kept: bool = False
 
 
-def explain(store: NoteStore, asked: Sequence[QueryTerm], hits: Sequence[Hit]) -> list[Explanation]:
+def explain(
+    store: NoteStore,
+    asked: Sequence[QueryTerm],
+    hits: Sequence[Hit],
+    found: Sequence[Found] = (),
+) -> list[Explanation]:
     """Take the scores of hits apart, one explanation each.
 
     Every number is the engine's own: each term is scored alone, over the chunks in question.
+
+    :param found: what variants of the query add to each hit; see `rag.pipelines.tracing`.
     """
     ids = ids_of(hits)
     query = SparseEmbedding([t.dimension for t in asked], [t.weight for t in asked])
     by_term = store.score_dimensions(query, ids)
     lines = {d.id: int(d.meta.get("line_start", 1)) for d in store.get_documents(ids)}
 
-    def explain_hit(hit: Hit) -> Explanation:
+    def explain_hit(hit: Hit, by: Found) -> Explanation:
         chunks = [
             ChunkScore(
                 id=part.id,
@@ -71,22 +83,26 @@ def explain(store: NoteStore, asked: Sequence[QueryTerm], hits: Sequence[Hit]) -
                 terms=_terms(asked, by_term, part.id),
                 meaning=part.meaning,
                 cosine=part.cosine,
+                variants=by.gains.get(part.id, {}),
             )
             for part in hit.parts
         ]
         fields = {
-            field: sum(
+            name: sum(
                 chunk.weight * term.score
                 for chunk in chunks
                 for term in chunk.terms
-                if term.field == field
+                if term.field == name
             )
-            for field in FIELDS
+            for name in FIELDS
         }
         fields[MEANING] = sum(chunk.weight * chunk.meaning for chunk in chunks)
-        return Explanation(hit.score, hit.bonus, {f: s for f, s in fields.items() if s}, chunks)
+        fields[VARIANTS] = sum(c.weight * sum(c.variants.values()) for c in chunks)
+        fields = {name: score for name, score in fields.items() if score}
+        return Explanation(hit.score, hit.bonus, fields, chunks, hit.kept)
 
-    return [explain_hit(hit) for hit in hits]
+    found = found or [Found([], {}) for _ in hits]
+    return [explain_hit(hit, by) for hit, by in zip(hits, found, strict=True)]
 
 
 def _terms(

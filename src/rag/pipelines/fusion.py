@@ -9,6 +9,14 @@ the query weigh:
 `top` is the best cosine among the nearest chunks and `floor` the lowest of them, so that it does
 not matter in what range a model's cosines lie. Chunks that are not among the nearest gain
 nothing. `rag eval` measures it; see docs/ranking.md.
+
+What all variants of a query find together is added in the same way:
+
+    score + share · top · (found − floor) / (best − floor)
+
+once for their words, `top` being the best score by words of the query itself, and once for their
+meaning, `top` being what the query's own meaning can gain. The share is below 1, so that all
+variants together count less than the query.
 """
 
 from __future__ import annotations
@@ -61,3 +69,29 @@ def _gains(nearest: Sequence[Candidate], weight: float, depth: int) -> dict[str,
         candidate.id: weight * max(0.0, candidate.score - floor) / (top - floor)
         for candidate in nearest
     }
+
+
+def widen(
+    plain: Iterable[Candidate],
+    others: Iterable[Candidate],
+    by_words: tuple[Sequence[Candidate], float],
+    by_meaning: tuple[Sequence[Candidate], float],
+    depth: int,
+) -> list[Candidate]:
+    """Return all candidates with what variants of the query add to them, in no order.
+
+    :param plain: what the query itself found.
+    :param others: what only its variants found, with what each scores by the query.
+    :param by_words: the chunks that the variants found by words, best first, and what the best
+        of them gains.
+    :param by_meaning: the same by meaning.
+    :param depth: how many each of them might hold, as in `fuse`.
+    """
+    words, meaning = (_gains(found, worth, depth) for found, worth in (by_words, by_meaning))
+
+    def with_gains(candidate: Candidate) -> Candidate:
+        gains = words.get(candidate.id, 0.0), meaning.get(candidate.id, 0.0)
+        return candidate._replace(score=candidate.score + sum(gains), gains=gains)
+
+    new = (candidate for candidate in map(with_gains, others) if candidate.score > 0)
+    return [*map(with_gains, plain), *new]

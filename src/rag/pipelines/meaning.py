@@ -13,6 +13,7 @@ from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, IndexUnavailableError, RAGError
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded
+from rag.pipelines.variants import Variants
 from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
 from rag.text.scripts import has_other_letters
@@ -47,10 +48,19 @@ class QueryEmbedder:
         self._vectors: Any = None
         self._space: Space | None = None  # that of `_vectors`; the server's model makes it
 
-    @component.output_types(embedding=list[float] | None, mode=str, notice=str)
-    def run(self, text: str, mode: str = AUTO) -> dict[str, Any]:
-        """Return the query's `embedding` or `None`, the `mode` it is searched in, and a `notice`
-        for the user, if there is one.
+    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
+    def run(
+        self,
+        text: str,
+        mode: str = AUTO,
+        variants: Variants | None = None,
+        embedding: list[float] | None = None,
+    ) -> dict[str, Any]:
+        """Return the query's `embedding` or `None`, the `mode` it is searched in, a `notice`
+        for the user, if there is one, and the `variants` with their vectors.
+
+        :param variants: what else to search for; all are embedded in one request.
+        :param embedding: that of the query, where it was made before.
 
         :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
             embeddings, or of another model.
@@ -58,18 +68,31 @@ class QueryEmbedder:
         """
         try:
             gate = self._gate(text, mode)
-            if gate.mode == LEXICAL:
-                return {"embedding": None, "mode": LEXICAL, "notice": gate.notice}
-            return {"embedding": self._embed(text), "mode": gate.mode, "notice": gate.notice}
+            vector, variants = None, variants or Variants()
+            if gate.mode != LEXICAL:
+                vector, variants = self._embed(text, variants, embedding, gate.mode)
+            found, notice = gate.mode, gate.notice
         except RAGError as error:
             if mode != AUTO:
                 raise
-            return {"embedding": None, "mode": LEXICAL, "notice": _by_words(error)}
+            vector, found, notice = None, LEXICAL, _by_words(error)
+        return {
+            "embedding": vector,
+            "mode": found,
+            "notice": notice,
+            "variants": variants or Variants(),
+        }
 
-    @component.output_types(embedding=list[float] | None, mode=str, notice=str)
-    async def run_async(self, text: str, mode: str = AUTO) -> dict[str, Any]:
+    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
+    async def run_async(
+        self,
+        text: str,
+        mode: str = AUTO,
+        variants: Variants | None = None,
+        embedding: list[float] | None = None,
+    ) -> dict[str, Any]:
         """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, mode)
+        return await asyncio.to_thread(self.run, text, mode, variants, embedding)
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
@@ -139,7 +162,10 @@ class QueryEmbedder:
 
         return not traits(self.config).multilingual and has_other_letters(text)
 
-    def _embed(self, text: str) -> list[float]:
+    def _embed(
+        self, text: str, variants: Variants, known: list[float] | None, mode: str
+    ) -> tuple[list[float], Variants]:
+        """Return the vector of a query, and its variants with theirs."""
         from rag.clients import QueryVectors
 
         check_listening(self.config.embedding_urls)
@@ -150,8 +176,18 @@ class QueryEmbedder:
             self.close()
             self._vectors = QueryVectors(self.config, embedded.space.dimension)
             self._space = embedded.space
-        vector: list[float] = self._vectors.embed(text)
-        return vector
+        if known is not None and len(known) != embedded.space.dimension:
+            known = None
+        wanted = [v.meaning and (mode == DENSE or not self._cannot_read(v.text)) for v in variants]
+        texts = [v.text for v, is_wanted in zip(variants, wanted, strict=True) if is_wanted]
+        if known is not None and not texts:
+            return known, variants
+        made = iter(self._vectors.embed_all([*([text] if known is None else []), *texts]))
+        vector = next(made) if known is None else known
+        return vector, Variants(
+            v._replace(vector=next(made)) if is_wanted else v
+            for v, is_wanted in zip(variants, wanted, strict=True)
+        )
 
     def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was

@@ -62,11 +62,28 @@ class QueryFilters:
 
 
 @dataclass
+class SearchedVariant:
+    """A text that was searched for besides the query; `label` names it in `found_by`.
+
+    `transform` made it; `weight` is what it counts for, the query being 1; `sides` are those of
+    `words` and `meaning` on which it is sought; `fallback` says why no model wrote it.
+    """
+
+    label: str
+    transform: str
+    text: str
+    weight: float
+    sides: list[str]
+    fallback: str = ""
+
+
+@dataclass
 class SearchResult:
     """One result: the best chunk of a note.
 
     `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1.
-    `duplicates` are notes (`vault/path`) left out because they say the same.
+    `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
+    what found it, where variants of the query were searched for too: `original`, and their labels.
     """
 
     content: str
@@ -83,6 +100,7 @@ class SearchResult:
     scores: dict[str, float] = field(default_factory=dict)
     duplicates: list[str] = field(default_factory=list)
     explanation: Explanation | None = None
+    found_by: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -93,7 +111,8 @@ class SearchResponse:
 
     `searched` is what notes were ranked by: the query's words and those added to them.
     `corrections` maps words that no note holds to what was searched for instead; `tags` are
-    those that were filtered by.
+    those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
+    is what was searched for besides it.
     """
 
     query: str
@@ -104,6 +123,8 @@ class SearchResponse:
     searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
+    route: str = ""
+    variants: list[SearchedVariant] = field(default_factory=list)
 
 
 @dataclass
@@ -131,7 +152,7 @@ class Answer:
 
     `confidence` is the mean score of its sources. `found` is false when the notes hold no
     answer. `model` names the model that wrote the text; empty means it is all quotation.
-    `searched`, `corrections` and `tags` are as in `SearchResponse`.
+    `searched`, `corrections`, `tags`, `route` and `variants` are as in `SearchResponse`.
 
     Of a model's answer: `verified` is the share of its `sentences` that carry a source which
     bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
@@ -163,11 +184,27 @@ class Answer:
     timings: dict[str, float] = field(default_factory=dict)
     context: WindowReport | None = None
     notices: list[str] = field(default_factory=list)
+    route: str = ""
+    variants: list[SearchedVariant] = field(default_factory=list)
+
+
+def plan_to_dict(response: SearchResponse | Answer) -> dict[str, Any]:
+    """Return what the command line's JSON says of a query's route and variants, if it has any."""
+    route = {"route": response.route} if response.route else {}
+    variants = [variant_to_dict(variant) for variant in response.variants]
+    return {**route, **({"variants": variants} if variants else {})}
+
+
+def variant_to_dict(variant: SearchedVariant) -> dict[str, Any]:
+    """Return a variant in the shape of the command line's JSON."""
+    return {**asdict(variant), "weight": round(variant.weight, 6)}
 
 
 def result_to_dict(result: SearchResult) -> dict[str, Any]:
     """Return a result in the shape of the command line's JSON, rank aside."""
-    explained = {} if result.explanation is None else {"explanation": asdict(result.explanation)}
+    why = result.explanation
+    explained = {"explanation": _explanation_to_dict(why)} if why else {}
+    found_by = {"found_by": result.found_by} if result.found_by else {}
     return {
         "score": round(result.score, 6),
         "scores": {name: round(value, 6) for name, value in result.scores.items()},
@@ -181,5 +218,17 @@ def result_to_dict(result: SearchResult) -> dict[str, Any]:
         "created": result.created,
         "content": result.content,
         "duplicates": result.duplicates,
+        **found_by,
         **explained,
     }
+
+
+def _explanation_to_dict(why: Explanation) -> dict[str, Any]:
+    """What is only there with variants of the query is left out without."""
+    found = asdict(why)
+    if not found["kept"]:
+        del found["kept"]
+    for chunk in found["chunks"]:
+        if not chunk["variants"]:
+            del chunk["variants"]
+    return found

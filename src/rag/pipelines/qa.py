@@ -21,8 +21,15 @@ from rag.pipelines.generation import AnswerWriter, OnText, Written
 from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, Citation, QueryFilters, Quote, SearchResponse
 from rag.pipelines.own_steps import load_steps
+from rag.pipelines.planning import plan_inputs, planned
 from rag.pipelines.quotation import QuotationAnswerer
-from rag.pipelines.searching import create_search_pipeline, open_store, search_inputs, to_response
+from rag.pipelines.searching import (
+    create_search_pipeline,
+    open_store,
+    search_inputs,
+    tell_found,
+    to_response,
+)
 from rag.pipelines.understanding import understand
 from rag.stores.protocol import NoteStore
 
@@ -30,7 +37,10 @@ NOT_FOUND = "not found in your notes"
 
 
 def create_qa_pipeline(
-    store: NoteStore, config: RAGConfig | None = None, model: str = ""
+    store: NoteStore,
+    config: RAGConfig | None = None,
+    model: str = "",
+    transforms: list[str] | None = None,
 ) -> Pipeline:
     """Make the question answering pipeline.
 
@@ -44,9 +54,16 @@ def create_qa_pipeline(
     :param config: without it the settings in force.
     :param model: the chat model that must answer: what fails is then an error, while the
         configured one is stood in for by quotations.
+    :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
+    :raises UsageError: for a transform that does not exist.
     """
     config = config or load_config()
-    pipeline = create_search_pipeline(store, config)
+    searching = replace(
+        config,
+        search=replace(config.search, transforms=config.ask.transforms),
+        ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
+    )
+    pipeline = create_search_pipeline(store, searching, transforms=transforms)
     pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
     pipeline.connect("loader.documents", "answerer.documents")
     if model or (config.ollama.enabled and config.ollama.chat_model):
@@ -102,6 +119,7 @@ def ask(
     with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
         inputs = search_inputs(understood, top_k, mode=mode)
+        read = plan_inputs(pipeline, inputs, understood, filters)
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
         if writer:
             inputs["writer"] = {
@@ -110,8 +128,10 @@ def ask(
                 "on_thinking": _uncopied(on_thinking),
                 "remembered": remembered,
             }
-        output = pipeline.run(inputs, include_outputs_from={"loader", "query_embedder"})
-    response = to_response(output["loader"], understood, output["query_embedder"])
+        output = pipeline.run(inputs, include_outputs_from={"loader", *read})
+        searched = planned(output)
+        response = to_response(output["loader"], understood, searched)
+        tell_found(store, response, output["loader"]["hits"], searched)
     quotes = [q for q in output["answerer"]["quotes"] if _is_for_readers(q, response)]
     if not writer or not response.results:
         return replace(_quoted(quotes, response), notices=response.notices)
@@ -205,6 +225,8 @@ def _generated(written: Written, response: SearchResponse, common: dict[str, Any
         searched=response.searched,
         corrections=response.corrections,
         tags=response.tags,
+        route=response.route,
+        variants=response.variants,
         verified=found.verified,
         sentences=len(found.claims),
         citations=[
@@ -239,6 +261,8 @@ def _quoted(quotes: list[Quote], response: SearchResponse) -> Answer:
         searched=response.searched,
         corrections=response.corrections,
         tags=response.tags,
+        route=response.route,
+        variants=response.variants,
     )
 
 

@@ -13,6 +13,8 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.pipelines.filtering import Filter, all_of, one_of
 from rag.pipelines.fusion import fuse
+from rag.pipelines.variants import Variants
+from rag.pipelines.widening import find_lists, widened
 from rag.stores.batch import Batch
 from rag.stores.candidates import Candidate, Candidates
 from rag.stores.protocol import NoteStore
@@ -29,11 +31,14 @@ _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
 
+KEPT = 10  # the best note of the query itself stays among so many, whatever its variants find
+
 
 class Part(NamedTuple):
     """A chunk's share in its note's score: its document's id, weight, and own score.
 
-    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`.
+    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
+    what is due to variants of the query, by their words and by their meaning.
     """
 
     id: str
@@ -41,12 +46,14 @@ class Part(NamedTuple):
     score: float
     meaning: float = 0.0
     cosine: float = 0.0
+    gains: tuple[float, float] = (0.0, 0.0)
 
 
 class Hit(NamedTuple):
     """A ranked note (or chunk): the id of the document to show, the note's id, and its score,
 
-    score = bonus + Σ weight · score of the parts.
+    score = bonus + Σ weight · score of the parts. `kept` marks the best of the query itself, when
+    variants of it were searched for too.
     """
 
     id: str
@@ -54,6 +61,7 @@ class Hit(NamedTuple):
     score: float
     parts: tuple[Part, ...]
     bonus: float = 0.0
+    kept: bool = False
 
 
 class Hits(Batch[Hit]):
@@ -91,7 +99,7 @@ class ChunkRetriever(_OverStore):
     :param top_k: how many chunks to return, of each kind.
     """
 
-    @component.output_types(candidates=Candidates)
+    @component.output_types(candidates=Candidates, plain=Candidates)
     def run(
         self,
         query_sparse_embedding: SparseEmbedding,
@@ -102,8 +110,11 @@ class ChunkRetriever(_OverStore):
         query_embedding: list[float] | None = None,
         mode: str = "hybrid",
         weight: float = 1.0,
+        variants: Variants | None = None,
+        where: dict[str, Any] | None = None,
     ) -> dict[str, Candidates]:
-        """Return `candidates`, in no order.
+        """Return `candidates`, in no order; and of them, when there are variants, those that the
+        query found `plain`, as if there were none.
 
         :param named: ids of notes that must be among them if the filters let them.
         :param matched: ids of notes that belong among them, if there is room, though they may
@@ -111,27 +122,32 @@ class ChunkRetriever(_OverStore):
         :param query_embedding: without one, words alone count.
         :param mode: `dense` lets meaning alone count.
         :param weight: what the nearest in meaning gains; see `rag.pipelines.fusion`.
+        :param variants: what to search for besides; they are all asked in one batch with the query.
+        :param where: further filters.
         """
         store, limit = self.document_store, top_k or self.top_k
-        query = query_sparse_embedding
-        nearest: list[Candidate] = []
-        if query_embedding is None:
-            found = store.find_candidates(query, filters, limit)
-        else:
-            found, nearest = store.find_both(query, query_embedding, filters, limit)
-        if mode == "dense":
-            return {"candidates": Candidates(fuse([], nearest, weight, limit))}
-        required = set(named or ())
-        if len(found) < limit:
-            required.update((matched or [])[:limit])
-        missing = sorted(required - {candidate.note for candidate in found})
-        if missing:
-            found += self._of_notes(query, filters, missing)
+        query, filters, by_words = query_sparse_embedding, all_of([filters, where]), mode != "dense"
+        sought = variants or Variants()
+        if not by_words:
+            query = SparseEmbedding([], [])
+            sought = Variants(variant._replace(words=False) for variant in sought)
+        lists = find_lists(store, query, query_embedding, sought, filters, limit)
+        found = lists.words
+        if by_words:
+            required = set(named or ())
+            if len(found) < limit:
+                required.update((matched or [])[:limit])
+            missing = sorted(required - {candidate.note for candidate in found})
+            found = found + (self._of_notes(query, filters, missing) if missing else [])
+        among = store.find_among(query, [candidate.id for candidate in lists.beside(found)])
         if query_embedding is not None:
-            known = {candidate.id for candidate in found}
-            found += store.find_among(query, [c.id for c in nearest if c.id not in known])
-            found = fuse(found, nearest, weight, limit)
-        return {"candidates": Candidates(found)}
+            near = {candidate.id for candidate in lists.meaning}
+            found = found + [candidate for candidate in among if candidate.id in near]
+            found = fuse(found, lists.meaning, weight, limit)
+        if not sought:
+            return {"candidates": Candidates(found), "plain": Candidates()}
+        wider = widened(found, among, lists, sought, weight, limit)
+        return {"candidates": Candidates(wider), "plain": Candidates(found)}
 
     def _of_notes(
         self, query: SparseEmbedding, filters: dict[str, Any] | None, notes: list[str]
@@ -143,7 +159,7 @@ class ChunkRetriever(_OverStore):
         unseen = sorted(set(notes) - {candidate.note for candidate in found})
         return found + first_chunks(self.document_store, filters, unseen)
 
-    @component.output_types(candidates=Candidates)
+    @component.output_types(candidates=Candidates, plain=Candidates)
     async def run_async(
         self,
         query_sparse_embedding: SparseEmbedding,
@@ -154,6 +170,8 @@ class ChunkRetriever(_OverStore):
         query_embedding: list[float] | None = None,
         mode: str = "hybrid",
         weight: float = 1.0,
+        variants: Variants | None = None,
+        where: dict[str, Any] | None = None,
     ) -> dict[str, Candidates]:
         """`run`, off the event loop."""
         return await asyncio.to_thread(
@@ -166,6 +184,8 @@ class ChunkRetriever(_OverStore):
             query_embedding,
             mode,
             weight,
+            variants,
+            where,
         )
 
 
@@ -192,12 +212,22 @@ class NoteRanker:
         candidates: Candidates,
         named: list[str] | None = None,
         chunks: bool = False,
+        plain: Candidates | None = None,
     ) -> dict[str, Hits]:
         """Return `hits`, best first: all of them, since some may turn out to be duplicates.
 
         :param named: ids of the notes that come first.
         :param chunks: rank the chunks themselves, several of one note perhaps.
+        :param plain: what the query itself found, where variants of it were searched for too; the
+            best of that stays among the first ten.
         """
+        hits = self._ranked(candidates, named, chunks)
+        if plain:
+            best = self._ranked(plain, named, chunks)[0]
+            hits = _keep(hits, best.id if chunks else best.note, chunks)
+        return {"hits": Hits(hits)}
+
+    def _ranked(self, candidates: Candidates, named: list[str] | None, chunks: bool) -> list[Hit]:
         ranked = sorted(candidates, key=lambda c: (-c.score, c.id))
         groups: dict[str, list[Candidate]] = {}
         for candidate in ranked:
@@ -210,18 +240,32 @@ class NoteRanker:
             hit._replace(score=hit.score + bonus, bonus=bonus) if hit.note in first else hit
             for hit in hits
         ]
-        return {"hits": Hits(sorted(hits, key=lambda hit: (-hit.score, hit.id)))}
+        return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
     def _merge(self, ranked: list[Candidate]) -> Hit:
         sections: dict[int, Candidate] = {}
         for candidate in ranked:
             sections.setdefault(candidate.section, candidate)
         parts = tuple(
-            Part(candidate.id, weight, candidate.score, candidate.meaning, candidate.cosine)
+            Part(
+                candidate.id,
+                weight,
+                candidate.score,
+                candidate.meaning,
+                candidate.cosine,
+                candidate.gains,
+            )
             for weight, candidate in zip(self.weights, sections.values(), strict=False)
         )
         score = sum(part.weight * part.score for part in parts)
         return Hit(ranked[0].id, ranked[0].note, score, parts)
+
+
+def _keep(hits: list[Hit], wanted: str, chunks: bool) -> list[Hit]:
+    """Mark the hit of a note (or chunk), and move it up when it is not among the first."""
+    at = next(i for i, hit in enumerate(hits) if wanted == (hit.id if chunks else hit.note))
+    hits.insert(min(at, KEPT - 1), hits.pop(at)._replace(kept=True))
+    return hits
 
 
 @component
@@ -291,7 +335,8 @@ def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> Non
     """Add a result to those shown, or to the one that says the same."""
     fresh = _Shown(hit, document)
     # A note of that very name is what was asked for, whatever else says the same.
-    same = None if hit.bonus else next((one for one in shown if one.says_the_same(fresh)), None)
+    stays = hit.bonus or hit.kept
+    same = None if stays else next((one for one in shown if one.says_the_same(fresh)), None)
     if same:
         same.duplicates.append(document)
     elif len(shown) < limit:

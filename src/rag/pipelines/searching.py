@@ -12,8 +12,9 @@ from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
 from rag.pipelines.explaining import explain
-from rag.pipelines.meaning import AUTO, DENSE, LEXICAL, QueryEmbedder
+from rag.pipelines.meaning import AUTO, DENSE, QueryEmbedder
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
+from rag.pipelines.planning import LISTED, add_planning, plan_inputs, planned
 from rag.pipelines.ranking import (
     ChunkRetriever,
     DocumentLoader,
@@ -23,7 +24,9 @@ from rag.pipelines.ranking import (
     first_chunks,
 )
 from rag.pipelines.reranking import DEPTH, ModelReranker
+from rag.pipelines.tracing import Found, trace
 from rag.pipelines.understanding import Understood, understand
+from rag.pipelines.variants import told
 from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
 from rag.stores.protocol import NoteStore
 from rag.text.lexical import bounded_score, query_terms
@@ -35,17 +38,25 @@ _MIN_CHUNKS = 100
 
 
 def create_search_pipeline(
-    store: NoteStore, config: RAGConfig | None = None, rerank: bool = False
+    store: NoteStore,
+    config: RAGConfig | None = None,
+    rerank: bool = False,
+    transforms: list[str] | None = None,
 ) -> Pipeline:
     """Make the search pipeline.
 
         embedder (LexicalTextEmbedder)   -> retriever (ChunkRetriever) -> ranker (NoteRanker)
         query_embedder (QueryEmbedder)  ->      -> loader (DocumentLoader)
 
-    It serialises: `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
+    With transforms an expander (QueryExpander) hands the query's variants to the query_embedder
+    and the retriever; with routes a router (QueryRouter) stands before all. It serialises:
+    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
 
     :param config: without it the settings in force.
     :param rerank: let the chat model order the best results anew.
+    :param transforms: names of `rag.query.registry`; without it `search.transforms`.
+    :raises UsageError: for a transform that does not exist.
+    :raises ConfigError: for such a transform or classifier in `[routes]`.
     """
     config = config or load_config()
     pipeline = Pipeline()
@@ -59,6 +70,9 @@ def create_search_pipeline(
     pipeline.connect("query_embedder.mode", "retriever.mode")
     pipeline.connect("retriever.candidates", "ranker.candidates")
     pipeline.connect("ranker.hits", "loader.hits")
+    is_chosen = transforms is not None
+    names = config.search.transforms if transforms is None else transforms
+    add_planning(pipeline, store, config, names, is_chosen)
     if rerank:
         pipeline.add_component("reranker", ModelReranker(config.ollama))
         for name in ("documents", "hits", "duplicates"):
@@ -75,6 +89,7 @@ def search(
     mode: str = AUTO,
     chunks: bool = False,
     explained: bool = False,
+    keep_mode: bool = False,
 ) -> SearchResponse:
     """Run a search.
 
@@ -84,6 +99,7 @@ def search(
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
     :param explained: take each result's score apart.
+    :param keep_mode: let no route change the mode.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no
@@ -96,31 +112,51 @@ def search(
     with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, query, filters)
         if understood.text:
-            output, searched = _run(pipeline, understood, top_k, chunks, mode)
+            inputs = search_inputs(understood, top_k, chunks, mode)
+            read = plan_inputs(pipeline, inputs, understood, filters, keep_mode)
+            output, searched = _run(pipeline, understood, top_k, inputs, read)
         else:
-            output, searched = _list_notes(store, understood, top_k), {"mode": LEXICAL}
+            output, searched = _list_notes(store, understood, top_k), LISTED
         response = to_response(output, understood, searched)
+        found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == DENSE  # words count nothing then
             asked = [] if is_dense else query_terms(understood.text, understood.also)
             for result, why in zip(
-                response.results, explain(store, asked, output["hits"]), strict=True
+                response.results, explain(store, asked, output["hits"], found), strict=True
             ):
                 result.explanation = why
     return response
 
 
 def _run(
-    pipeline: Pipeline, understood: Understood, top_k: int, chunks: bool, mode: str
+    pipeline: Pipeline,
+    understood: Understood,
+    top_k: int,
+    inputs: dict[str, dict[str, Any]],
+    read: set[str],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what the last component gave, and what the query embedder did."""
-    inputs, last = search_inputs(understood, top_k, chunks, mode), "loader"
+    """Return what the last component gave, and what there is to tell of those before."""
+    last = "loader"
     if "reranker" in pipeline.graph:
         last = "reranker"
         inputs["loader"]["top_k"] = max(top_k, DEPTH)
         inputs[last] = {"query": understood.meant, "top_k": top_k}
-    outputs = pipeline.run(inputs, include_outputs_from={last, "query_embedder"})
-    return outputs[last], outputs["query_embedder"]
+    outputs = pipeline.run(inputs, include_outputs_from={last, *read})
+    return outputs[last], planned(outputs)
+
+
+def tell_found(
+    store: NoteStore, response: SearchResponse, hits: Hits, searched: dict[str, Any]
+) -> list[Found]:
+    """Tell each result of a response what found it.
+
+    :param searched: from `planned`.
+    """
+    found = trace(store, hits, searched["variants"], searched["plain"])
+    for result, one in zip(response.results, found, strict=True):
+        result.found_by = one.by
+    return found
 
 
 def search_inputs(
@@ -180,7 +216,7 @@ def to_response(
 ) -> SearchResponse:
     """Turn what the loader gave into results with scores in [0, 1).
 
-    :param searched: what the query embedder gave.
+    :param searched: from `planned`.
     """
     asked = _weight(understood)
     results = [
@@ -196,10 +232,12 @@ def to_response(
         results=results,
         total=len(results),
         mode=searched["mode"],
-        notices=[n for n in (searched.get("notice"), output.get("notice")) if n],
+        notices=[*searched["notices"], *filter(None, [output.get("notice")])],
         searched=" ".join([understood.meant, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,
+        route=searched["route"],
+        variants=[told(variant) for variant in searched["variants"]],
     )
 
 
@@ -212,9 +250,12 @@ def to_result(
     """
     meta, score = document.meta, document.score or 0.0
     meaning = sum(part.weight * part.meaning for part in hit.parts)
-    scores = {"lexical": score - meaning}
+    gains = sum(part.weight * sum(part.gains) for part in hit.parts)
+    scores = {"lexical": max(0.0, score - meaning - gains)}
     if meaning:
         scores |= {"meaning": meaning, "cosine": hit.parts[0].cosine}
+    if gains:
+        scores["variants"] = gains
     return SearchResult(
         content=document.content or "",
         score=bounded_score(score, asked),

@@ -14,7 +14,8 @@ class Candidate(NamedTuple):
     note it is part of, and its score.
 
     `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
-    query's: 0 where there is none.
+    query's: 0 where there is none. `gains` is what of the score is due to variants of the query,
+    by their words and by their meaning.
     """
 
     id: str
@@ -23,6 +24,7 @@ class Candidate(NamedTuple):
     score: float
     meaning: float = 0.0
     cosine: float = 0.0
+    gains: tuple[float, float] = (0.0, 0.0)
 
 
 class Candidates(Batch[Candidate]):

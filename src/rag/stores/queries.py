@@ -55,12 +55,24 @@ class NoteQueries:
     ) -> tuple[list[Candidate], list[Candidate]]:
         """Return the `top_k` chunks by words and the `top_k` nearest to an embedding, asked in
         one batch; those of the second list have their similarity as score."""
+        nearest, lexical = self.find_lists([(embedding, top_k), (query, top_k)], filters)
+        return lexical, nearest
+
+    def find_lists(
+        self,
+        queries: Sequence[tuple[SparseEmbedding | list[float], int]],
+        filters: dict[str, Any] | None = None,
+    ) -> list[list[Candidate]]:
+        """Return the best chunks of each query, sparse or dense, as many as stand beside it; all
+        are asked in one batch. A sparse query without words finds none."""
         where = self._where(filters)
-        asked = [Ask(dense_vector(embedding), top_k, where, CANDIDATE_FIELDS)]
-        if query.indices:
-            asked.append(Ask(sparse_vector(query), top_k, where, CANDIDATE_FIELDS))
-        nearest, *rest = ([to_candidate(p) for p in points] for points in self._search(*asked))
-        return rest[0] if rest else [], nearest
+        asked = {
+            at: Ask(_vector(query), limit, where, CANDIDATE_FIELDS)
+            for at, (query, limit) in enumerate(queries)
+            if isinstance(query, list) or query.indices
+        }
+        found = dict(zip(asked, self._search(*asked.values()), strict=True)) if asked else {}
+        return [[to_candidate(p) for p in found.get(at, [])] for at in range(len(queries))]
 
     def find_among(self, query: SparseEmbedding, ids: Sequence[str]) -> list[Candidate]:
         """Return those of some documents that share words with a query, best first."""
@@ -77,14 +89,18 @@ class NoteQueries:
 
         The engine computes each, so that they add up to what `find_candidates` says.
         """
+        single = zip(query.indices, query.values, strict=True)
+        return self.score_among([SparseEmbedding([i], [value]) for i, value in single], ids)
+
+    def score_among(
+        self, queries: Sequence[SparseEmbedding | list[float]], ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return, for each query, sparse or dense, what which of some documents scores."""
         wanted = {point_id(identity): identity for identity in ids}
         if not wanted:
-            return [{} for _ in query.indices]
+            return [{} for _ in queries]
         among = self.backend.conditions.has_id(set(wanted))
-        asked = [
-            Ask(sparse_vector(SparseEmbedding([index], [value])), len(wanted), among)
-            for index, value in zip(query.indices, query.values, strict=True)
-        ]
+        asked = [Ask(_vector(query), len(wanted), among) for query in queries]
         return [
             {wanted[str(point.id)]: point.score for point in points}
             for points in self._search(*asked)
@@ -182,6 +198,10 @@ class NoteQueries:
 def _ordered(points: list[Any]) -> list[Any]:
     """The engine returns equal scores in no certain order."""
     return sorted(points, key=lambda point: (-point.score, str(point.id)))
+
+
+def _vector(query: SparseEmbedding | list[float]) -> qe.SparseVector | list[float]:
+    return dense_vector(query) if isinstance(query, list) else sparse_vector(query)
 
 
 def _any_of(dimensions: Sequence[int]) -> qe.SparseVector:

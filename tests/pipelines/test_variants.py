@@ -1,0 +1,506 @@
+"""Searching with variants of the query: what they find, what they may not lose, who found what."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ollama_server import Model, OllamaServer, refused
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import UsageError
+from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
+from rag.pipelines.expanding import VariantMaker, wanted_transforms
+from rag.pipelines.models import QueryFilters
+from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.searching import search_inputs
+from rag.pipelines.understanding import understand
+from rag.pipelines.variants import SHARE, Variant, Variants, blended_vector, blended_words
+from rag.pipelines.widening import Lists, widened, wider_depth
+from rag.stores import get_document_store
+from rag.stores.candidates import Candidate, Candidates
+from rag.text.lexical import encode_query
+
+# The hard set: a question, a note that answers it in other words, and what a model might say.
+HARD = {
+    "how do we undo a release": ("Rollback.md", "rolling back a deploy"),
+    "money spent abroad": ("Expenses.md", "reimbursement of travel costs"),
+    "the site is slow": ("Latency.md", "high latency of requests"),
+    "who fixes things at night": ("Rota.md", "on-call rota"),
+    "部屋の予約": ("会議室.md", "会議室を押さえる"),
+}
+NOTES = {
+    "Rollback.md": "---\ntags: [ops]\n---\n# Rolling back\n\nRolling back a deploy is quick.\n",
+    "Expenses.md": "# Reimbursement\n\nTravel costs are paid within a month.\n",
+    "Latency.md": "# Latency\n\nHigh latency of requests has three causes.\n",
+    "Rota.md": "# On-call\n\nThe on-call rota changes each Monday.\n",
+    "会議室.md": "# 会議室\n\n会議室は前日までに押さえる。\n",
+    "Undo.md": "# Undo in the editor\n\nHow do we undo? Press the key.\n",
+    "Site.md": "# The site\n\nThe site has a kitchen. Things are sold at night.\n",
+    **{
+        f"Release {n}.md": f"# Release {n}\n\nA release that was cut. Version {n}.\n" for n in "123"
+    },
+    **{f"extra/{n}.md": f"# Topic {n}\n\nRolling pasta {n} and latency.\n" for n in range(14)},
+}
+
+Search = Callable[..., SearchResponse]
+
+
+def by_query(said: dict[str, list[str]]) -> Callable[[dict[str, Any]], Any]:
+    """Answer what the request's schema asks for, out of what is said of its query."""
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        prompt = body["messages"][-1]["content"]
+        texts = next((texts for query, texts in said.items() if query in prompt), [])
+        [(name, schema)] = body["format"]["properties"].items()
+        return {name: texts if schema.get("type") == "array" else "".join(texts[:1])}
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer([Model("bge-m3", 64), "llama3.2"]) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def quiet(server: OllamaServer) -> Iterator[None]:
+    yield
+    server.heal()
+    server.api.answer = None
+    server.api.queue.clear()
+
+
+@pytest.fixture(scope="module")
+def index(server: OllamaServer, tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+    base = tmp_path_factory.mktemp("variants")
+    for path, text in NOTES.items():
+        (base / "v" / path).parent.mkdir(parents=True, exist_ok=True)
+        (base / "v" / path).write_text(text, "utf-8")
+    ollama = OllamaConfig(
+        url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0, transform_timeout=2.0
+    )
+    config = RAGConfig(data_dir=base / "data", ollama=ollama)
+    with IndexRun(config) as run:
+        run.index_vault("v", base / "v")
+        run.publish()
+        run.embed()
+    return config
+
+
+@pytest.fixture(scope="module")
+def find(index: RAGConfig) -> Iterator[Search]:
+    """Search with transforms: `find("words", "multi-query")`; by words unless told otherwise."""
+    with get_document_store(index) as store:
+
+        def run(query: str, *names: str, config: RAGConfig = index, **options: Any) -> Any:
+            made = create_search_pipeline(store, config, transforms=list(names))
+            with closing(made) as pipeline:
+                return search(pipeline, query, **{"mode": "lexical", "top_k": 10, **options})
+
+        yield run
+
+
+def paths(response: SearchResponse) -> list[str]:
+    return [result.file_path for result in response.results]
+
+
+# -- what variants find --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", HARD)
+def test_multi_query_finds_a_note_that_the_plain_query_misses(find, server, query):
+    wanted, variation = HARD[query]
+    server.api.answer = by_query({query: [variation]})
+    assert wanted not in paths(find(query))
+    response = find(query, "multi-query")
+    assert wanted in paths(response)
+    [found] = [result for result in response.results if result.file_path == wanted]
+    assert found.found_by == ["multi-query"]
+
+
+def test_each_result_names_what_found_it(find, server):
+    server.api.answer = by_query({"undo a release": ["rolling back a deploy", "press the key"]})
+    response = find("undo a release", "multi-query")
+    by = {result.file_path: result.found_by for result in response.results}
+    assert by["Rollback.md"] == ["multi-query 1"]
+    assert by["Undo.md"] == ["original", "multi-query 2"]
+    assert by["Release 1.md"] == ["original"]
+    assert [(v.label, v.text, v.weight, v.sides) for v in response.variants] == [
+        ("multi-query 1", "rolling back a deploy", SHARE / 2, ["words", "meaning"]),
+        ("multi-query 2", "press the key", SHARE / 2, ["words", "meaning"]),
+    ]
+
+
+def test_a_result_names_all_who_add_a_tenth_of_what_variants_add(find, server):
+    server.api.answer = by_query({"undo a release": ["rolling back", "of deploy", "rolling soup"]})
+    response = find("undo a release", "multi-query")
+    by = {result.file_path: result.found_by for result in response.results}
+    assert by["Rollback.md"] == ["multi-query 1", "multi-query 2"]
+
+
+def test_the_plain_search_tells_of_no_variants(find):
+    response = find("undo a release")
+    assert response.variants == [] and not any(r.found_by for r in response.results)
+
+
+def test_transforms_are_applied_side_by_side_to_the_query_itself(find, server):
+    server.say({"queries": ["rolling back"]}, {"question": "press the key"})
+    response = find("undo a release", "multi-query", "step-back")
+    assert [v.label for v in response.variants] == ["multi-query", "step-back"]
+    asked = [request.json["messages"][-1]["content"] for request in server.requests("/api/chat")]
+    assert "rolling back" not in asked[-1] and "undo a release" in asked[-1]
+
+
+def test_the_same_text_again_and_the_query_again_count_once(find, server):
+    server.say({"queries": ["Rolling  back", "UNDO a release"]}, {"question": "rolling back"})
+    response = find("undo a release", "multi-query", "step-back")
+    assert [v.text for v in response.variants] == ["Rolling back"]
+
+
+def test_a_variant_s_text_is_plain_words(find, server):
+    server.say({"queries": ['rolling tag:nosuch -rolling vault:nowhere "no phrase"']})
+    assert "Rollback.md" in paths(find("undo a release", "multi-query"))
+
+
+def test_the_query_s_own_filters_hold_for_its_variants(find, server):
+    server.api.answer = by_query({"undo a release": ["rolling back", "latency"]})
+    assert paths(find("undo a release tag:ops", "multi-query")) == ["Rollback.md"]
+    assert "Rollback.md" not in paths(find("undo a release -deploy", "multi-query"))
+    filters = QueryFilters(tags=["ops"])
+    assert paths(find("undo a release", "multi-query", filters=filters)) == ["Rollback.md"]
+
+
+def test_a_query_of_filters_alone_has_no_variants(find, server):
+    before = len(server.requests("/api/chat"))
+    assert paths(find("tag:ops", "multi-query")) == ["Rollback.md"]
+    assert len(server.requests("/api/chat")) == before
+
+
+# -- what they may not lose ----------------------------------------------------------------
+
+
+def test_the_best_of_the_query_stays_among_the_first_ten(find, server):
+    plain = paths(find("press the key"))[0]
+    server.api.answer = by_query({"press the key": ["rolling pasta latency topic"]})
+    response = find("press the key", "multi-query", top_k=20)
+    assert plain == "Undo.md" and plain in paths(response)[:10]
+
+
+def test_a_best_note_that_many_pass_is_put_at_the_tenth_place():
+    plain = [Candidate("best", "best", 0, 2.0)]
+    wider = [*plain, *(Candidate(f"c{n}", f"c{n}", 0, 3.0) for n in range(30))]
+    hits = NoteRanker().run(Candidates(wider), plain=Candidates(plain))["hits"]
+    assert [hit.note for hit in hits].index("best") == 9
+    assert [hit.kept for hit in hits].count(True) == 1 and len(hits) == 31
+
+
+@pytest.mark.parametrize(("kept", "shown"), [(True, 2), (False, 1)])
+def test_the_best_note_is_not_set_aside_as_a_near_duplicate(build_index, kept, shown):
+    text = " ".join(f"word{n}" for n in range(60))
+    config = build_index({"v": {"A.md": f"# A\n\n{text} alpha\n", "B.md": f"# B\n\n{text}\n"}})
+    with get_document_store(config) as store:
+        first, second = store.all_documents()
+        hits = [Hit(d.id, d.meta["file_id"], 2.0, ()) for d in (first, second)]
+        hits[1] = hits[1]._replace(kept=kept)
+        found = DocumentLoader(store).run(Hits(hits))
+    assert len(found["documents"]) == shown
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.text(max_size=40) | st.sampled_from([*(v for _, v in HARD.values()), "topic"])),
+    st.sampled_from([*HARD, "rolling pasta", "topic latency", "Release 1"]),
+)
+def test_whatever_a_model_says_the_best_note_stays(find, server, said, query):
+    [best, *_] = paths(find(query)) or [""]
+    server.api.answer = by_query({query: said})
+    found = paths(find(query, "multi-query", "decompose"))
+    assert not best or best in found[:10]
+
+
+def test_notes_named_like_the_query_stay_first(find, server):
+    server.api.answer = by_query({"Latency": ["rolling pasta topic", "rolling pasta"]})
+    assert paths(find("Latency", "multi-query"))[0] == "Latency.md"
+
+
+def test_the_order_is_the_same_every_time(find, server):
+    server.api.answer = by_query({"topic": ["rolling pasta", "latency"]})
+    first = find("topic", "multi-query", top_k=20)
+    assert [find("topic", "multi-query", top_k=20).results for _ in range(3)] == [first.results] * 3
+    assert len(set(paths(first))) == len(first.results)
+
+
+def test_the_best_find_of_all_variants_gains_half_of_the_query_s_best(find, server):
+    plain = find("undo a release", explained=True, top_k=20)
+    best = max(c.score for r in plain.results for c in r.explanation.chunks)
+    server.api.answer = by_query({"undo a release": ["rolling back a deploy", "latency"]})
+    wider = find("undo a release", "multi-query", explained=True, top_k=20)
+    chunks = [chunk for result in wider.results for chunk in result.explanation.chunks]
+    assert max(sum(c.variants.values()) for c in chunks) == pytest.approx(SHARE * best)
+
+
+def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
+    server.api.answer = by_query({"undo a release": ["press the key"]})
+    scores = {
+        (result.file_path, chunk.line_start): chunk.score - sum(chunk.variants.values())
+        for names in ((), ("multi-query",))
+        for result in find("undo a release", *names, explained=True, top_k=20).results
+        for chunk in result.explanation.chunks
+    }
+    plain = find("undo a release", explained=True, top_k=20).results
+    for result in plain:
+        for chunk in result.explanation.chunks:
+            assert scores[result.file_path, chunk.line_start] == pytest.approx(chunk.score)
+
+
+def test_variants_together_weigh_less_than_the_query():
+    variants = Variants(Variant(f"{n}", "x", f"word{n}", SHARE / 4) for n in range(4))
+    assert sum(blended_words(variants).values) == pytest.approx(SHARE)
+    assert SHARE < 1
+
+
+def test_a_chunk_beyond_the_best_of_the_query_keeps_its_score_and_gains():
+    near, far = Candidate("near", "n", 0, 4.0), Candidate("far", "f", 0, 1.0)
+    lists = Lists([near], [], [far._replace(score=9.0)], [])
+    variants = Variants([Variant("v", "x", "text", 0.5)])
+    by_id = {c.id: c for c in widened([near], [far], lists, variants, 1.0, 1)}
+    assert by_id["near"].score == 4.0
+    assert by_id["far"].score == 1.0  # the only one of a list of one: it is its own floor
+    by_id = {c.id: c for c in widened([near], [far], lists, variants, 1.0, 10)}
+    assert (by_id["far"].score, by_id["far"].gains) == (3.0, (2.0, 0.0))
+
+
+def test_in_dense_mode_the_words_of_variants_count_nothing(index):
+    made = Variants([Variant("v", "x", "rolling", 0.5, vector=[1.0] + [0.0] * 63)])
+    query = SparseEmbedding(encode_query("topic").indices, encode_query("topic").values)
+    with get_document_store(index) as store:
+        found = ChunkRetriever(store, 100).run(
+            query, query_embedding=[0.0] * 63 + [1.0], mode="dense", variants=made
+        )
+    assert found["candidates"] and not any(c.gains[0] for c in found["candidates"])
+    assert wider_depth(100) == 50
+
+
+# -- explanations ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid", "dense"])
+@pytest.mark.parametrize("names", [("multi-query",), ("multi-query", "hyde", "decompose")])
+def test_explanations_add_up(find, server, mode, names):
+    server.api.answer = by_query({"undo a release": ["rolling back a deploy", "press the key"]})
+    response = find("undo a release", *names, mode=mode, explained=True, top_k=20)
+    assert any("variants" in result.explanation.fields for result in response.results)
+    for result in response.results:
+        why = result.explanation
+        assert sum(why.fields.values()) + why.bonus == pytest.approx(why.total, rel=1e-4)
+        for chunk in why.chunks:
+            terms = sum(term.score for term in chunk.terms)
+            parts = terms + chunk.meaning + sum(chunk.variants.values())
+            assert parts == pytest.approx(chunk.score, rel=1e-4)
+        assert why.fields.get("variants", 0) == pytest.approx(result.scores.get("variants", 0))
+        named = {label for chunk in why.chunks for label in chunk.variants}
+        assert set(result.found_by) - {"original"} <= named
+    assert sum(result.explanation.kept for result in response.results) == 1
+
+
+# -- meaning ---------------------------------------------------------------------------------
+
+
+def test_all_are_embedded_in_one_request(find, server):
+    server.api.answer = by_query({"undo a release": ["rolling back", "press the key"]})
+    before = len(server.requests("/api/embed"))
+    find("undo a release", "multi-query", mode="hybrid")
+    [request] = server.requests("/api/embed")[before:]
+    assert request.inputs == ["undo a release", "rolling back", "press the key"]
+
+
+def test_hyde_is_sought_by_meaning_only(find, server):
+    server.api.answer = by_query({"zebra": ["Rolling back a deploy is quick."]})
+    assert paths(find("zebra", "multi-query"))  # by words it would be found
+    response = find("zebra", "hyde", mode="hybrid", top_k=20)
+    assert [v.sides for v in response.variants] == [["meaning"]]
+    gained = {r.file_path: r.scores.get("variants", 0.0) for r in response.results}
+    assert max(gained, key=lambda path: gained[path]) == "Rollback.md"
+
+
+def test_what_gains_nothing_is_no_result(find, server):
+    server.api.answer = by_query({"zebra": ["Rolling back a deploy is quick."]})
+    response = find("zebra", "hyde", mode="hybrid", top_k=50)
+    assert len(response.results) < len(NOTES)
+    assert all(result.score > 0 for result in response.results)
+
+
+def test_hyde_without_embeddings_says_so_once_and_asks_no_model(find, server):
+    before = len(server.requests("/api/chat"))
+    response = find("undo a release", "hyde")
+    assert response.notices == ["hyde has no effect: the search is by words"]
+    assert len(server.requests("/api/chat")) == before
+    assert paths(response) == paths(find("undo a release"))
+
+
+def test_hyde_when_the_embedder_fails_says_so_too(find, server):
+    server.say({"document": "Rolling back a deploy."})
+    server.fail("/api/embed", status=500, times=None)
+    response = find("undo a release", "hyde", mode="auto")
+    assert response.mode == "lexical"
+    assert response.notices.count("hyde has no effect: the search is by words") == 1
+    assert paths(response) == paths(find("undo a release"))
+
+
+def test_the_vector_of_several_is_the_mean_of_their_directions():
+    near = [
+        Variant("a", "x", "", 0.3, vector=[2.0, 0.0]),
+        Variant("b", "x", "", 0.3, vector=[0, 5]),
+    ]
+    assert blended_vector(near) == pytest.approx([0.5**0.5, 0.5**0.5])
+    assert blended_vector([]) is None
+    opposite = [near[0], near[0]._replace(vector=[-2.0, 0.0])]
+    assert blended_vector(opposite) is None
+
+
+def test_a_blend_of_words_scores_what_the_variants_score_together(index):
+    variants = [Variant("a", "x", "rolling deploy", 0.3), Variant("b", "x", "rolling pasta", 0.1)]
+    with get_document_store(index) as store:
+        blended = {c.id: c.score for c in store.find_candidates(blended_words(variants))}
+        expected: dict[str, float] = {}
+        for variant in variants:
+            one = encode_query(variant.text)
+            total = sum(one.values)
+            for c in store.find_candidates(SparseEmbedding(one.indices, one.values)):
+                expected[c.id] = expected.get(c.id, 0) + variant.weight * c.score / total
+    assert blended == pytest.approx(expected, rel=1e-4)
+
+
+# -- without a model -------------------------------------------------------------------------
+
+
+def test_without_ollama_it_says_so_once_and_searches(find, index):
+    off = replace(index, ollama=replace(index.ollama, enabled=False))
+    response = find("undo a release", "multi-query", "step-back", "decompose", config=off)
+    [notice] = response.notices
+    assert notice.startswith("searched without multi-query, step-back, decompose: ")
+    assert "switched off" in notice
+    assert paths(response) == paths(find("undo a release"))
+
+
+def test_when_nothing_listens_it_says_so_once_and_searches(find, index):
+    with refused() as url:
+        gone = replace(index, ollama=replace(index.ollama, url=url))
+        response = find("undo a release", "multi-query", "step-back", config=gone)
+    [notice] = response.notices
+    assert "Ollama does not answer" in notice and "ollama serve" in notice
+    assert paths(response) == paths(find("undo a release"))
+
+
+def test_without_a_chat_model_it_says_so_once_and_searches(find, index):
+    with OllamaServer([Model("bge-m3", 64)]) as bare:
+        config = replace(index, ollama=replace(index.ollama, url=bare.url))
+        [notice] = find("undo a release", "multi-query", "step-back", config=config).notices
+    assert "no model that writes answers" in notice
+
+
+@pytest.mark.parametrize("kind", ["status", "hangup", "garbage", "unfinished", "slow"])
+def test_a_model_that_fails_is_stood_in_for_and_that_is_said(find, index, server, kind):
+    server.fail("/api/chat", kind, times=None, **({"seconds": 9} if kind == "slow" else {}))
+    short = replace(index, ollama=replace(index.ollama, transform_timeout=1.0))
+    response = find("how do we undo a bad release?", "multi-query", config=short)
+    [notice] = response.notices
+    assert notice.startswith("multi-query: ")
+    assert all(v.fallback for v in response.variants)
+    assert paths(response)
+
+
+def test_an_unknown_transform_is_a_usage_error_with_the_nearest_names(find):
+    with pytest.raises(UsageError, match="multi-qury") as raised:
+        find("words", "multi-qury")
+    assert "multi-query" in raised.value.hint
+
+
+def test_none_stands_alone():
+    assert wanted_transforms(["none"]) == wanted_transforms([]) == []
+    assert wanted_transforms(["hyde", "step_back", "hyde"]) == ["hyde", "step-back"]
+    with pytest.raises(UsageError, match="none stands beside"):
+        wanted_transforms(["none", "hyde"])
+
+
+def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
+    class Plugin:
+        def __init__(self, count: int) -> None:
+            self.count = count
+
+        def transform(self, query: Any) -> list[Any]:
+            if not self.count:
+                raise ZeroDivisionError("oh")
+            return [query.model_copy(update={"query_str": f"n{n}"}) for n in range(self.count)]
+
+    made = {"bad": Plugin(0), "many": Plugin(1000)}
+    monkeypatch.setattr("rag.pipelines.expanding.create_transformer", lambda name, _: made[name])
+    maker = VariantMaker(OllamaConfig(enabled=False))
+    variants, notices = maker.make("words", ["bad", "many"])
+    assert [v.text for v in variants] == [f"n{n}" for n in range(16)]
+    assert notices == ["searched without bad: it failed (ZeroDivisionError('oh'))"]
+
+
+# -- pipelines -------------------------------------------------------------------------------
+
+
+def test_the_pipeline_serialises(index, server):
+    server.api.answer = by_query({"undo a release": ["rolling back a deploy"]})
+    with get_document_store(index) as store:
+        pipeline = create_search_pipeline(store, index, transforms=["multi-query"])
+        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+        with closing(pipeline), closing(again):
+            assert search(again, "undo a release") == search(pipeline, "undo a release")
+        again.get_component("retriever").document_store.close()
+
+
+def test_the_pipeline_runs_in_an_event_loop(index, server):
+    server.api.answer = by_query({"undo a release": ["rolling back a deploy"]})
+    with get_document_store(index) as store:
+        pipeline = create_search_pipeline(store, index, transforms=["multi-query"])
+        inputs = search_inputs(understand(store, "undo a release"), 10)
+        inputs["expander"] = {"text": "undo a release"}
+        with closing(pipeline):
+            found = asyncio.run(pipeline.run_async(inputs))
+            assert found["loader"]["documents"] == pipeline.run(inputs)["loader"]["documents"]
+    assert "Rollback.md" in [d.meta["file_path"] for d in found["loader"]["documents"]]
+
+
+def test_configured_transforms_are_those_of_the_command(index):
+    search_with = replace(index.search, transforms=["hyde"])
+    ask_with = replace(index.ask, transforms=["decompose"])
+    config = replace(index, search=search_with, ask=ask_with)
+    with get_document_store(index) as store:
+        for made, wanted in (
+            (create_search_pipeline(store, config), ["hyde"]),
+            (create_qa_pipeline(store, config), ["decompose"]),
+        ):
+            with closing(made):
+                assert made.get_component("expander").transforms == wanted
+        with closing(create_search_pipeline(store, config, transforms=[])) as plain:
+            assert "expander" not in plain.graph
+
+
+def test_ask_draws_on_what_variants_found(index, server):
+    server.api.answer = by_query({"How do we undo a release?": ["rolling back a deploy"]})
+    no_writer = replace(index, ollama=replace(index.ollama, embedding_model=""))
+    with (
+        get_document_store(index) as store,
+        closing(create_qa_pipeline(store, no_writer, transforms=["multi-query"])) as pipeline,
+    ):
+        pipeline.remove_component("writer")
+        answer = ask(pipeline, "How do we undo a release?", top_k=10)
+    assert [v.text for v in answer.variants] == ["rolling back a deploy"]
