@@ -17,14 +17,15 @@ ROOMS = {
     "exceptions": {""},
     "checks": {""},
     "transport": {""},
+    "lazy": {""},
     "plugins": {"", "exceptions"},
     "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
-    "clients": {"", "checks", "config", "exceptions", "transport"},
-    "stores": {"", "config", "exceptions", "text", "transport"},
-    "query": {"", "config", "exceptions", "text", "clients", "plugins"},
-    "context": {"", "exceptions", "text", "query", "plugins"},
+    "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
+    "stores": {"", "config", "exceptions", "lazy", "text", "transport"},
+    "query": {"", "config", "exceptions", "lazy", "text", "clients", "plugins"},
+    "context": {"", "exceptions", "lazy", "text", "query", "plugins"},
     "answers": {"", "config", "exceptions", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
@@ -33,7 +34,7 @@ ROOMS["service"] = {*ROOMS}
 ROOMS["cli"] = {*ROOMS}
 ROOMS["__main__"] = {"cli"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "transport", "plugins"),
+    *("", "exceptions", "checks", "lazy", "transport", "plugins"),
     *("config", "vault", "text", "answers"),
 )
 

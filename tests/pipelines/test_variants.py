@@ -190,6 +190,11 @@ def test_a_query_of_filters_alone_has_no_variants(find, server):
 # -- what they may not lose ----------------------------------------------------------------
 
 
+def test_the_best_of_the_query_is_among_what_is_shown_however_few(find, server):
+    server.api.answer = by_query({"press the key": ["rolling pasta latency topic"]})
+    assert "Undo.md" in paths(find("press the key", "multi-query", top_k=1))
+
+
 def test_the_best_of_the_query_stays_among_the_first_ten(find, server):
     plain = paths(find("press the key"))[0]
     server.api.answer = by_query({"press the key": ["rolling pasta latency topic"]})
@@ -197,11 +202,12 @@ def test_the_best_of_the_query_stays_among_the_first_ten(find, server):
     assert plain == "Undo.md" and plain in paths(response)[:10]
 
 
-def test_a_best_note_that_many_pass_is_put_at_the_tenth_place():
+@pytest.mark.parametrize(("top_k", "place"), [(50, 10), (10, 10), (3, 3), (1, 1)])
+def test_a_best_note_that_many_pass_is_put_at_the_tenth_place_or_the_last_shown(top_k, place):
     plain = [Candidate("best", "best", 0, 2.0)]
     wider = [*plain, *(Candidate(f"c{n}", f"c{n}", 0, 3.0) for n in range(30))]
-    hits = NoteRanker().run(Candidates(wider), plain=Candidates(plain))["hits"]
-    assert [hit.note for hit in hits].index("best") == 9
+    hits = NoteRanker().run(Candidates(wider), plain=Candidates(plain), top_k=top_k)["hits"]
+    assert [hit.note for hit in hits].index("best") == place - 1
     assert [hit.kept for hit in hits].count(True) == 1 and len(hits) == 31
 
 

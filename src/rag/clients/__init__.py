@@ -5,8 +5,7 @@ Names load on first use, since the HTTP client takes 0.2 s to import and Haystac
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from rag.lazy import lazy_names
 
 _HOMES = {
     "rag.clients.connection": ("Connection", "check_connection", "check_servers"),
@@ -22,11 +21,4 @@ _HOMES = {
     ),
     "rag.clients.streaming": ("EmbeddedBatch", "QueryVectors", "embed_texts", "get_embedding"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__, __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,8 +6,7 @@ one; only what wraps Haystack needs it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from rag.lazy import lazy_names
 
 _HOMES = {
     "rag.context.budget": (
@@ -81,11 +80,4 @@ _HOMES = {
     "rag.query.models": ("ConversationTurn", "QueryBundle"),
     "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__, __getattr__ = lazy_names(__name__, _HOMES)

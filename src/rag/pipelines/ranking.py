@@ -31,7 +31,7 @@ _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
 
-KEPT = 10  # the best note of the query itself stays among so many, whatever its variants find
+_KEPT = 10  # the best note of the query itself stays among so many, whatever its variants find
 
 
 class Part(NamedTuple):
@@ -213,6 +213,7 @@ class NoteRanker:
         named: list[str] | None = None,
         chunks: bool = False,
         plain: Candidates | None = None,
+        top_k: int = _KEPT,
     ) -> dict[str, Hits]:
         """Return `hits`, best first: all of them, since some may turn out to be duplicates.
 
@@ -220,11 +221,13 @@ class NoteRanker:
         :param chunks: rank the chunks themselves, several of one note perhaps.
         :param plain: what the query itself found, where variants of it were searched for too; the
             best of that stays among the first ten.
+        :param top_k: how many of them will be shown; it stays among those.
         """
         hits = self._ranked(candidates, named, chunks)
         if plain:
             best = self._ranked(plain, named, chunks)[0]
-            hits = _keep(hits, best.id if chunks else best.note, chunks)
+            wanted = best.id if chunks else best.note
+            hits = _keep(hits, wanted, chunks, min(top_k, _KEPT))
         return {"hits": Hits(hits)}
 
     def _ranked(self, candidates: Candidates, named: list[str] | None, chunks: bool) -> list[Hit]:
@@ -261,10 +264,10 @@ class NoteRanker:
         return Hit(ranked[0].id, ranked[0].note, score, parts)
 
 
-def _keep(hits: list[Hit], wanted: str, chunks: bool) -> list[Hit]:
+def _keep(hits: list[Hit], wanted: str, chunks: bool, first: int) -> list[Hit]:
     """Mark the hit of a note (or chunk), and move it up when it is not among the first."""
     at = next(i for i, hit in enumerate(hits) if wanted == (hit.id if chunks else hit.note))
-    hits.insert(min(at, KEPT - 1), hits.pop(at)._replace(kept=True))
+    hits.insert(min(at, first - 1), hits.pop(at)._replace(kept=True))
     return hits
 
 

@@ -174,7 +174,7 @@ def search_inputs(
             "named": named,
             "matched": understood.matched,
         },
-        "ranker": {"named": named, "chunks": chunks},
+        "ranker": {"named": named, "chunks": chunks, "top_k": top_k},
         "loader": {"top_k": top_k},
     }
 

@@ -5,8 +5,7 @@ Names load on first use, since Haystack takes half a second to import.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from rag.lazy import lazy_names
 
 _HOMES = {
     "rag.query.classifiers": ("CallbackClassifier", "EmbeddingClassifier", "KeywordClassifier"),
@@ -38,11 +37,4 @@ _HOMES = {
         "StepBackTransformer",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__, __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,7 +6,6 @@ and completion.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from rag.exceptions import ConfigError, RAGError
@@ -81,9 +80,10 @@ def create_transformer(name: str, generator: Any | None = None) -> QueryTransfor
             hint="Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks both.",
         )
     kind, callback = _BUILT_IN[name]
-    made = getattr(import_module("rag.query.generate"), callback)(generator)
-    home: Any = import_module("rag.query.transformers")
-    return cast("QueryTransformer", getattr(home, kind)(made))
+    from rag.query import generate, transformers
+
+    made = getattr(generate, callback)(generator)
+    return cast("QueryTransformer", getattr(transformers, kind)(made))
 
 
 def classifier_names() -> list[str]:

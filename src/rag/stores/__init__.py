@@ -6,10 +6,10 @@ second to import.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rag.config import StoreConfig
+from rag.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
 COLLECTION_NAME = StoreConfig.collection
 
 _HOMES = {
-    "QdrantEdgeDocumentStore": "rag.stores.edge",
-    "QdrantEdgeEmbeddingRetriever": "rag.stores.retrievers",
-    "QdrantEdgeSparseRetriever": "rag.stores.retrievers",
-    "QdrantServerDocumentStore": "rag.stores.server",
-    "Generation": "rag.stores.generations",
-    "IndexDirectory": "rag.stores.generations",
-    "Manifest": "rag.stores.manifest",
-    "NoteStore": "rag.stores.protocol",
+    "rag.stores.edge": ("QdrantEdgeDocumentStore",),
+    "rag.stores.generations": ("Generation", "IndexDirectory"),
+    "rag.stores.manifest": ("Manifest",),
+    "rag.stores.protocol": ("NoteStore",),
+    "rag.stores.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
+    "rag.stores.server": ("QdrantServerDocumentStore",),
 }
-__all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_HOMES]
+_names, __getattr__ = lazy_names(__name__, _HOMES)
+__all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_names]
 
 
 def get_document_store(
@@ -62,9 +61,3 @@ def get_collection_stats(store: NoteStore) -> dict[str, Any]:
         "embedding_dim": store.embedding_dim,
         "similarity": store.similarity,
     }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
