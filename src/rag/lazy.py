@@ -9,8 +9,8 @@ from typing import Any
 
 def lazy_names(
     package: str, homes: Mapping[str, Iterable[str]]
-) -> tuple[list[str], Callable[[str], Any]]:
-    """Return a package's `__all__`, sorted, and its `__getattr__`.
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's `__all__`, sorted, its `__getattr__` and its `__dir__`.
 
     :param homes: the names by the modules where they live.
     """
@@ -21,4 +21,5 @@ def lazy_names(
             return getattr(import_module(home_of[name]), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return sorted(home_of), load
+    names = sorted(home_of)
+    return names, load, lambda: names

@@ -103,10 +103,10 @@ class TestInThePipeline:
         assert contents(result.window.items) == ["a", "b"]
         assert contents(result.overflow_items) == ["c"]
 
-    def test_truncate_keeps_nothing_behind_what_does_not_fit(self):
+    def test_truncate_keeps_a_smaller_item_behind_one_that_does_not_fit(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(25)])
         result = built(budget, item("a", score=0.9, token_count=30), item("b"))
-        assert contents(result.window.items) == []
+        assert contents(result.window.items) == ["b"]
 
     def test_drop_keeps_none_of_a_source_that_exceeds_its_cap(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(25, strategy="drop")])
@@ -118,20 +118,33 @@ class TestInThePipeline:
         budget = TokenBudget(total_tokens=100, allocations=[allocation(20, strategy="drop")])
         assert len(built(budget, item("a"), item("b")).window) == 2
 
-    def test_sources_without_an_allocation_share_the_pool(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
+    def test_sources_without_an_allocation_share_what_is_left(self):
+        budget = TokenBudget(total_tokens=35, allocations=[allocation(5)])
         result = built(
             budget, item("m", "memory"), item("t", "tool"), item("u", "user"), item("c", "user")
         )
         assert len(result.window) == 3
         assert result.diagnostics["shared_pool_usage"] == 30
 
-    def test_the_pool_is_no_larger_because_an_allocation_is_not_used(self):
+    def test_what_an_allocation_does_not_use_others_may(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
-        assert len(built(budget, item("m", "memory", token_count=30)).window) == 1
-        assert len(built(budget, item("m", "memory", token_count=31)).window) == 0
+        assert len(built(budget, item("m", "memory", token_count=100)).window) == 1
+        assert len(built(budget, item("m", "memory", token_count=101)).window) == 0
 
-    def test_a_smaller_item_may_follow_in_the_pool(self):
+    def test_all_sources_together_take_no_more_than_the_total(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)], reserve_tokens=10)
+        found = item("r", token_count=50), item("m", "memory", priority=7, token_count=50)
+        result = ContextPipeline(1000, budget=budget).build("q", found)
+        assert contents(result.window.items) == ["m"]
+        assert result.window.max_tokens == 990
+
+    def test_a_system_prompt_needs_no_allocation(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(100)])
+        pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief.")
+        result = pipeline.build("q", [item("r", token_count=100)])
+        assert contents(result.window.items) == ["Be brief."]
+
+    def test_a_smaller_item_may_follow_where_sources_have_no_allocation(self):
         budget = TokenBudget(total_tokens=25)
         large = item("large", "tool", priority=9, token_count=30)
         assert contents(built(budget, large, item("small", "user")).window.items) == ["small"]

@@ -202,3 +202,16 @@ class TestManager:
         path = tmp_path / "facts.jsonl"
         fact = MemoryManager(persistent_store=FactFile(path)).add_fact("日本語")
         assert MemoryManager(persistent_store=FactFile(path)).get_all_facts() == [fact]
+
+
+def test_a_conversation_alone_is_a_memory_provider():
+    memory = SlidingWindowMemory()
+    memory.add_turn("user", "hello")
+    result = ContextPipeline().with_memory(memory).build("q")
+    assert [(i.content, i.priority) for i in result.window.items] == [("hello", 7)]
+
+
+def test_facts_may_be_kept_in_a_file_by_its_path(tmp_path):
+    path = tmp_path / "facts.jsonl"
+    fact = MemoryManager(persistent_store=path).add_fact("I work nights")
+    assert MemoryManager(persistent_store=str(path)).get_all_facts() == [fact]

@@ -101,10 +101,11 @@ def test_a_prompt_fits_and_the_best_sources_are_in_it(count: int, length: int, r
 
 
 @pytest.mark.parametrize("room", range(1000, 1600, 60))
-def test_no_source_comes_behind_one_that_was_cut(room: int) -> None:
+def test_a_smaller_source_may_follow_one_that_was_cut(room: int) -> None:
     long = Source("Long", "v/l.md", ("word " * 120 + "end. ") * 20)
-    [cut] = build_prompt("What?", [long, BACKUPS], room).sources
+    cut, *behind = build_prompt("What?", [long, BACKUPS], room).sources
     assert long.text.startswith(cut.text) and len(cut.text) < len(long.text)
+    assert behind in ([], [BACKUPS])
 
 
 def test_a_question_that_leaves_no_room_is_an_error() -> None:
@@ -195,11 +196,11 @@ def test_what_facts_and_conversation_do_not_use_goes_to_the_notes() -> None:
     used = [p.made.window.used_tokens for p in (alone, little)]
     assert max(used) - min(used) < 60
     usable = int((ROOM - 32) / MARGIN)
-    assert (
-        alone.made.window.max_tokens
-        == sum(alone.limits[s] for s in (SourceType.SYSTEM, SourceType.USER, SourceType.RETRIEVAL))
-        == usable
+    shared = sum(
+        alone.limits[s] for s in (SourceType.SYSTEM, SourceType.USER, SourceType.RETRIEVAL)
     )
+    assert alone.made.window.max_tokens == usable
+    assert usable - len(SHARES) <= shared <= usable
 
 
 def test_an_answer_that_alone_fits_is_not_shown_without_its_question() -> None:
@@ -253,7 +254,7 @@ def test_whatever_is_remembered_and_found_the_prompt_fits_and_loses_nothing(
     )
     assert numbers == [str(n) for n in range(1, len(prompt.sources) + 1)]
     assert prompt.messages[-1]["content"].count(f"{code} >>>") == len(numbers)
-    assert prompt.ranks == list(range(1, len(prompt.ranks) + 1))
+    assert prompt.ranks == sorted(set(prompt.ranks)) and prompt.ranks[-1] <= len(found)
     ids = [item.id for item in [*made.window.items, *made.overflow_items]]
     assert len(ids) == len(set(ids)) >= len(remembered) + len(found) + 2
     for rank in range(1, len(found) + 1):

@@ -177,3 +177,8 @@ def test_lambdas_work_but_are_refused_in_yaml():
     assert classifier.run("q") == {"label": "x"}
     with pytest.raises(SerializationError, match="lambda"):
         classifier.to_dict()
+
+
+def test_a_text_in_the_place_of_keywords_is_a_type_error():
+    with pytest.raises(TypeError, match="must be a list"):
+        KeywordClassifier({"code": "python"}, "other")  # type: ignore[dict-item]

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.query import (
+    ContextualQueryTransformer,
     DecompositionTransformer,
     GeneratedText,
     HyDETransformer,
@@ -240,3 +241,11 @@ class TestComponent:
     def test_a_transformer_without_to_dict_is_refused_in_yaml(self):
         with pytest.raises(SerializationError, match="Fixed cannot be serialised"):
             QueryTransformPipeline([Fixed("a")]).to_dict()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: QueryTransformPipeline([x]), ContextualQueryTransformer]
+)
+def test_what_is_no_transformer_is_a_type_error(make):
+    with pytest.raises(TypeError, match="object is no query transformer"):
+        make(object())

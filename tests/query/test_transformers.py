@@ -336,6 +336,21 @@ class TestFallbacks:
         assert "fallback" not in made.metadata
 
 
+@each
+@pytest.mark.parametrize("made", [None, 3, [None], ["x", 3]])
+def test_a_callback_that_gives_no_text_is_a_type_error(transformer: Any, made: Any):
+    with pytest.raises(TypeError, match="the callback must return a"):
+        type(transformer)(lambda *given: made).transform(TALK)
+
+
+def test_an_asynchronous_callback_is_a_type_error():
+    async def write(query: str) -> str:
+        return query
+
+    with pytest.raises(TypeError, match="not coroutine"):
+        HyDETransformer(write).transform(QUERY)
+
+
 # -- as components ---------------------------------------------------------------------
 
 
@@ -352,7 +367,8 @@ def test_it_runs_in_an_event_loop_and_off_it(transformer: Any):
 
     def note(*given: Any) -> Any:
         threads.append(threading.current_thread().name)
-        return ["x"]
+        many = isinstance(transformer, MultiQueryTransformer | DecompositionTransformer)
+        return ["x"] if many else "x"
 
     made = asyncio.run(type(transformer)(note).run_async(query=TALK))
     assert made["queries"]

@@ -21,4 +21,4 @@ _HOMES = {
     ),
     "rag.clients.streaming": ("EmbeddedBatch", "QueryVectors", "embed_texts", "get_embedding"),
 }
-__all__, __getattr__ = lazy_names(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

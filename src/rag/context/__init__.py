@@ -80,4 +80,4 @@ _HOMES = {
     "rag.query.models": ("ConversationTurn", "QueryBundle"),
     "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
 }
-__all__, __getattr__ = lazy_names(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

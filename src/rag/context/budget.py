@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -74,29 +75,33 @@ class TokenBudget(BaseModel):
 def apply_budget(
     budget: TokenBudget, items: list[ContextItem]
 ) -> tuple[list[ContextItem], list[ContextItem]]:
-    """Divide items into those that their sources' budgets let in, and the others.
+    """Divide items into those that the budget lets in, and the others.
 
-    A source with an allocation keeps its items in order of priority and score while they fit;
-    with the strategy `drop` it keeps all or none. The other sources share the pool, in the same
-    order; there a smaller item may follow one that did not fit.
+    A source with an allocation keeps its items in order of priority and score as far as they
+    fit; with the strategy `drop` it keeps all or none. Sources without one are limited by the
+    total alone, which higher priorities take from first. A smaller item may follow one that did
+    not fit.
 
     :returns: both by priority and score.
     """
+    needed: Counter[SourceType] = Counter()
+    for item in items:
+        needed[item.source] += item.token_count
+    left = {
+        one.source: -1
+        if one.overflow_strategy == "drop" and needed[one.source] > one.max_tokens
+        else one.max_tokens
+        for one in budget.allocations
+    }
+    total = budget.total_tokens - budget.reserve_tokens
     kept: list[ContextItem] = []
     over: list[ContextItem] = []
-    room = {one.source: one.max_tokens for one in budget.allocations}
-    for one in budget.allocations:
-        needed = sum(item.token_count for item in items if item.source == one.source)
-        if one.overflow_strategy == "drop" and needed > one.max_tokens:
-            room[one.source] = -1
-    pool = budget.shared_pool
     for item in by_priority(items):
-        if item.source not in room:
-            fits = item.token_count <= pool
-            pool -= item.token_count if fits else 0
-        else:
-            fits = item.token_count <= room[item.source]
-            room[item.source] = room[item.source] - item.token_count if fits else -1
+        fits = item.token_count <= min(total, left.get(item.source, total))
+        if fits:
+            total -= item.token_count
+            if item.source in left:
+                left[item.source] -= item.token_count
         (kept if fits else over).append(item)
     return kept, over
 

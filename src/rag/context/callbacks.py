@@ -35,8 +35,8 @@ class PipelineCallback(Protocol):
 def fire(callbacks: Sequence[object], event: str, *arguments: Any) -> None:
     """Call what watches for an event; what goes wrong there is logged, and breaks nothing.
 
-    Queries and lists are handed over as copies, so that nobody who watches changes what is
-    watched.
+    Queries and lists are handed over as copies, so that nobody who watches changes a run. The
+    result is the caller's own: the run is over.
     """
     for callback in callbacks:
         try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from rag.context.facts import FactStore, MemoryEntry, RememberedFacts
+from rag.context.facts import FactFile, FactStore, MemoryEntry, RememberedFacts
 from rag.context.models import ContextItem, SourceType
 from rag.context.protocols import Tokenizer
 from rag.context.tokens import TextTokenizer, truncate
@@ -116,6 +117,10 @@ class SlidingWindowMemory:
             for index, turn in enumerate(self._turns)
         ]
 
+    def get_context_items(self) -> list[ContextItem]:
+        """Return the messages as items: a conversation alone is a `MemoryProvider` too."""
+        return self.to_context_items()
+
     def clear(self) -> None:
         """Forget all messages."""
         self._turns.clear()
@@ -128,8 +133,8 @@ class MemoryManager:
     :param conversation_tokens: how much of the conversation is remembered.
     :param tokenizer: counts tokens.
     :param on_evict: called with the messages that had to go.
-    :param persistent_store: keeps the facts, such as `FactFile`; without one they are lost with
-        the manager.
+    :param persistent_store: keeps the facts: a file, or another store; without one they are lost
+        with the manager.
     :param conversation_memory: remembers the messages, in the place of a `SlidingWindowMemory`
         made of the first three.
     """
@@ -139,7 +144,7 @@ class MemoryManager:
         conversation_tokens: int = 4096,
         tokenizer: Tokenizer | None = None,
         on_evict: OnEvict | None = None,
-        persistent_store: FactStore | None = None,
+        persistent_store: FactStore | Path | str | None = None,
         conversation_memory: ConversationMemory | None = None,
     ) -> None:
         # An empty memory or store may be false.
@@ -147,6 +152,8 @@ class MemoryManager:
             conversation_memory = SlidingWindowMemory(conversation_tokens, tokenizer, on_evict)
         if persistent_store is None:
             persistent_store = RememberedFacts()
+        elif isinstance(persistent_store, (str, Path)):
+            persistent_store = FactFile(persistent_store)
         self._conversation: ConversationMemory = conversation_memory
         self._facts: FactStore = persistent_store
 

@@ -19,6 +19,7 @@ from rag.context.tokens import TextTokenizer
 from rag.query.models import QueryBundle, as_bundle
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class ContextPipeline:
@@ -39,7 +40,7 @@ class ContextPipeline:
         if max_tokens <= 0:
             raise ValueError(f"max_tokens must be positive, not {max_tokens}")
         self._max_tokens = max_tokens
-        self._tokenizer: Tokenizer = tokenizer or TextTokenizer()
+        self._tokenizer: Tokenizer = _checked(tokenizer or TextTokenizer(), Tokenizer)
         self._budget = budget
         self._formatter: Formatter = GenericTextFormatter()
         self._memory: MemoryProvider | None = None
@@ -78,34 +79,44 @@ class ContextPipeline:
 
         :raises TypeError: when it is no `PipelineStep`.
         """
-        if not isinstance(step, PipelineStep):
-            raise TypeError(f"a step must be a PipelineStep, not {type(step).__name__}")
-        self._steps.append(step)
+        self._steps.append(_checked(step, PipelineStep))
         return self
 
     def with_memory(self, memory: MemoryProvider) -> Self:
-        """Let what `memory` remembers be part of the context."""
-        self._memory = memory
+        """Let what `memory` remembers be part of the context.
+
+        :raises TypeError: when it is no `MemoryProvider`.
+        """
+        self._memory = _checked(memory, MemoryProvider)
         return self
 
     def with_budget(self, budget: TokenBudget) -> Self:
-        """Set what each source may take."""
-        self._budget = budget
+        """Set what each source may take.
+
+        :raises TypeError: when it is no `TokenBudget`.
+        """
+        self._budget = _checked(budget, TokenBudget)
         return self
 
     def with_formatter(self, formatter: Formatter) -> Self:
-        """Set the format."""
-        self._formatter = formatter
+        """Set the format.
+
+        :raises TypeError: when it is no `Formatter`.
+        """
+        self._formatter = _checked(formatter, Formatter)
         return self
 
     def with_query_enricher(self, enricher: ContextQueryEnricher) -> Self:
-        """Let what is remembered change the query that the steps are given."""
-        self._enricher = enricher
+        """Let what is remembered change the query that the steps are given.
+
+        :raises TypeError: when it is no `ContextQueryEnricher`.
+        """
+        self._enricher = _checked(enricher, ContextQueryEnricher)
         return self
 
     def add_system_prompt(self, content: str, priority: int = 10) -> Self:
         """Add an instruction to the model."""
-        item = ContextItem(content=content, source=SourceType.SYSTEM, priority=priority)
+        item = ContextItem(content=content, source=SourceType.SYSTEM, score=1.0, priority=priority)
         self._system.append(item)
         return self
 
@@ -188,3 +199,10 @@ class ContextPipeline:
             tuple(self._system),
             tuple(self._callbacks),
         )
+
+
+def _checked(given: T, kind: type) -> T:
+    """Refuse what is of another kind here, and not in the middle of a run."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{type(given).__name__} is no {kind.__name__}")
+    return given

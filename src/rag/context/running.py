@@ -52,7 +52,7 @@ class Run:
     """What `build` and `abuild` have in common: all but the waiting."""
 
     def __init__(self, setup: Setup, query: QueryBundle, found: Sequence[ContextItem]) -> None:
-        self.setup, self.query = setup, query
+        self.setup, self.query = setup, query.model_copy(deep=True)  # a step may change it
         self.started = time.perf_counter()
         self.diagnostics: PipelineDiagnostics = {"steps": [], "skipped_steps": []}
         fire(self.setup.callbacks, "on_pipeline_start", query)
@@ -147,10 +147,11 @@ class Run:
         return result
 
     def _assemble(self) -> tuple[ContextWindow, Items]:
-        """Share out the room; system prompts that a step lost are there again."""
-        there = {item.id for item in self.items}
-        lost = [item for item in self.setup.system if item.id not in there]
-        items = [self._counted(item) for item in [*lost, *self.items]]
+        """Share out the room; system prompts come first, even those that a step lost."""
+        prompts = {item.id: item for item in self.setup.system}
+        prompts |= {item.id: item for item in self.items if item.id in prompts}
+        others = (item for item in self.items if item.id not in prompts)
+        items = [self._counted(item) for item in [*prompts.values(), *others]]
         budget = self.setup.budget
         window = ContextWindow(max_tokens=self.room)
         kept, over = apply_budget(budget, items) if budget else (items, [])
@@ -168,7 +169,7 @@ class Run:
                     for source, tokens in usage.items()
                     if not (budget and budget.is_capped(SourceType(source)))
                 ),
-                "budget_overflow_by_source": dict(Counter(item.source.value for item in over)),
+                "budget_overflow_by_source": dict(Counter(str(item.source) for item in over)),
             }
         )
         return window, overflow
@@ -183,7 +184,7 @@ class Run:
 def _tokens_by_source(items: Items) -> dict[str, int]:
     usage: Counter[str] = Counter()
     for item in items:
-        usage[item.source.value] += item.token_count
+        usage[str(item.source)] += item.token_count
     return dict(usage)
 
 

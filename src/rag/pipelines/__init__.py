@@ -30,4 +30,4 @@ _HOMES = {
     "rag.pipelines.writing": ("create_indexing_pipeline",),
     "rag.pipelines.qa": ("ask", "create_qa_pipeline"),
 }
-__all__, __getattr__ = lazy_names(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,7 +9,7 @@
 | retrieval | 5 | notes, fenced and numbered in the user's message | what the others leave |
 
 Everything but the rules is data, and speaks as user or assistant. A note that is too long for
-what is left is cut at the end of a sentence, and none comes after it.
+what is left is cut at the end of a sentence; a smaller one may follow it.
 """
 
 from __future__ import annotations
@@ -137,19 +137,22 @@ def _share_out(
         SourceType.USER: count_tokens(words.asked(question)),
     }
     rest = usable - sum(needed.values())
-    if rest <= 0:
+    if rest <= len(SHARES):
         raise _no_room()
     limits = {source: int(rest * share) for source, share in SHARES.items()}
     used = {source: _used(remembered, source, most) for source, most in limits.items()}
-    shares = {**needed, **used, SourceType.RETRIEVAL: rest - sum(used.values())}
-    allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items() if n]
+    shares = {**needed, **used, SourceType.RETRIEVAL: max(1, rest - sum(used.values()))}
+    allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items()]
     budget = TokenBudget(total_tokens=room, reserve_tokens=room - usable, allocations=allocations)
     return budget, {**shares, **limits}
 
 
 def _used(remembered: Items, source: SourceType, most: int) -> int:
-    """Return how much of its share a source takes: a question comes with its answer."""
-    taken = whole = 0
+    """Return how much of its share a source takes: a question comes with its answer.
+
+    It is at least 1, which lets nothing in: a source without a cap could take what is left.
+    """
+    taken, whole = 0, 1
     for item in by_priority([item for item in remembered if item.source == source]):
         taken += item.token_count
         if taken > most:

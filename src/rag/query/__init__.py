@@ -37,4 +37,4 @@ _HOMES = {
         "StepBackTransformer",
     ),
 }
-__all__, __getattr__ = lazy_names(__name__, _HOMES)
+__all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -46,11 +46,14 @@ class KeywordClassifier(_AsComponent):
     :param default: the label of a query that holds none of them.
     :param case_sensitive: whether capitals are other letters.
     :raises ValueError: for an empty keyword, which every query contains.
+    :raises TypeError: for a text in the place of a list.
     """
 
     def __init__(
         self, rules: dict[str, list[str]], default: str, case_sensitive: bool = False
     ) -> None:
+        if any(isinstance(keywords, str) for keywords in rules.values()):
+            raise TypeError("the keywords of a rule must be a list, not one text")
         self.rules, self.default, self.case_sensitive = rules, default, case_sensitive
         self._wanted = {
             label: [self._folded(keyword) for keyword in keywords]

@@ -11,8 +11,9 @@ Each is a Haystack component too: `run(query)` gives `queries`.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from haystack import component, default_from_dict, default_to_dict
 
@@ -26,6 +27,8 @@ from rag.query.callables import (
 from rag.query.generated import fallback_of
 from rag.query.models import ConversationTurn, QueryBundle, as_bundle
 from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
+
+T = TypeVar("T")
 
 
 class _AsComponent(Signed):
@@ -70,14 +73,33 @@ class _WithCallback(_AsComponent):
         return default_from_dict(cls, with_callables(data, "generate_fn"))
 
 
-def _texts(made: Any) -> list[str]:
-    """Return what a callback made, a list; one text would be taken for a list of its letters.
+def _transformer(given: T) -> T:
+    """Refuse what is no transformer here, and not when it is to transform."""
+    if not isinstance(given, (QueryTransformer, AsyncQueryTransformer)):
+        raise TypeError(f"{type(given).__name__} is no query transformer")
+    return given
 
-    :raises TypeError: when it is a text.
+
+def _text(made: Any) -> str:
+    """Return what a callback made, a text.
+
+    :raises TypeError: when it is something else.
     """
-    if isinstance(made, str):
-        raise TypeError("generate_fn must return a list of texts, not one text")
-    return made if isinstance(made, list) else list(made)
+    if inspect.iscoroutine(made):
+        made.close()
+    if not isinstance(made, str):
+        raise TypeError(f"the callback must return a text, not {type(made).__name__}")
+    return str(made)
+
+
+def _texts(made: Any) -> list[str]:
+    """Return what a callback made, texts; one text would be taken for a list of its letters.
+
+    :raises TypeError: when it is something else.
+    """
+    if isinstance(made, str) or not isinstance(made, Iterable):
+        raise TypeError(f"the callback must return a list of texts, not {type(made).__name__}")
+    return [_text(text) for text in made]
 
 
 def _made(query: QueryBundle, text: str, **metadata: Any) -> QueryBundle:
@@ -97,9 +119,9 @@ class HyDETransformer(_WithCallback):
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return one query, the document, with `original_query` in its metadata."""
-        text = self._generate(query.query_str)
+        made = self._generate(query.query_str)
         origin = {"original_query": query.query_str, "transform": "hyde"}
-        return [_made(query, str(text), **origin, **fallback_of(text))]
+        return [_made(query, _text(made), **origin, **fallback_of(made))]
 
 
 @component
@@ -120,11 +142,11 @@ class MultiQueryTransformer(_AsComponent):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and then its variations, with `original_query` and
         `variation_index` (from 0) in their metadata."""
-        texts = _texts(self._generate(query.query_str, self._num_queries))
-        told = fallback_of(texts)
+        made = self._generate(query.query_str, self._num_queries)
+        texts, told = _texts(made), fallback_of(made)
         origin = {"original_query": query.query_str, "transform": "multi_query", **told}
         variations = [
-            _made(query, str(text), **origin, variation_index=index)
+            _made(query, text, **origin, variation_index=index)
             for index, text in enumerate(texts[: self._num_queries])
         ]
         return [query if variations else _told(query, told), *variations]
@@ -150,11 +172,11 @@ class DecompositionTransformer(_WithCallback):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the sub-questions, with `parent_query` and `sub_question_index` (from 0) in
         their metadata."""
-        texts = _texts(self._generate(query.query_str))
+        made = self._generate(query.query_str)
         origin = {"parent_query": query.query_str, "transform": "decomposition"}
         return [
-            _made(query, str(text), **origin, **fallback_of(texts), sub_question_index=index)
-            for index, text in enumerate(texts)
+            _made(query, text, **origin, **fallback_of(made), sub_question_index=index)
+            for index, text in enumerate(_texts(made))
         ]
 
 
@@ -167,9 +189,9 @@ class StepBackTransformer(_WithCallback):
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and the general one, with `original_query` in its metadata."""
-        text = self._generate(query.query_str)
+        made = self._generate(query.query_str)
         origin = {"original_query": query.query_str, "transform": "step_back"}
-        return [query, _made(query, str(text), **origin, **fallback_of(text))]
+        return [query, _made(query, _text(made), **origin, **fallback_of(made))]
 
 
 @component
@@ -188,10 +210,10 @@ class ConversationRewriter(_AsComponent):
         embedding and history kept; without a history the query itself."""
         if not query.chat_history:
             return [query]
-        text = self._rewrite(query.query_str, query.chat_history)
+        made = self._rewrite(query.query_str, query.chat_history)
         origin = {"original_query": query.query_str, "transform": "conversation_rewrite"}
-        metadata = {**query.metadata, **origin, **fallback_of(text)}
-        return [query.model_copy(update={"query_str": str(text), "metadata": metadata})]
+        metadata = {**query.metadata, **origin, **fallback_of(made)}
+        return [query.model_copy(update={"query_str": _text(made), "metadata": metadata})]
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer; its callback goes by name."""
@@ -216,7 +238,7 @@ class ContextualQueryTransformer(_AsComponent):
         inner: QueryTransformer,
         context_prefix: str = "Given the conversation context: ",
     ) -> None:
-        self._inner, self._prefix = inner, context_prefix
+        self._inner, self._prefix = _transformer(inner), context_prefix
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return what `inner` makes of `{prefix}{role: content | …} | Query: {query}`; without a
@@ -254,12 +276,13 @@ class QueryTransformPipeline(_AsComponent):
 
     :param transformers: in order.
     :raises ValueError: when there are none.
+    :raises TypeError: when one of them is no transformer.
     """
 
     def __init__(self, transformers: list[QueryTransformer]) -> None:
         if not transformers:
             raise ValueError("QueryTransformPipeline needs at least one transformer")
-        self._transformers = list(transformers)
+        self._transformers = [_transformer(one) for one in transformers]
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the queries that come out last, of each text the first."""

@@ -26,7 +26,7 @@ _HOMES = {
     "rag.stores.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
     "rag.stores.server": ("QdrantServerDocumentStore",),
 }
-_names, __getattr__ = lazy_names(__name__, _HOMES)
+_names, __getattr__, _ = lazy_names(__name__, _HOMES)
 __all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_names]
 
 
