@@ -480,7 +480,7 @@ _EDITS = st.lists(
 
 
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(edits=_EDITS, young=st.booleans())
 def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(

@@ -195,7 +195,7 @@ def nested(leaves: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[
     return filters
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(filters=nested(comparisons(SCALARS)))
 def test_a_filter_over_single_values_selects_what_haystack_says(
     store: QdrantEdgeDocumentStore, filters: dict[str, Any]
@@ -204,7 +204,7 @@ def test_a_filter_over_single_values_selects_what_haystack_says(
     assert ids(store, filters) == {d.id for d in documents}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(filters=nested(comparisons(SCALARS | LISTS)))
 def test_a_filter_over_any_values_selects_what_the_documentation_says(
     store: QdrantEdgeDocumentStore, filters: dict[str, Any]
