@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,7 +65,7 @@ class TestSearch:
     def test_explain_shows_them(self, rag, server):
         server.say({"queries": [VARIANT]})
         out = rag("search", QUERY, "--transform", "multi-query", "--explain").out
-        assert out.startswith(f"multi-query (0.50): {VARIANT}\n")
+        assert out.startswith(f"multi-query (0.50): {VARIANT}\ntransforms took ")
         assert "found by multi-query\n" in out and "of it variants " in out
 
     def test_without_a_model_it_is_said_once(self, rag, library):
@@ -112,6 +113,13 @@ def test_ask_searches_with_variants(rag, server):
     found = rag("ask", "Undo it?", "--transform", "decompose", "--json").json
     assert [one["text"] for one in found["variants"]] == [VARIANT]
     assert found["sources"][0]["title"] == "Rolling back"
+
+
+def test_chat_searches_with_variants(rag, server, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("Undo it?\n"))
+    server.say({"questions": [VARIANT]}, "Rolling back a deploy takes two minutes. [1]")
+    ran = rag("chat", "--transform", "decompose", "--json")
+    assert [one["text"] for one in ran.json["variants"]] == [VARIANT]
 
 
 def test_eval_measures_a_transform(rag, server, empty_home):
@@ -175,6 +183,16 @@ class TestTransform:
         configured('[search]\ntransforms = ["step-back"]\n')
         server.say({"question": "releases"})
         assert "step-back  0.50  releases" in rag("transform", QUERY).out
+
+    def test_a_dash_reads_the_query_from_stdin(self, rag, library, monkeypatch):
+        monkeypatch.setattr("sys.stdin", io.StringIO("two minutes\n"))
+        assert rag("transform", "-").out == "original  1.00  two minutes\n"
+
+    def test_without_an_index_too_the_route_is_told(self, rag, empty_home, configured):
+        configured(ROUTES)
+        out = rag("transform", "a deploy").out
+        assert "route     ops" in out and "filter    vault:work" in out
+        assert "vault:work" not in rag("transform", "a deploy vault:home").out
 
     @pytest.mark.parametrize("arguments", [[""], ["words", "--transform", "nosuch"]])
     def test_mistakes_are_usage_errors(self, rag, library, arguments):

@@ -22,7 +22,14 @@ from haystack.document_stores.types import DuplicatePolicy
 from ollama_faults import KINDS
 from ollama_server import KNOWN, Model, OllamaServer, refused
 from qdrant_server import QdrantServer
-from rag.config import IndexConfig, OllamaConfig, RAGConfig, SearchConfig, StoreConfig
+from rag.config import (
+    IndexConfig,
+    OllamaConfig,
+    RAGConfig,
+    RoutesConfig,
+    SearchConfig,
+    StoreConfig,
+)
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines import health
 from rag.pipelines.components import embedded_text
@@ -33,6 +40,7 @@ from rag.pipelines.health.index import check_index
 from rag.pipelines.health.ollama import check_models, check_servers
 from rag.pipelines.health.qdrant import check_server
 from rag.pipelines.health.surroundings import check_configuration, check_data_folder, check_disk
+from rag.pipelines.health.transforms import check_transforms
 from rag.pipelines.health.vaults import check_vaults
 from rag.pipelines.health.vectors import check_vectors
 from rag.pipelines.spaces import TEXT_VERSION, Embedded, Space
@@ -160,6 +168,24 @@ class TestSurroundings:
         _, check = run(check_configuration, config)
         assert check.status == "warn" and "RAG_SERCH__TOP_K" in check.message
         assert "RAG_SEARCH__TOP_K" in check.hint
+
+    def test_names_of_the_settings_that_nothing_has_are_told(self, config: RAGConfig) -> None:
+        wrong = replace(
+            config,
+            search=replace(config.search, transforms=["nope"]),
+            ask=replace(config.ask, transforms=["hyde"]),
+            routes=RoutesConfig("keyword", rules={"a": {"keywords": ["x"], "transforms": ["no"]}}),
+        )
+        search, routes, rest = run(check_transforms, wrong)
+        assert (search.status, routes.status, rest.status) == ("fail", "fail", "pass")
+        assert search.message.startswith("search.transforms: no transform is named 'nope'")
+        assert routes.message.startswith("routes.rules.a: ") and search.hint
+        assert rest.message == "ask.transforms: hyde"
+        [check] = run(check_transforms, replace(config, routes=RoutesConfig("nope")))
+        assert check.status == "fail" and "routes.classifier" in check.message
+
+    def test_settings_that_name_nothing_are_not_checked(self, config: RAGConfig) -> None:
+        assert run(check_transforms, config) == []
 
     def test_a_data_folder_to_be_made_is_well(self, config: RAGConfig) -> None:
         assert statuses(run(check_data_folder, config)) == [("data folder", "pass")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from haystack import Pipeline
+from haystack.dataclasses import ChatMessage
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
@@ -17,7 +18,7 @@ from rag.exceptions import ConfigError
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.refresh import IndexRun
-from rag.pipelines.routing import EXAMPLES
+from rag.pipelines.routing import EXAMPLES, QueryRouter
 from rag.stores import get_document_store
 
 RULES = {
@@ -216,6 +217,47 @@ def test_a_plug_in_classifies_and_may_fail(find, monkeypatch):
     assert [find(q, classifier="mine").route for q in "ab"] == ["ops", ""]
     response = find("c", classifier="mine")
     assert response.route == "" and any("KeyError" in notice for notice in response.notices)
+
+
+def test_the_generator_of_a_plug_in_is_closed_and_opens_again(index, server, monkeypatch):
+    class Plugin:
+        def __init__(self, generator: Any) -> None:
+            self.generator = generator
+
+        def classify(self, query: Any) -> str:
+            return self.generator.run([ChatMessage.from_user("?")])["replies"][0].text
+
+    made = []
+    monkeypatch.setattr("rag.pipelines.routing.classifier_names", lambda: ["mine"])
+    monkeypatch.setattr(
+        "rag.pipelines.routing.create_classifier",
+        lambda _, generator: made.append(generator) or Plugin(generator),
+    )
+    server.say("ops", "ops")
+    with get_document_store(index) as store:
+        router = QueryRouter(store, RoutesConfig("mine", rules=RULES), index.ollama)
+        for _ in range(2):
+            assert router.run("words", "auto")["route"] == "ops"
+            assert made[0]._chat is not None
+            router.close()
+            assert made[0]._chat is None
+    assert len(made) == 1
+
+
+def test_a_question_of_filters_alone_takes_no_route(index):
+    config = replace(index, routes=RoutesConfig("embedding", rules=RULES))
+    with get_document_store(config) as store, closing(create_qa_pipeline(store, config)) as made:
+        answer = ask(made, "vault:home")
+    assert answer.route == "" and not any("classified" in n for n in answer.notices)
+
+
+def test_the_caller_of_ask_may_keep_the_mode(index):
+    config = replace(index, routes=RoutesConfig("keyword", rules=RULES))
+    off = replace(config, ollama=replace(index.ollama, enabled=False))
+    with get_document_store(off) as store, closing(create_qa_pipeline(store, off)) as made:
+        assert ask(made, "restart the pod", mode="hybrid").route == "ops"
+        with pytest.raises(ConfigError, match="--mode hybrid"):
+            ask(made, "restart the pod", mode="hybrid", keep_mode=True)
 
 
 @pytest.mark.parametrize("classifier", ["keyword", "embedding"])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer, refused
-from rag.config import OllamaConfig, RAGConfig
-from rag.exceptions import UsageError
+from rag.clients import OllamaGenerator
+from rag.config import OllamaConfig, RAGConfig, RoutesConfig
+from rag.exceptions import ConfigError, UsageError
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.pipelines.expanding import VariantMaker, wanted_transforms
+from rag.pipelines.meaning import QueryEmbedder
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.pipelines.refresh import IndexRun
@@ -26,6 +32,8 @@ from rag.pipelines.searching import search_inputs
 from rag.pipelines.understanding import understand
 from rag.pipelines.variants import SHARE, Variant, Variants, blended_vector, blended_words
 from rag.pipelines.widening import Lists, widened, wider_depth
+from rag.query.models import QueryBundle
+from rag.query.registry import create_transformer
 from rag.stores import get_document_store
 from rag.stores.candidates import Candidate, Candidates
 from rag.text.lexical import encode_query
@@ -366,6 +374,19 @@ def test_hyde_when_the_embedder_fails_says_so_too(find, server):
     assert paths(response) == paths(find("undo a release"))
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_when_variants_cannot_be_embedded_the_query_keeps_its_meaning(index, server, known):
+    made = Variants([Variant("v", "x", "rolling", 0.25), Variant("w", "x", "pasta", 0.25)])
+    with get_document_store(index) as store, closing(QueryEmbedder(store, index.ollama)) as one:
+        vector = one.run("topic")["embedding"]
+        server.fail("/api/embed", status=500, times=None if known else 1)
+        found = one.run("topic", "hybrid", made, vector if known else None)
+    assert (found["mode"], found["embedding"]) == ("hybrid", vector)
+    assert [v.text for v in found["variants"]] == ["rolling", "pasta"]
+    assert not any(v.is_embedded for v in found["variants"])
+    assert found["notice"].startswith("variants without an embedding: 2 of 2")
+
+
 def test_the_vector_of_several_is_the_mean_of_their_directions():
     near = [
         Variant("a", "x", "", 0.3, vector=[2.0, 0.0]),
@@ -453,11 +474,109 @@ def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
             return [query.model_copy(update={"query_str": f"n{n}"}) for n in range(self.count)]
 
     made = {"bad": Plugin(0), "many": Plugin(1000)}
-    monkeypatch.setattr("rag.pipelines.expanding.create_transformer", lambda name, _: made[name])
+    monkeypatch.setattr(
+        "rag.pipelines.expanding.create_transformer", lambda name, _, **__: made[name]
+    )
     maker = VariantMaker(OllamaConfig(enabled=False))
     variants, notices = maker.make("words", ["bad", "many"])
     assert [v.text for v in variants] == [f"n{n}" for n in range(16)]
     assert notices == ["searched without bad: it failed (ZeroDivisionError('oh'))"]
+
+
+class Mine:
+    """A plug-in whose `transform` is given."""
+
+    def __init__(self, transform: Callable[[Any], Any]) -> None:
+        self.transform = transform
+
+
+@pytest.fixture
+def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
+    """Make the variants that a plug-in named mine gives: `plug_in(lambda query: …)`."""
+
+    def make(transform: Callable[[Any], Any], **changes: Any) -> tuple[Variants, list[str]]:
+        monkeypatch.setattr(
+            "rag.pipelines.expanding.create_transformer", lambda *_, **__: Mine(transform)
+        )
+        return VariantMaker(OllamaConfig(**{"enabled": False, **changes})).make("words", ["mine"])
+
+    return make
+
+
+def test_a_plug_in_s_own_error_is_told(plug_in):
+    def refuse(query: Any) -> Any:
+        raise ConfigError("no dictionary is configured")
+
+    assert plug_in(refuse)[1] == ["searched without mine: no dictionary is configured"]
+
+
+def test_a_plug_in_may_yield_its_variants_with_their_reasons(plug_in):
+    variants, notices = plug_in(
+        lambda query: (QueryBundle(query_str=t, metadata={"fallback": "why"}) for t in ("a1", "b2"))
+    )
+    assert [v.text for v in variants] == ["a1", "b2"] and notices == ["mine: why"]
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 7, ["text"], [SimpleNamespace(query_str="no metadata")], "text"]
+)
+def test_whatever_a_plug_in_gives_that_is_no_query_is_told(plug_in, odd):
+    variants, [notice] = plug_in(lambda query: odd)
+    assert not variants and notice.startswith("searched without mine: it failed (")
+
+
+def test_a_plug_in_that_never_ends_yielding_is_cut(plug_in):
+    variants, _ = plug_in(lambda query: (QueryBundle(query_str=f"n{n}") for n in count()))
+    assert len(variants) == 16
+
+
+def test_for_a_plug_in_alone_no_server_is_asked(plug_in, server):
+    before = len(server.requests())
+    variants, notices = plug_in(
+        lambda query: [QueryBundle(query_str="other")], enabled=True, url=server.url
+    )
+    assert [v.text for v in variants] == ["other"] and not notices
+    assert len(server.requests()) == before
+
+
+def test_the_model_is_described_once_for_all_transforms_of_a_query(index, server):
+    names = ["multi-query", "step-back", "decompose"]
+    maker = VariantMaker(index.ollama)
+    maker.make("words", names)
+    shown, listed = (len(server.requests(path)) for path in ("/api/show", "/api/tags"))
+    maker.make("words", names)
+    assert len(server.requests("/api/show")) == shown + 1
+    assert len(server.requests("/api/tags")) == listed + 1
+
+
+def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, server):
+    server.fail("/api/chat", "slow", times=None, seconds=9)
+    maker = VariantMaker(replace(index.ollama, transform_timeout=0.3))
+    variants, notices = maker.make("how is it done", ["multi-query", "step-back", "hyde"])
+    assert notices[0].startswith("multi-query: ") and variants[0].fallback
+    late = "no time was left (ollama.transform_timeout)"
+    assert notices[1:] == [f"searched without {name}: {late}" for name in ("step-back", "hyde")]
+
+
+def test_a_transform_may_take_more_than_a_minute_where_that_is_configured(index, monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        "rag.pipelines.expanding.create_transformer",
+        lambda name, generator, timeout: given.append((generator.timeout, timeout)) or Mine(list),
+    )
+    VariantMaker(replace(index.ollama, transform_timeout=90.0)).make("words", ["hyde"])
+    assert given == [(pytest.approx(90.0, abs=5), given[0][0])]
+    assert create_transformer("hyde", OllamaGenerator(), 90.0)._generate.timeout == 90.0
+
+
+@pytest.mark.parametrize(("names", "takes"), [(["hyde"], "it takes"), (["hyde", "x"], "they take")])
+def test_without_a_model_the_next_command_is_named(names, takes):
+    names = [name.replace("x", "step-back") for name in names]
+    _, [notice] = VariantMaker(OllamaConfig(enabled=False)).make("words", names)
+    assert notice == (
+        f"searched without {', '.join(names)}: {takes} a chat model, and Ollama is switched off"
+        " (ollama.enabled). See `rag doctor`."
+    )
 
 
 # -- pipelines -------------------------------------------------------------------------------
@@ -500,6 +619,44 @@ def test_configured_transforms_are_those_of_the_command(index):
             assert "expander" not in plain.graph
 
 
+def test_a_wrong_name_in_the_settings_is_an_error_that_names_the_setting(index):
+    wrong = replace(
+        index,
+        search=replace(index.search, transforms=["hide"]),
+        ask=replace(index.ask, transforms=["stepbak"]),
+    )
+    with get_document_store(index) as store:
+        with pytest.raises(ConfigError, match=r"^search.transforms: no transform is named 'hide'"):
+            create_search_pipeline(store, wrong)
+        with pytest.raises(ConfigError, match=r"^ask.transforms: no transform is named 'stepbak'"):
+            create_qa_pipeline(store, wrong)
+        with closing(create_qa_pipeline(store, wrong, transforms=[])) as pipeline:
+            assert "expander" not in pipeline.graph
+
+
+def test_what_transforms_took_is_told(find, server, index):
+    server.say({"queries": ["rolling back"]}, {"queries": ["rolling back"]}, "Roll it back. [1]")
+    assert find("undo a release", "multi-query").timings["transforms"] > 0
+    assert find("undo a release").timings == {}
+    with (
+        get_document_store(index) as store,
+        closing(create_qa_pipeline(store, index, transforms=["multi-query"])) as pipeline,
+    ):
+        assert ask(pipeline, "undo a release").timings["transforms"] > 0
+
+
+def test_a_question_of_filters_alone_is_not_transformed(index, server):
+    before = len(server.requests("/api/chat"))
+    with (
+        get_document_store(index) as store,
+        closing(create_qa_pipeline(store, index, transforms=["multi-query"])) as pipeline,
+    ):
+        pipeline.remove_component("writer")
+        answer = ask(pipeline, "tag:ops")
+    assert answer.variants == [] and not any("multi-query" in n for n in answer.notices)
+    assert len(server.requests("/api/chat")) == before
+
+
 def test_ask_draws_on_what_variants_found(index, server):
     server.api.answer = by_query({"How do we undo a release?": ["rolling back a deploy"]})
     no_writer = replace(index, ollama=replace(index.ollama, embedding_model=""))
@@ -510,3 +667,26 @@ def test_ask_draws_on_what_variants_found(index, server):
         pipeline.remove_component("writer")
         answer = ask(pipeline, "How do we undo a release?", top_k=10)
     assert [v.text for v in answer.variants] == ["rolling back a deploy"]
+
+
+def test_a_plain_search_does_not_wait_for_what_it_does_not_use():
+    script = (
+        "import sys; from rag.config import RAGConfig;"
+        " from rag.pipelines import create_search_pipeline;"
+        " from rag.stores import get_document_store;"
+        " create_search_pipeline(get_document_store(RAGConfig()), RAGConfig());"
+        " print([m for m in sys.modules if m in"
+        " ('rag.query.models', 'rag.pipelines.expanding', 'rag.pipelines.routing')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_a_rule_of_no_transform_puts_in_no_expander(index):
+    rules = {"ops": {"keywords": ["pod"], "transforms": ["none"]}}
+    config = replace(index, routes=RoutesConfig("keyword", rules=rules))
+    with (
+        get_document_store(config) as store,
+        closing(create_search_pipeline(store, config)) as pipeline,
+    ):
+        assert "expander" not in pipeline.graph

@@ -30,6 +30,7 @@ from rag.cli.options import (
     Tags,
     Think,
     TopK,
+    Transforms,
     Vaults,
 )
 from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
@@ -51,6 +52,7 @@ def chat(
     date_to: DateTo = None,
     path_globs: PathGlobs = None,
     top_k: TopK = None,
+    transforms: Transforms = None,
     go_on: Annotated[
         bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")
     ] = False,
@@ -105,7 +107,7 @@ def chat(
             say(f'after "{shortened(session.turns[-1].question)}" (session {session.id})')
     with (
         get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config, model)) as pipeline,
+        closing(create_qa_pipeline(store, config, model, transforms or None)) as pipeline,
     ):
         conversation = Conversation(
             pipeline, session, filters, top_k or config.ask.top_k, config.search.mode

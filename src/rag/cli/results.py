@@ -14,7 +14,7 @@ from rich.text import Text
 
 from rag.cli.output import clean, make_console
 from rag.cli.query import IndexFacts
-from rag.pipelines.models import SearchedVariant, SearchResult
+from rag.pipelines.models import SearchResponse, SearchResult
 from rag.text.highlight import snippet
 from rag.vault.markdown import plain
 
@@ -56,15 +56,17 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
             print_indented(console, Text(line, style="dim"), 4)
 
 
-def print_plan(route: str, variants: list[SearchedVariant]) -> None:
-    """Print which route a query took, and what was searched for besides it."""
+def print_plan(response: SearchResponse) -> None:
+    """Print which route a query took, what was searched for besides it, and what that took."""
     console = make_console()
-    if route:
-        console.print(Text(f"route {clean(route)}", style="dim"), soft_wrap=True)
-    for variant in variants:
+    if response.route:
+        console.print(Text(f"route {clean(response.route)}", style="dim"), soft_wrap=True)
+    for variant in response.variants:
         sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
         line = f"{variant.label} ({variant.weight:.2f}{sides}): {clean(variant.text)}"
         console.print(Text(line, style="dim"), soft_wrap=True)
+    if took := response.timings.get("transforms"):
+        console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
 
 
 def _notes(result: SearchResult) -> Iterator[str]:

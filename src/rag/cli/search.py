@@ -138,6 +138,7 @@ def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> d
         "query": response.query,
         "mode": response.mode,
         **plan_to_dict(response),
+        **({"timings": response.timings} if response.timings else {}),
         "notices": response.notices,
         "corrections": response.corrections,
         "results": [
@@ -154,6 +155,6 @@ def _print(response: SearchResponse, facts: IndexFacts, table: bool, explain: bo
     from rag.cli.results import print_plan, print_results, print_table
 
     if explain:
-        print_plan(response.route, response.variants)
+        print_plan(response)
     show = print_table if table else print_results
     show(response.results, response.searched, facts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag.cli.answering import read_stdin
 from rag.cli.options import ConfigFile, Json, Quiet, Transforms
 from rag.cli.output import clean, print_json, print_line, say
 from rag.config import load_config
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def transform(
-    words: Annotated[list[str], typer.Argument(metavar="QUERY", help="What to look for.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="QUERY", help="What to look for; `-` reads it from stdin."),
+    ],
     transforms: Transforms = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -33,7 +37,10 @@ def transform(
     """
     from rag.pipelines.previewing import plan_search
 
-    plan = plan_search(load_config(config_file), " ".join(words), transforms or None)
+    query = " ".join(words)
+    if query == "-":
+        query = read_stdin()
+    plan = plan_search(load_config(config_file), query, transforms or None)
     for notice in () if quiet else plan.notices:
         say(notice)
     if json:

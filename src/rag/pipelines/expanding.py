@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from haystack import component, default_from_dict, default_to_dict
 
@@ -15,18 +17,19 @@ from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.pipelines.meaning import AUTO, LEXICAL
-from rag.pipelines.variants import Variant, Variants, weighed
-from rag.query.models import QueryBundle
-from rag.query.registry import create_transformer, transformer_name
+from rag.pipelines.variants import HYDE, HYDE_IDLE, Variant, Variants, weighed
+from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
 from rag.text.normalize import normalize
 from rag.text.tokens import has_words
 
+if TYPE_CHECKING:
+    from rag.query.models import QueryBundle
+
 NONE = "none"  # as a transform: none of those that are configured
-HYDE = "hyde"
-HYDE_IDLE = "hyde has no effect: the search is by words"
-_MOST = 16  # variants; a plug-in may make any number
+_MOST = 16  # variants of a query
+_MOST_MADE = 1_000  # looked at; a plug-in may make any number
 _LONGEST = 4_000  # characters of a variant
 
 
@@ -44,6 +47,17 @@ def wanted_transforms(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(transformer_name, names)))
 
 
+def configured_transforms(names: Sequence[str], setting: str) -> list[str]:
+    """Return the names of a setting's transforms, as `wanted_transforms` does.
+
+    :raises ConfigError: which names the setting.
+    """
+    try:
+        return wanted_transforms(names)
+    except UsageError as error:
+        raise ConfigError(f"{setting}: {error.message}", hint=error.hint) from error
+
+
 class VariantMaker:
     """Make variants of queries with the configured chat model.
 
@@ -59,40 +73,38 @@ class VariantMaker:
     ) -> tuple[Variants, list[str]]:
         """Return the variants of a query, of each text the first, and notices for the user.
 
-        Each transform is given the query itself. What fails is told, never raised.
+        Each transform is given the query itself. What fails is told, never raised. A query
+        without words has no variants.
 
         :param names: of transforms, from `wanted_transforms`.
         :param dense: whether meaning may be searched; without it `hyde` is of no use.
         """
+        if not has_words(text):
+            return Variants(), []
+        until = time.monotonic() + self.config.transform_timeout
         notices = [HYDE_IDLE] if HYDE in names and not dense else []
         names = [name for name in names if dense or name != HYDE]
-        lacking = self._lacking_model() if names else ""
-        until = time.monotonic() + self.config.transform_timeout
+        bound = [name for name in names if needs_model(name)]
+        lacking = self._lacking_model() if bound else ""
+        without = bound if lacking else []
         found: dict[tuple[str, bool], Variant] = {}
-        without: list[str] = []
-        for name in names:
-            generator = None if lacking else self._generator(until)
-            try:
-                made = create_transformer(name, generator).transform(QueryBundle(query_str=text))
-                variants = list(_variants(name, text, made))
-            except ConfigError:  # it needs a model
-                without.append(name)
-                continue
-            except RAGError as error:
-                notices.append(f"searched without {name}: {error}")
-                continue
-            except Exception as error:  # a plug-in's
-                notices.append(f"searched without {name}: it failed ({error!r})")
-                continue
-            finally:
-                if generator is not None:
-                    generator.close()
-            reasons = (str(one.metadata.get("fallback") or "") for one in made)
-            notices += [f"{name}: {why}" for why in dict.fromkeys(filter(None, reasons))]
-            for variant in variants:
-                found.setdefault((normalize(variant.text), variant.words), variant)
+        with self._generator(lacking) as generator:
+            for name in names:
+                if name in without:
+                    continue
+                left = round(until - time.monotonic(), 1)
+                if left <= 0:
+                    why = "no time was left (ollama.transform_timeout)"
+                    notices.append(f"searched without {name}: {why}")
+                    continue
+                variants, said = _transformed(name, text, generator, left)
+                notices += said
+                for variant in variants:
+                    found.setdefault((normalize(variant.text), variant.words), variant)
         if without:
-            notices.append(f"searched without {', '.join(without)}: {lacking}")
+            takes = "it takes" if len(without) == 1 else "they take"
+            why = f"{takes} a chat model, and {lacking}"
+            notices.append(f"searched without {', '.join(without)}: {why}")
         return weighed([*found.values()][:_MOST]), notices
 
     def _lacking_model(self) -> str:
@@ -100,28 +112,52 @@ class VariantMaker:
         if self._model:
             return ""
         if not self.config.enabled:
-            return "they need a chat model, and Ollama is switched off (ollama.enabled)"
+            return "Ollama is switched off (ollama.enabled). See `rag doctor`."
         try:
             from rag.clients.generation import ChatModel
 
             check_listening([self.config.local_url])
-            chat = ChatModel(self._limited(self.config.query_timeout))
-            try:
+            seconds = min(self.config.query_timeout, self.config.transform_timeout)
+            with closing(ChatModel(self._limited(seconds))) as chat:
                 self._model = chat.info.name
-            finally:
-                chat.close()
         except RAGError as error:
             return f"{error}. {error.hint}".rstrip()
         return ""
 
-    def _generator(self, until: float) -> Any:
+    @contextmanager
+    def _generator(self, lacking: str) -> Iterator[Any]:
+        """Give one generator for all transforms of a query; no server is asked before it runs."""
+        if lacking or not (self.config.enabled and self.config.chat_model):
+            yield None
+            return
         from rag.clients import OllamaGenerator
 
-        return OllamaGenerator(self._limited(max(1.0, until - time.monotonic())), self._model)
+        config = self._limited(self.config.transform_timeout)
+        with closing(OllamaGenerator(config, self._model)) as generator:
+            yield generator
 
     def _limited(self, seconds: float) -> OllamaConfig:
         names = ("connect_timeout", "read_timeout", "request_timeout", "query_timeout")
         return replace(self.config, **{n: min(getattr(self.config, n), seconds) for n in names})
+
+
+def _transformed(
+    name: str, text: str, generator: Any, seconds: float
+) -> tuple[list[Variant], list[str]]:
+    """Return what one transform made of a query, and what there is to tell of it."""
+    from rag.query.models import QueryBundle
+
+    if generator is not None:
+        generator.timeout = seconds  # for plug-ins, which wait as long as it does
+    try:
+        transformer = create_transformer(name, generator, timeout=seconds)
+        made = list(islice(transformer.transform(QueryBundle(query_str=text)), _MOST_MADE))
+        reasons = dict.fromkeys(str(one.metadata.get("fallback") or "") for one in made)
+        return list(_variants(name, text, made)), [f"{name}: {why}" for why in reasons if why]
+    except RAGError as error:
+        return [], [f"searched without {name}: {error}"]
+    except Exception as error:  # a plug-in's
+        return [], [f"searched without {name}: it failed ({error!r})"]
 
 
 def _variants(name: str, query: str, made: Sequence[QueryBundle]) -> Iterator[Variant]:
@@ -160,11 +196,12 @@ class QueryExpander:
         self.config = config or OllamaConfig()
         self._maker = VariantMaker(self.config)
 
-    @component.output_types(variants=Variants, notices=list[str])
+    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
     def run(
         self, text: str, transforms: list[str] | None = None, mode: str = AUTO
     ) -> dict[str, Any]:
-        """Return the `variants` of a query, without it, and `notices` for the user.
+        """Return the `variants` of a query, without it, `notices` for the user, and the
+        `milliseconds` that it took.
 
         :param transforms: other transforms than the component's own.
         :param mode: in which the query is searched.
@@ -172,12 +209,14 @@ class QueryExpander:
         """
         names = self.transforms if transforms is None else wanted_transforms(transforms)
         if not names:
-            return {"variants": Variants(), "notices": []}
+            return {"variants": Variants(), "notices": [], "milliseconds": 0.0}
+        started = time.monotonic()
         dense = mode != LEXICAL and self.document_store.embedding_dim is not None
         variants, notices = self._maker.make(text, names, dense)
-        return {"variants": variants, "notices": notices}
+        milliseconds = round((time.monotonic() - started) * 1000, 1)
+        return {"variants": variants, "notices": notices, "milliseconds": milliseconds}
 
-    @component.output_types(variants=Variants, notices=list[str])
+    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
     async def run_async(
         self, text: str, transforms: list[str] | None = None, mode: str = AUTO
     ) -> dict[str, Any]:

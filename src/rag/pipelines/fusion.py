@@ -14,9 +14,13 @@ What all variants of a query find together is added in the same way:
 
     score + share · top · (found − floor) / (best − floor)
 
-once for their words, `top` being the best score by words of the query itself, and once for their
-meaning, `top` being what the query's own meaning can gain. The share is below 1, so that all
-variants together count less than the query.
+once for their words, `top` being the best score by words of the query itself (`weight` where it
+finds nothing by words), and once for their meaning, `top` being `weight`, what the query's own
+meaning can gain. The share is that of the variants sought on that side. It is below 1, so that
+all variants together count less than the query.
+
+Which variant found what is asked of the store once more after each search with variants, for the
+chunks that are shown alone; see `rag.pipelines.tracing`.
 """
 
 from __future__ import annotations

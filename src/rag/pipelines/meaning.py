@@ -11,7 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.listening import check_listening
 from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError, IndexUnavailableError, RAGError
+from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded
 from rag.pipelines.variants import Variants
 from rag.stores.protocol import NoteStore
@@ -69,9 +69,10 @@ class QueryEmbedder:
         try:
             gate = self._gate(text, mode)
             vector, variants = None, variants or Variants()
-            if gate.mode != LEXICAL:
-                vector, variants = self._embed(text, variants, embedding, gate.mode)
             found, notice = gate.mode, gate.notice
+            if found != LEXICAL:
+                vector, variants, lacking = self._embed(text, variants, embedding, found)
+                notice = "; ".join(filter(None, [notice, lacking]))
         except RAGError as error:
             if mode != AUTO:
                 raise
@@ -164,8 +165,9 @@ class QueryEmbedder:
 
     def _embed(
         self, text: str, variants: Variants, known: list[float] | None, mode: str
-    ) -> tuple[list[float], Variants]:
-        """Return the vector of a query, and its variants with theirs."""
+    ) -> tuple[list[float], Variants, str]:
+        """Return the vector of a query, its variants with theirs, and a notice when some have
+        none: the query can do without them."""
         from rag.clients import QueryVectors
 
         check_listening(self.config.embedding_urls)
@@ -180,14 +182,32 @@ class QueryEmbedder:
             known = None
         wanted = [v.meaning and (mode == DENSE or not self._cannot_read(v.text)) for v in variants]
         texts = [v.text for v, is_wanted in zip(variants, wanted, strict=True) if is_wanted]
-        if known is not None and not texts:
-            return known, variants
-        made = iter(self._vectors.embed_all([*([text] if known is None else []), *texts]))
-        vector = next(made) if known is None else known
-        return vector, Variants(
-            v._replace(vector=next(made)) if is_wanted else v
-            for v, is_wanted in zip(variants, wanted, strict=True)
+        vector, made, lacking = self._vectors_of(text, texts, known)
+        found = iter(made)
+        return (
+            vector,
+            Variants(
+                v._replace(vector=next(found)) if is_wanted else v
+                for v, is_wanted in zip(variants, wanted, strict=True)
+            ),
+            lacking,
         )
+
+    def _vectors_of(
+        self, text: str, texts: list[str], known: list[float] | None
+    ) -> tuple[list[float], list[list[float] | None], str]:
+        """Return the vector of a query, those of other texts, and why they have none, if so."""
+        why = ""
+        if known is None:
+            known, *made = self._vectors.embed_all([text, *texts])
+        else:
+            try:
+                made = self._vectors.embed_all(texts) if texts else []
+            except ConnectionError as error:
+                made, why = [None] * len(texts), f" ({error})"
+        lacking = sum(vector is None for vector in made)
+        notice = f"variants without an embedding: {lacking} of {len(made)}{why}" if lacking else ""
+        return known, made, notice
 
     def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was

@@ -112,7 +112,8 @@ class SearchResponse:
     `searched` is what notes were ranked by: the query's words and those added to them.
     `corrections` maps words that no note holds to what was searched for instead; `tags` are
     those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
-    is what was searched for besides it.
+    is what was searched for besides it; `timings` the milliseconds that its `transforms` took,
+    if it has any.
     """
 
     query: str
@@ -125,6 +126,7 @@ class SearchResponse:
     tags: list[str] = field(default_factory=list)
     route: str = ""
     variants: list[SearchedVariant] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict, compare=False)
 
 
 @dataclass
@@ -158,9 +160,9 @@ class Answer:
     bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
     is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
     `failure` what went wrong. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
-    the milliseconds of `retrieval`, `load` and `generation`. `context` is what the model was
-    shown; `None` when none was asked. `notices` are for the reader: why no model wrote the
-    answer, above all.
+    the milliseconds of `retrieval`, of the `transforms` within it, of `load` and `generation`.
+    `context` is what the model was shown; `None` when none was asked. `notices` are for the
+    reader: why no model wrote the answer, above all.
     """
 
     text: str

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from haystack import Pipeline
 
 from rag.config import RAGConfig
-from rag.pipelines.expanding import HYDE_IDLE, QueryExpander, wanted_transforms
 from rag.pipelines.meaning import LEXICAL
-from rag.pipelines.models import QueryFilters
-from rag.pipelines.routing import QueryRouter
 from rag.pipelines.understanding import Understood
-from rag.pipelines.variants import Variants
-from rag.query.syntax import parse_query
-from rag.stores.candidates import Candidates
+from rag.pipelines.variants import HYDE_IDLE, Variants
+from rag.stores.candidates import Candidate
 from rag.stores.protocol import NoteStore
 
 ROUTER, EXPANDER = "router", "expander"
@@ -33,19 +30,33 @@ def add_planning(
 
     :param transforms: those of queries that no route gives others.
     :param chosen: whether the user chose them, so that no route changes them.
-    :raises UsageError: for a transform that does not exist.
-    :raises ConfigError: for a transform or classifier of `[routes]` that does not exist.
+    :raises UsageError: for a transform that the user chose and that does not exist.
+    :raises ConfigError: for a transform or classifier of the settings that does not exist.
     """
     is_routed = bool(config.routes.classifier)
-    names = wanted_transforms(transforms)
+    if not (is_routed or transforms):
+        return
+    from rag.pipelines.expanding import (  # a search without it need not wait for its imports
+        QueryExpander,
+        configured_transforms,
+        wanted_transforms,
+    )
+
+    if chosen:
+        names = wanted_transforms(transforms)
+    else:
+        names = configured_transforms(transforms, "search.transforms")
     may_expand = bool(names)
     if is_routed:
+        from rag.pipelines.routing import QueryRouter
+
         pipeline.add_component(ROUTER, QueryRouter(store, config.routes, config.ollama))
         pipeline.connect(f"{ROUTER}.mode", "query_embedder.mode")
         pipeline.connect(f"{ROUTER}.embedding", "query_embedder.embedding")
         pipeline.connect(f"{ROUTER}.where", "retriever.where")
         if not chosen:
-            may_expand |= any(rule.get("transforms") for rule in config.routes.rules.values())
+            rules = config.routes.rules.values()
+            may_expand |= any(wanted_transforms(rule.get("transforms", [])) for rule in rules)
     if may_expand:
         pipeline.add_component(EXPANDER, QueryExpander(store, names, config.ollama))
         pipeline.connect(f"{EXPANDER}.variants", "query_embedder.variants")
@@ -61,7 +72,6 @@ def plan_inputs(
     pipeline: Pipeline,
     inputs: dict[str, dict[str, Any]],
     understood: Understood,
-    filters: QueryFilters | None = None,
     keep_mode: bool = False,
 ) -> set[str]:
     """Add to what a pipeline is run with what its router and expander need.
@@ -74,14 +84,12 @@ def plan_inputs(
         inputs[EXPANDER] = {"text": text}
         read |= {EXPANDER, "retriever"}
     if ROUTER in pipeline.graph:
-        stated = parse_query(understood.query).values("vault")
-        keep_vaults = bool((filters and filters.vaults) or stated)
         mode = inputs["query_embedder"].pop("mode")
         inputs[ROUTER] = {
             "text": text,
             "mode": mode,
             "keep_mode": keep_mode,
-            "keep_vaults": keep_vaults,
+            "keep_vaults": bool(understood.vaults),
         }
         read.add(ROUTER)
     elif EXPANDER in pipeline.graph:
@@ -89,31 +97,41 @@ def plan_inputs(
     return read
 
 
-def planned(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what there is to tell of how a query was searched: the `mode`, the `route`, the
-    `variants`, the `plain` finds of the query itself, and `notices`."""
+class Planned(NamedTuple):
+    """What there is to tell of how a query was searched.
+
+    `plain` are the finds of the query itself, where it has variants; `timings` the milliseconds
+    that its `transforms` took, if it has any.
+    """
+
+    mode: str
+    route: str = ""
+    variants: Variants = Variants()
+    plain: Sequence[Candidate] = ()
+    notices: Sequence[str] = ()
+    timings: Mapping[str, float] = MappingProxyType({})
+
+
+LISTED = Planned(LEXICAL)  # a query without words
+
+
+def planned(outputs: Mapping[str, Mapping[str, Any]]) -> Planned:
+    """Return what the components that `plan_inputs` names tell of a query."""
     embedder, router = outputs["query_embedder"], outputs.get(ROUTER, {})
-    variants = embedder["variants"]
+    expander = outputs.get(EXPANDER, {})
+    variants, took = embedder["variants"], expander.get("milliseconds")
     idle = embedder["mode"] == LEXICAL and any(not variant.words for variant in variants)
     notices = [
         router.get("notice"),
-        *outputs.get(EXPANDER, {}).get("notices", []),
+        *expander.get("notices", []),
         embedder["notice"],
         HYDE_IDLE if idle else "",
     ]
-    return {
-        "mode": embedder["mode"],
-        "route": router.get("route", ""),
-        "variants": variants,
-        "plain": outputs.get("retriever", {}).get("plain", Candidates()),
-        "notices": [notice for notice in notices if notice],
-    }
-
-
-LISTED: dict[str, Any] = {  # of a query without words
-    "mode": LEXICAL,
-    "route": "",
-    "variants": Variants(),
-    "plain": Candidates(),
-    "notices": [],
-}
+    return Planned(
+        mode=embedder["mode"],
+        route=router.get("route", ""),
+        variants=variants,
+        plain=outputs.get("retriever", {}).get("plain", ()),
+        notices=[notice for notice in notices if notice],
+        timings={"transforms": took} if took else {},
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
-from rag.pipelines.expanding import VariantMaker, wanted_transforms
+from rag.pipelines.expanding import VariantMaker, configured_transforms, wanted_transforms
 from rag.pipelines.meaning import LEXICAL
 from rag.pipelines.models import SearchedVariant
 from rag.pipelines.routing import QueryRouter
@@ -17,6 +17,7 @@ from rag.pipelines.variants import told
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.stores import get_document_store
 from rag.stores.protocol import NoteStore
+from rag.text.tokens import has_words
 
 
 @dataclass
@@ -48,32 +49,42 @@ def plan_search(config: RAGConfig, query: str, transforms: Sequence[str] | None 
         raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
     plan = Plan(query, parsed.text, _filters(parsed), mode=config.search.mode)
-    dense = plan.mode != LEXICAL
     with get_document_store(config) as store:
         is_indexed = store.is_readable
-        understood = understand(store, query) if is_indexed else Understood(query, parsed.text)
+        understood = understand(store, query) if is_indexed else _unindexed(query, parsed)
         plan.also, plan.corrections = understood.also, understood.corrections
-        if understood.text and config.routes.classifier and is_indexed:
-            names = _route(plan, config, store, understood.meant, names)
+        if understood.text and config.routes.classifier:
+            names = _route(plan, config, store, understood, names)
         dense = plan.mode != LEXICAL and (not is_indexed or store.embedding_dim is not None)
-    names = wanted_transforms(config.search.transforms) if names is None else names
-    if understood.text:
-        made, notices = VariantMaker(config.ollama).make(understood.meant, names, dense)
-        plan.variants = [told(variant) for variant in made]
-        plan.notices += notices
+    if names is None:
+        names = configured_transforms(config.search.transforms, "search.transforms")
+    made, notices = VariantMaker(config.ollama).make(understood.meant, names, dense)
+    plan.variants = [told(variant) for variant in made]
+    plan.notices += notices
     return plan
 
 
+def _unindexed(query: str, parsed: ParsedQuery) -> Understood:
+    """Understand what can be without an index."""
+    text = parsed.text if has_words(parsed.text) else ""
+    return Understood(query, text, vaults=parsed.values("vault"))
+
+
 def _route(
-    plan: Plan, config: RAGConfig, store: NoteStore, text: str, names: list[str] | None
+    plan: Plan,
+    config: RAGConfig,
+    store: NoteStore,
+    understood: Understood,
+    names: list[str] | None,
 ) -> list[str] | None:
     """Note the route of a query, and return the transforms that come of it."""
     with closing(QueryRouter(store, config.routes, config.ollama)) as router:
-        routed = router.run(text, plan.mode, transforms=names)
+        keep = bool(understood.vaults)
+        routed = router.run(understood.meant, plan.mode, keep_vaults=keep, transforms=names)
     plan.route, plan.mode = routed["route"], routed["mode"]
     plan.notices += filter(None, [routed["notice"]])
-    vaults = config.routes.rules.get(plan.route, {}).get("vaults", [])
-    if routed["where"] and not any(one.startswith("vault:") for one in plan.filters):
+    if routed["where"]:
+        vaults = config.routes.rules[plan.route]["vaults"]
         plan.filters += [f"vault:{name}" for name in vaults]
     found: list[str] | None = routed["transforms"]
     return found

@@ -56,11 +56,17 @@ def create_qa_pipeline(
         configured one is stood in for by quotations.
     :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
     :raises UsageError: for a transform that does not exist.
+    :raises ConfigError: for such a transform or classifier in the settings.
     """
     config = config or load_config()
+    names = config.ask.transforms
+    if names and transforms is None:
+        from rag.pipelines.expanding import configured_transforms
+
+        names = configured_transforms(names, "ask.transforms")
     searching = replace(
         config,
-        search=replace(config.search, transforms=config.ask.transforms),
+        search=replace(config.search, transforms=names),
         ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
     )
     pipeline = create_search_pipeline(store, searching, transforms=transforms)
@@ -90,6 +96,7 @@ def ask(
     top_k: int = 5,
     *,
     mode: str = AUTO,
+    keep_mode: bool = False,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
     memory: MemoryProvider | None = None,
@@ -99,6 +106,7 @@ def ask(
     :param pipeline: from `create_qa_pipeline`.
     :param top_k: how many notes the answer may draw on.
     :param mode: how notes are searched, as in `search`.
+    :param keep_mode: let no route change the mode, as in `search`.
     :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
         then ends the answer, and what there is of it is returned. Quotations do not stream.
     :param on_thinking: called with the model's reasoning as it comes.
@@ -119,7 +127,7 @@ def ask(
     with store.pinned(), own_errors(QueryError, "the search failed"):
         understood = understand(store, question, filters)
         inputs = search_inputs(understood, top_k, mode=mode)
-        read = plan_inputs(pipeline, inputs, understood, filters)
+        read = plan_inputs(pipeline, inputs, understood, keep_mode)
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
         if writer:
             inputs["writer"] = {
@@ -134,7 +142,9 @@ def ask(
         tell_found(store, response, output["loader"]["hits"], searched)
     quotes = [q for q in output["answerer"]["quotes"] if _is_for_readers(q, response)]
     if not writer or not response.results:
-        return replace(_quoted(quotes, response), notices=response.notices)
+        return replace(
+            _quoted(quotes, response), notices=response.notices, timings=response.timings
+        )
     written: Written = output["writer"]["written"]
     if written.raised:
         raise written.raised
@@ -143,7 +153,11 @@ def ask(
     return replace(
         answer,
         notices=[*response.notices, *forgotten, *answer.notices],
-        timings={"retrieval": round(seconds * 1000, 1), **answer.timings},
+        timings={
+            "retrieval": round(seconds * 1000, 1),
+            **response.timings,
+            **answer.timings,
+        },
     )
 
 

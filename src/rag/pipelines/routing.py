@@ -12,13 +12,14 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.listening import check_listening
 from rag.config import OllamaConfig, RoutesConfig
 from rag.exceptions import ConfigError, RAGError, UsageError
-from rag.pipelines.expanding import wanted_transforms
+from rag.pipelines.expanding import configured_transforms
 from rag.pipelines.filtering import build_qdrant_filters
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.vaults import unknown_vault
 from rag.plugins import canonical, unknown_name
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
 from rag.query.models import QueryBundle
+from rag.query.protocols import QueryClassifier
 from rag.query.registry import classifier_names, create_classifier
 from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
@@ -48,8 +49,9 @@ class QueryRouter:
     ) -> None:
         self.document_store = document_store
         self.routes, self.config = routes or RoutesConfig(), config or OllamaConfig()
-        self._check_names()
+        check_routes(self.routes)
         self._classifier: Any = None
+        self._generator: Any = None  # that of a plug-in's classifier
         self._vectors: Any = None
 
     @component.output_types(
@@ -78,9 +80,10 @@ class QueryRouter:
         :raises ConfigError: for a route with a vault that is not in the index.
         """
         self._check_vaults()
-        embedding, notice = None, ""
+        route, embedding, notice = "", None, ""
         try:
-            route, embedding = self._classify(text)
+            if text:  # a query of filters alone takes no route
+                route, embedding = self._classify(text)
         except RAGError as error:
             notice = f"the query was not classified: {error}. {error.hint}".rstrip()
             route = self.routes.default
@@ -122,6 +125,8 @@ class QueryRouter:
         if self._vectors is not None:
             self._vectors.close()
             self._vectors = None
+        if self._generator is not None:
+            self._generator.close()
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""
@@ -141,18 +146,6 @@ class QueryRouter:
         given["config"] = OllamaConfig(**given["config"])
         return default_from_dict(cls, data)
 
-    def _check_names(self) -> None:
-        wanted, known = self.routes.classifier, [KEYWORD, EMBEDDING]
-        if wanted not in known:
-            known += classifier_names()
-            if canonical(wanted) not in known:
-                raise _wrong("routes.classifier", unknown_name("classifier", wanted, known))
-        for label, rule in self.routes.rules.items():
-            try:
-                wanted_transforms(rule.get("transforms", []))
-            except UsageError as error:
-                raise _wrong(f"routes.rules.{label}", error) from error
-
     def _check_vaults(self) -> None:
         if manifest := self.document_store.manifest():
             known = list(manifest.vaults())
@@ -171,15 +164,17 @@ class QueryRouter:
             if routes.classifier == KEYWORD:
                 self._classifier = KeywordClassifier(rules, routes.default)
             else:
-                self._classifier = create_classifier(routes.classifier, self._generator())
+                self._classifier = self._from_plugin(routes.classifier)
         label: str = self._classifier.classify(QueryBundle(query_str=text))
         return (label if label in routes.rules else routes.default), None
 
-    def _generator(self) -> Any:
+    def _from_plugin(self, name: str) -> QueryClassifier:
         from rag.clients import OllamaGenerator
 
-        may = self.config.enabled and self.config.chat_model
-        return OllamaGenerator(self.config, timeout=self.config.transform_timeout) if may else None
+        if self._generator is None and self.config.enabled and self.config.chat_model:
+            seconds = self.config.transform_timeout
+            self._generator = OllamaGenerator(self.config, timeout=seconds)
+        return create_classifier(name, self._generator)
 
     def _by_meaning(self, text: str) -> tuple[str, list[float]]:
         from rag.clients import QueryVectors
@@ -232,6 +227,20 @@ class QueryRouter:
         model, seconds = config.embedding_model, config.query_timeout
         digest = ask_servers(config, lambda client: find_digest(client, model, seconds))
         return f"{full_name(model)} {digest} {traits(config).query_prefix}"
+
+
+def check_routes(routes: RoutesConfig) -> None:
+    """Make sure that the classifier and the transforms of all routes exist.
+
+    :raises ConfigError: which names the setting.
+    """
+    wanted, known = routes.classifier, [KEYWORD, EMBEDDING]
+    if wanted not in known:
+        known += classifier_names()
+        if canonical(wanted) not in known:
+            raise _wrong("routes.classifier", unknown_name("classifier", wanted, known))
+    for label, rule in routes.rules.items():
+        configured_transforms(rule.get("transforms", []), f"routes.rules.{label}")
 
 
 def _wrong(setting: str, error: UsageError) -> ConfigError:

@@ -14,7 +14,7 @@ from rag.pipelines.errors import own_errors
 from rag.pipelines.explaining import explain
 from rag.pipelines.meaning import AUTO, DENSE, QueryEmbedder
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
-from rag.pipelines.planning import LISTED, add_planning, plan_inputs, planned
+from rag.pipelines.planning import LISTED, Planned, add_planning, plan_inputs, planned
 from rag.pipelines.ranking import (
     ChunkRetriever,
     DocumentLoader,
@@ -56,7 +56,7 @@ def create_search_pipeline(
     :param rerank: let the chat model order the best results anew.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a transform that does not exist.
-    :raises ConfigError: for such a transform or classifier in `[routes]`.
+    :raises ConfigError: for such a transform or classifier in the settings.
     """
     config = config or load_config()
     pipeline = Pipeline()
@@ -99,7 +99,8 @@ def search(
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
     :param explained: take each result's score apart.
-    :param keep_mode: let no route change the mode.
+    :param keep_mode: let no route change the mode. Without it a mode is only the default of
+        queries whose route has none, as `search.mode` is.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no
@@ -113,7 +114,7 @@ def search(
         understood = understand(store, query, filters)
         if understood.text:
             inputs = search_inputs(understood, top_k, chunks, mode)
-            read = plan_inputs(pipeline, inputs, understood, filters, keep_mode)
+            read = plan_inputs(pipeline, inputs, understood, keep_mode)
             output, searched = _run(pipeline, understood, top_k, inputs, read)
         else:
             output, searched = _list_notes(store, understood, top_k), LISTED
@@ -135,7 +136,7 @@ def _run(
     top_k: int,
     inputs: dict[str, dict[str, Any]],
     read: set[str],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+) -> tuple[dict[str, Any], Planned]:
     """Return what the last component gave, and what there is to tell of those before."""
     last = "loader"
     if "reranker" in pipeline.graph:
@@ -147,13 +148,13 @@ def _run(
 
 
 def tell_found(
-    store: NoteStore, response: SearchResponse, hits: Hits, searched: dict[str, Any]
+    store: NoteStore, response: SearchResponse, hits: Hits, searched: Planned
 ) -> list[Found]:
     """Tell each result of a response what found it.
 
     :param searched: from `planned`.
     """
-    found = trace(store, hits, searched["variants"], searched["plain"])
+    found = trace(store, hits, searched.variants, searched.plain)
     for result, one in zip(response.results, found, strict=True):
         result.found_by = one.by
     return found
@@ -212,7 +213,7 @@ def _weight(understood: Understood) -> float:
 
 
 def to_response(
-    output: dict[str, Any], understood: Understood, searched: dict[str, Any]
+    output: dict[str, Any], understood: Understood, searched: Planned
 ) -> SearchResponse:
     """Turn what the loader gave into results with scores in [0, 1).
 
@@ -231,13 +232,14 @@ def to_response(
         query=understood.query,
         results=results,
         total=len(results),
-        mode=searched["mode"],
-        notices=[*searched["notices"], *filter(None, [output.get("notice")])],
+        mode=searched.mode,
+        notices=[*searched.notices, *filter(None, [output.get("notice")])],
         searched=" ".join([understood.meant, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,
-        route=searched["route"],
-        variants=[told(variant) for variant in searched["variants"]],
+        route=searched.route,
+        variants=[told(variant) for variant in searched.variants],
+        timings=dict(searched.timings),
     )
 
 

@@ -37,7 +37,7 @@ def trace(
         return [Found([], {}) for _ in hits]
     ids = [part.id for hit in hits for part in hit.parts if any(part.gains)]
     words = [variant for variant in variants if variant.words]
-    near = [variant for variant in variants if variant.meaning and variant.vector]
+    near = [variant for variant in variants if variant.is_embedded]
     queries: list[SparseEmbedding | list[float]] = [lexical_vector(variant) for variant in words]
     queries += [variant.vector for variant in near if variant.vector]
     scores = store.score_among(queries, list(dict.fromkeys(ids)))

@@ -32,9 +32,9 @@ class Understood:
     filters nevertheless, and so asks for a list of notes. `also` are further words to look for:
     those a prefix stands for, and corrections. `corrections` maps words that no note holds to the
     word searched for instead. `filters` are those of the flags and of the query together, as
-    Haystack writes them; `tags` the tags among them. `named` are the ids of notes that bear the
-    query as title, alias or file name; `matched` those of notes that hold a phrase of the query
-    or bear its `title:`, whatever words the index has of them.
+    Haystack writes them; `tags` and `vaults` those that were chosen among them. `named` are the ids
+    of notes that bear the query as title, alias or file name; `matched` those of notes that hold a
+    phrase of the query or bear its `title:`, whatever words the index has of them.
     """
 
     query: str
@@ -46,6 +46,7 @@ class Understood:
     named: list[str] = field(default_factory=list)
     matched: list[str] = field(default_factory=list)
     lists: bool = False
+    vaults: list[str] = field(default_factory=list)
 
     @property
     def meant(self) -> str:
@@ -93,6 +94,7 @@ def understand(store: NoteStore, query: str, filters: QueryFilters | None = None
         corrections=corrections,
         filters=combined,
         tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
+        vaults=[*(filters.vaults or [] if filters else []), *parsed.values("vault")],
         lists=not text and (not parsed.text or bool(combined)),
         named=named,
         matched=list(dict.fromkeys(note for notes in matched for note in notes)),

@@ -18,6 +18,8 @@ from rag.stores.batch import Batch
 from rag.text.lexical import SparseVector, encode_query
 
 ORIGINAL = "original"  # how results name the query itself among what found them
+HYDE = "hyde"  # the transform whose texts are sought by meaning alone
+HYDE_IDLE = "hyde has no effect: the search is by words"
 # What the best find of all variants together gains, against the best of the query itself.
 SHARE = 0.5
 
@@ -38,6 +40,11 @@ class Variant(NamedTuple):
     meaning: bool = True
     vector: list[float] | None = None
     fallback: str = ""
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether it can be sought by meaning."""
+        return self.meaning and self.vector is not None
 
 
 class Variants(Batch[Variant]):
@@ -76,7 +83,7 @@ def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
     variant has a vector, or they cancel out."""
     import numpy as np
 
-    known = [(v.vector, v.weight) for v in variants if v.meaning and v.vector is not None]
+    known = [(v.vector, v.weight) for v in variants if v.is_embedded]
     if not known:
         return None
     vectors = np.array([vector for vector, _ in known], np.float64)
@@ -96,5 +103,11 @@ def weighed(variants: Sequence[Variant]) -> Variants:
 def told(variant: Variant) -> SearchedVariant:
     """Return what there is to tell of a variant."""
     sides = [side for side in ("words", "meaning") if getattr(variant, side)]
-    label, transform, text, weight, *_, fallback = variant
-    return SearchedVariant(label, transform, text, weight, sides, fallback)
+    return SearchedVariant(
+        label=variant.label,
+        transform=variant.transform,
+        text=variant.text,
+        weight=variant.weight,
+        sides=sides,
+        fallback=variant.fallback,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -71,15 +71,12 @@ def widened(
     """Add what the variants found to what the query found.
 
     :param among: chunks that share words with the query, though they are not among its best.
-    :param weight: what the nearest in meaning gains.
+    :param weight: what the nearest in meaning gains; and what the best find of the variants' words
+        is measured against, where the query finds nothing by words.
     """
     by_query = {candidate.id: candidate for candidate in among}
     others = [by_query.get(c.id, c._replace(score=0.0)) for c in lists.beside(plain)]
     best = lists.words[0].score if lists.words else weight
     by_words = lists.wider_words, best * sum(v.weight for v in variants if v.words)
-    by_meaning = lists.wider_meaning, weight * sum(v.weight for v in _with_vector(variants))
+    by_meaning = lists.wider_meaning, weight * sum(v.weight for v in variants if v.is_embedded)
     return widen(plain, others, by_words, by_meaning, wider_depth(depth))
-
-
-def _with_vector(variants: Variants) -> Iterator[Variant]:
-    return (v for v in variants if v.meaning and v.vector is not None)

@@ -59,11 +59,22 @@ def transformer_names() -> list[str]:
     return [*_BUILT_IN, *(name for name in plugin_names(TRANSFORMERS) if name not in taken)]
 
 
-def create_transformer(name: str, generator: Any | None = None) -> QueryTransformer:
+def needs_model(name: str) -> bool:
+    """Tell whether a transformer is none without a generator; a plug-in may do without.
+
+    :param name: from `transformer_name`.
+    """
+    return name in _BUILT_IN
+
+
+def create_transformer(
+    name: str, generator: Any | None = None, timeout: float | None = None
+) -> QueryTransformer:
     """Make a transformer.
 
     :param name: one of `transformer_names`, or another spelling of it.
     :param generator: a Haystack chat generator, or `None` where there is none.
+    :param timeout: seconds that a built-in one waits for the generator; without it a minute.
     :raises UsageError: for a name that nothing has, with the nearest ones.
     :raises ConfigError: for a built-in one without a generator.
     :raises RAGError: when a plug-in fails, or makes something else.
@@ -82,7 +93,7 @@ def create_transformer(name: str, generator: Any | None = None) -> QueryTransfor
     kind, callback = _BUILT_IN[name]
     from rag.query import generate, transformers
 
-    made = getattr(generate, callback)(generator)
+    made = getattr(generate, callback)(generator, timeout or generate.TIMEOUT)
     return cast("QueryTransformer", getattr(transformers, kind)(made))
 
 

@@ -16,6 +16,7 @@ from rag.pipelines.health.index import check_index
 from rag.pipelines.health.ollama import check_models, check_servers
 from rag.pipelines.health.qdrant import check_server
 from rag.pipelines.health.surroundings import check_configuration, check_data_folder, check_disk
+from rag.pipelines.health.transforms import check_transforms
 from rag.pipelines.health.vaults import check_vaults
 from rag.pipelines.health.vectors import check_vectors
 
@@ -26,6 +27,7 @@ Checker = Callable[[Examination], Iterator[Check]]
 # Vectors come after Ollama: they are compared only with a server that is known to answer.
 _CHECKS: dict[str, Checker] = {
     "configuration": check_configuration,
+    "transforms": check_transforms,
     "data folder": check_data_folder,
     "disk": check_disk,
     "vault": check_vaults,

@@ -1,0 +1,33 @@
+"""Whether what the settings name exists: transforms and the classifier of routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rag.exceptions import RAGError
+from rag.pipelines.expanding import configured_transforms
+from rag.pipelines.health.check import Check, Examination, from_error
+from rag.pipelines.routing import check_routes
+
+
+def check_transforms(examination: Examination) -> Iterator[Check]:
+    """Say of each setting whether there is what it names; nothing where none names anything."""
+    config = examination.config
+    named = {"search.transforms": config.search.transforms, "ask.transforms": config.ask.transforms}
+    told = []
+    for setting, names in named.items():
+        try:
+            if names:
+                told.append(
+                    f"{setting}: {', '.join(configured_transforms(names, setting) or ['none'])}"
+                )
+        except RAGError as error:
+            yield from_error("transforms", error)
+    if config.routes.classifier:
+        try:
+            check_routes(config.routes)
+            told.append(f"routes by {config.routes.classifier}")
+        except RAGError as error:
+            yield from_error("transforms", error)
+    if told:
+        yield Check("transforms", "pass", "; ".join(told))
