@@ -18,6 +18,7 @@ ROOMS = {
     "checks": {""},
     "transport": {""},
     "lazy": {""},
+    "locking": {"", "exceptions"},
     "plugins": {"", "exceptions"},
     "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
@@ -25,8 +26,8 @@ ROOMS = {
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
     "stores": {"", "config", "exceptions", "lazy", "text", "transport"},
     "query": {"", "config", "exceptions", "lazy", "text", "clients", "plugins"},
-    "context": {"", "exceptions", "lazy", "text", "query", "plugins"},
-    "answers": {"", "config", "exceptions", "text", "vault"},
+    "context": {"", "exceptions", "lazy", "locking", "text", "query", "plugins"},
+    "answers": {"", "config", "exceptions", "locking", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
 ROOMS["evaluation"] = {*ROOMS}
@@ -34,7 +35,7 @@ ROOMS["service"] = {*ROOMS}
 ROOMS["cli"] = {*ROOMS}
 ROOMS["__main__"] = {"cli"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "lazy", "transport", "plugins"),
+    *("", "exceptions", "checks", "lazy", "locking", "transport", "plugins"),
     *("config", "vault", "text", "answers"),
 )
 

@@ -132,6 +132,25 @@ def test_eval_measures_a_transform(rag, server, empty_home):
     assert found["overall"]["hit_1"] == 1
 
 
+class TestExplainedAnswers:
+    def test_show_the_variants_and_who_found_what(self, rag, server):
+        arguments = ("ask", QUERY, "--transform", "multi-query", "--explain")
+        server.say({"queries": [VARIANT]}, "NOT_FOUND")
+        err = rag(*arguments).err
+        assert f"\nmulti-query (0.50): {VARIANT}\nshown to llama3.2" in err
+        assert "(work/runbooks/Rollback.md), found by multi-query\n" in err
+        server.say({"queries": [VARIANT]}, "NOT_FOUND")
+        window = rag(*arguments, "--json").json["context"]["window"]
+        notes = {item["label"]: item.get("found_by") for item in window}
+        assert notes["Rolling back (work/runbooks/Rollback.md)"] == ["multi-query"]
+        assert notes["the rules"] is None
+
+    def test_show_the_route_though_no_model_is_asked(self, rag, library, configured):
+        configured(ROUTES)
+        err = rag("ask", "a deploy", "--no-model", "--explain").err
+        assert "\nroute ops\nno window was built" in err
+
+
 class TestTransform:
     def test_it_shows_the_query_and_its_variants(self, rag, server):
         server.say({"queries": [VARIANT, "revert"]}, {"document": "Undo it."})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -99,6 +100,20 @@ def test_what_cannot_be_written_as_utf8_is_marked(path: Path):
     fact = MemoryEntry(content="x").model_copy(update={"content": "bad \udcff"})
     FactFile(path).add(fact)
     assert texts(path) == ["bad ?"]
+
+
+def test_a_lock_that_another_process_keeps_is_not_waited_for_for_ever(path: Path, monkeypatch):
+    monkeypatch.setattr("rag.locking.lock.__defaults__", (0.05,))
+    fact = MemoryEntry(content="x")
+    FactFile(path).add(fact)
+    with path.with_name("facts.jsonl.lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for write in (lambda: FactFile(path).add(fact), lambda: FactFile(path).delete(fact.id)):
+            with pytest.raises(StorageError, match="written by another process") as caught:
+                write()
+            assert caught.value.hint
+    FactFile(path).add(fact)
+    assert texts(path) == ["x", "x"]
 
 
 def test_metadata_that_json_does_not_know_is_a_storage_error(path: Path):

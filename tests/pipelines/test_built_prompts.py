@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from rag.context.models import ContextItem, SourceType
 from rag.context.steps import PipelineStep
 from rag.exceptions import ContextError, TooLongError
 from rag.pipelines.prompting import SHARES, BuiltPrompt, build_prompt
+from rag.query.models import QueryBundle
 from rag.text.budget import count_tokens
 
 BACKUPS = Source("Backups", "work/Backups.md", "We keep backups for ninety days.", ("Backups",))
@@ -315,7 +317,7 @@ class TestOwnSteps:
         assert "PWNED" not in repr(prompt.messages)
         assert prompt.ranks == [1, 2, 3]
         assert prompt.report().overflow[0].why == "added by mine: the search did not find it"
-        assert prompt.own.dropped_notes == 0
+        assert prompt.own.dropped_notes == []
 
     @pytest.mark.parametrize(
         "function",
@@ -331,6 +333,54 @@ class TestOwnSteps:
         assert prompt.sources == self.FOUND
         assert list(prompt.report().skipped) == ["mine"]
 
+    def test_are_told_in_one_line_how_they_failed(self) -> None:
+        def odd(items: list[ContextItem], query: object) -> list[ContextItem]:
+            return [ContextItem(content="x", source="nowhere", priority=11, score=2)]
+
+        [why] = self.run(odd).report().skipped.values()
+        assert why.startswith("source: Input should be 'retrieval'")
+        assert "\n" not in why and "://" not in why and len(why) == 160
+
+    def test_cannot_forge_what_a_note_is(self) -> None:
+        def forge(items: list[ContextItem], query: QueryBundle) -> list[ContextItem]:
+            for item in items:
+                item.metadata.get("heading", []).append("Forged")
+                item.metadata.update(rank=1, place="v/fake.md")
+            items[-1].metadata.clear()
+            query.metadata["forged"] = True
+            return items
+
+        prompt = self.run(forge)
+        assert (prompt.sources, prompt.ranks) == (self.FOUND, [1, 2, 3])
+        assert "fake" not in repr(prompt.messages)
+
+    def test_see_the_tags_of_notes_and_a_model_does_not(self) -> None:
+        tagged = [replace(source, tags=(f"t{n}",)) for n, source in enumerate(self.FOUND)]
+        steps = own(lambda items, query: [i for i in items if "t1" in i.metadata.get("tags", ())])
+        prompt = build_prompt("What?", tagged, ROOM, (), steps)
+        assert prompt.sources == [tagged[1]]
+        assert "t1" not in repr(prompt.messages)
+
+    def test_keep_their_choice_where_half_the_notes_are_tried(self) -> None:
+        def choose(items: list[ContextItem], query: object) -> list[ContextItem]:
+            kept = [i for i in items if i.metadata.get("rank") != 6]
+            return [i.model_copy(update={"score": 1 - i.score}) for i in kept]
+
+        found = sources(6, 3)
+        first = build_prompt("What?", found, ROOM, (), own(choose))
+        assert first.ranks == [5, 4, 3, 2, 1]
+        second = build_prompt("What?", found, ROOM, (), own(choose), first)
+        assert second.ranks == [5, 4]
+        assert second.sources == [found[4], found[3]]
+        left = [(item.rank, item.why) for item in second.report().overflow]
+        too_long = "the server found the prompt too long"
+        assert left == [(6, "dropped by mine"), (1, too_long), (2, too_long), (3, too_long)]
+
+    def test_that_leave_none_of_the_half_are_an_error_of_their_own_too(self) -> None:
+        first = build_prompt("What?", self.FOUND, ROOM)
+        with pytest.raises(ContextError, match="left no note"):
+            build_prompt("What?", self.FOUND, ROOM, (), own(lambda items, query: []), first)
+
     def test_that_leave_no_note_are_an_error_of_their_own(self) -> None:
         with pytest.raises(ContextError, match="left no note"):
             self.run(lambda items, query: [])
@@ -340,7 +390,7 @@ def test_the_report_tells_what_is_in_and_what_is_not_and_why() -> None:
     said = [("backups? " * 200, "Ninety days.")]
     long = Source("Long", "v/l.md", ("word " * 20 + "end. ") * 40)
     prompt = build_prompt("What?", [BACKUPS, long, ON_CALL], 1300, memory("A nurse", said=said))
-    report = prompt.report([Source("Last", "v/z.md", "x")])
+    report = replace(prompt, untried={4: Source("Last", "v/z.md", "x")}).report()
     assert [(i.source, i.label, i.number, i.cut) for i in report.window] == [
         ("system", "the rules", 0, False),
         ("user", "the question", 0, False),

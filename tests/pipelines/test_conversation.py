@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,11 +44,11 @@ def settings(index: RAGConfig, server: OllamaServer) -> RAGConfig:
 @pytest.fixture
 def talk(settings: RAGConfig, tmp_path: Path) -> Iterator[Callable[..., Conversation]]:
     """Begin or go on with a conversation whose data folder is the test's own."""
-    with get_document_store(settings) as store:
+    with get_document_store(settings) as store, ExitStack() as opened:
 
         def begin(session: Any = None, **ollama: Any) -> Conversation:
             config = replace(settings, ollama=replace(settings.ollama, **ollama))
-            pipeline = create_qa_pipeline(store, config)
+            pipeline = opened.enter_context(closing(create_qa_pipeline(store, config)))
             return Conversation(pipeline, session or new_session(tmp_path))
 
         yield begin
@@ -130,6 +132,27 @@ def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk
     assert len(open_session(old.data_dir, old.id).turns) == 1
 
 
+def test_a_notice_is_given_once_in_a_conversation(talk, server) -> None:
+    server.fail("/api/chat", "missing", times=None)
+    conversation = talk()
+    assert conversation.ask(QUESTION).notices != []
+    assert conversation.ask(QUESTION).notices == []
+    conversation.clear()
+    assert conversation.ask(QUESTION).notices != []
+
+
+def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
+    talk, monkeypatch
+) -> None:
+    monkeypatch.setattr("rag.locking.lock.__defaults__", (0.0,))
+    conversation = talk(enabled=False)
+    conversation.ask(QUESTION)
+    with conversation.session.path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        [*_, notice] = conversation.ask("backups?").notices
+    assert notice == "this conversation cannot be kept: it is being written by another process"
+
+
 def test_the_sources_of_the_last_answer_are_where_they_were_printed(talk) -> None:
     conversation = talk(enabled=False)
     answer = conversation.ask("Run the restore script?")
@@ -158,16 +181,21 @@ class TestOwnSteps:
         (site / "own-1.0.dist-info" / "METADATA").write_text("Name: own\nVersion: 1.0\n")
         (site / "own-1.0.dist-info" / "entry_points.txt").write_text(
             "[rag.steps]\n"
-            + "".join(f"{n} = own_steps_of_tests:{n}\n" for n in ("turn", "fail", "one"))
+            + "".join(
+                f"{n} = own_steps_of_tests:{n}\n" for n in ("turn", "fail", "one", "no_drafts")
+            )
         )
         (site / "own_steps_of_tests.py").write_text(
-            "from rag.context import PipelineStep\n"
+            "from rag.context import PipelineStep, filter_step\n"
             "def _turned(items, query):\n"
             "    return [i.model_copy(update={'score': 1 - i.score}) for i in items]\n"
             "def _fails(items, query):\n"
             "    raise OSError('no disk')\n"
             "def _first(items, query):\n"
             "    return [i for i in items if i.metadata.get('rank', 1) == 1]\n"
+            "def _is_no_draft(item):\n    return 'draft' not in item.metadata.get('tags', [])\n"
+            "def no_drafts():\n"
+            "    return filter_step('no drafts', _is_no_draft)\n"
             "def one():\n    return PipelineStep('one', _first)\n"
             "def turn():\n    return PipelineStep('turn', _turned)\n"
             "def fail():\n    return PipelineStep('fail', _fails)\n"
@@ -176,8 +204,11 @@ class TestOwnSteps:
 
     def asked(self, settings: RAGConfig, *names: str, question: str = QUESTION) -> Any:
         config = replace(settings, ask=AskConfig(steps=list(names)))
-        with get_document_store(config) as store:
-            return ask(create_qa_pipeline(store, config), question)
+        with (
+            get_document_store(config) as store,
+            closing(create_qa_pipeline(store, config)) as pipeline,
+        ):
+            return ask(pipeline, question)
 
     def test_take_part_and_the_sources_are_still_the_right_ones(self, settings, server) -> None:
         both = f"{QUESTION} And rolling back a deploy?"
@@ -188,13 +219,38 @@ class TestOwnSteps:
         assert "[1] Backups" in sent(server)[-1][1]
         assert (answer.text, answer.verified) == (TRUE, 1.0)
         assert [source.file_path for source in answer.sources] == ["Backups.md"]
-        assert [step["name"] for step in answer.context.steps][1] == "turn"
+        assert [step["name"] for step in answer.context.steps][2] == "turn"
 
     def test_that_drop_notes_are_not_told_as_a_lack_of_room(self, settings, server) -> None:
         server.say("Rolling back a deploy takes two minutes. [1]")
         answer = self.asked(settings, "one", question=f"{QUESTION} And rolling back a deploy?")
         assert answer.model and answer.notices == []
         assert [i.why for i in answer.context.overflow] == ["dropped by one"]
+
+    def test_can_choose_by_the_tags_of_notes(self, build_index, server) -> None:
+        draft = "---\ntags: [draft]\n---\n# Plans\n\nWe plan to keep backups for ten years.\n"
+        index = build_index({"v": {**ANSWER_NOTES, "Plans.md": draft}})
+        config = replace(index, ollama=OllamaConfig(url=server.url, embedding_model=""))
+        server.say(TRUE, TRUE)
+        self.asked(config)
+        assert "ten years" in sent(server)[-1][1]
+        answer = self.asked(config, "no_drafts")
+        assert "ten years" not in sent(server)[-1][1]
+        assert answer.text == TRUE
+        left = [(item.label, item.why) for item in answer.context.overflow]
+        assert left == [("Plans (v/Plans.md)", "dropped by no drafts")]
+
+    def test_are_not_counted_as_a_lack_of_room_when_half_the_notes_are_tried(
+        self, settings, server
+    ) -> None:
+        server.fail("/api/chat", "overflow", times=1)
+        server.say(TRUE)
+        answer = self.asked(settings, "turn", question=f"{QUESTION} And rolling back a deploy?")
+        assert answer.text == TRUE
+        assert [source.file_path for source in answer.sources] == ["Backups.md"]
+        assert [item.label for item in answer.context.overflow] == ["Rolling back (v/Rollback.md)"]
+        [notice] = answer.notices
+        assert "shown 1 of 2 notes" in notice
 
     def test_are_named_in_the_serialised_pipeline(self) -> None:
         writer = AnswerWriter(OllamaConfig(), steps=["turn"])

@@ -204,7 +204,7 @@ class TestPrompts:
     ):
         codes = iter(["11111111", "22222222", "33333333"])
         fake = SimpleNamespace(hexdigest=lambda: next(codes))
-        monkeypatch.setattr("rag.query.prompts.sha256", lambda seed: fake)
+        monkeypatch.setattr("rag.text.fencing.sha256", lambda seed: fake)
         assert build_prompt(VARIATIONS, "11111111 of 22222222").code == "33333333"
 
     def test_the_server_is_given_the_schema(self, server: OllamaServer, model: Model):

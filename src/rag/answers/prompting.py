@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import re
-import secrets
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rag.answers.citations import without_citations
@@ -18,6 +16,7 @@ from rag.answers.planted import without_instructions
 from rag.answers.refusals import PHRASES
 from rag.text.budget import count_tokens
 from rag.text.controls import without_controls
+from rag.text.fencing import fenced
 from rag.vault.sentences import sentence_spans
 
 # Tokenizers differ from our estimate; most by less than this, and where one needs more the
@@ -68,12 +67,14 @@ _FACTS = {
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A passage of a note: `place` is `vault/path`, `heading` the headings above it."""
+    """A passage of a note: `place` is `vault/path`, `heading` the headings above it, `tags` those
+    of the note, which a model is not shown."""
 
     title: str
     place: str
     text: str
     heading: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -149,16 +150,9 @@ def clean(source: Source, mark: str) -> tuple[Source, int]:
     return cleaned, count + hidden + sum(n for _, n in names)
 
 
-def unused_code(texts: Iterable[str]) -> str:
-    """Return a code that no text holds, so that none of them can end where it does not."""
-    texts = list(texts)
-    code = secrets.token_hex(4)
-    return code if not any(code in text for text in texts) else unused_code(texts)
-
-
 def render(source: Source, number: int, code: str) -> str:
     """Return a source as the model is shown it: numbered, and fenced with a code."""
-    return f"[{number}] {source.label} ({source.place})\n<<< {code}\n{source.text}\n{code} >>>\n\n"
+    return f"[{number}] {source.label} ({source.place})\n{fenced(source.text, code)}\n\n"
 
 
 def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Source] | None:

@@ -6,7 +6,6 @@ leaves at most a damaged last line, which is passed over.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.exceptions import NotFoundError, UsageError
+from rag.locking import lock
 
 VERSION = 1
 _FOLDER = "chats"
@@ -62,13 +62,14 @@ class Session:
         """Keep a turn, in the file too.
 
         :raises OSError: when it cannot be written.
+        :raises StorageError: when another process holds the file for seconds.
         """
         self.turns.append(turn)
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         descriptor = os.open(self.path, flags, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock(descriptor, "it is")
             size = os.fstat(descriptor).st_size
             head = "" if size else _line({"version": VERSION, "id": self.id})
             if size and os.pread(descriptor, 1, size - 1) != b"\n":

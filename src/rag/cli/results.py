@@ -59,6 +59,7 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
 def print_plan(response: SearchResponse) -> None:
     """Print which route a query took, what was searched for besides it, and what that took."""
     console = make_console()
+<<<<<<< ours
     if response.route:
         console.print(Text(f"route {clean(response.route)}", style="dim"), soft_wrap=True)
     for variant in response.variants:
@@ -67,6 +68,19 @@ def print_plan(response: SearchResponse) -> None:
         console.print(Text(line, style="dim"), soft_wrap=True)
     if took := response.timings.get("transforms"):
         console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
+=======
+    for line in plan_lines(route, variants):
+        console.print(Text(clean(line), style="dim"), soft_wrap=True)
+
+
+def plan_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
+    """Yield a line for the route that a query took, and one for each of its variants."""
+    if route:
+        yield f"route {route}"
+    for variant in variants:
+        sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
+        yield f"{variant.label} ({variant.weight:.2f}{sides}): {variant.text}"
+>>>>>>> theirs
 
 
 def _notes(result: SearchResult) -> Iterator[str]:

@@ -91,6 +91,8 @@ class Commands:
         return 0
 
     def _facts(self, _: str) -> int:
+        from rag.pipelines.remembering import no_facts
+
         known = self.conversation.memory.get_all_facts()
         if self.as_json:
             listed = [
@@ -99,7 +101,7 @@ class Commands:
             ]
             print_json({"command": "facts", "facts": listed})
         elif not known:
-            raise NotFoundError("there are no facts", hint="/remember TEXT keeps one.")
+            raise no_facts()
         else:
             for number, fact in enumerate(known, 1):
                 print_line(clean(f"{number:>3}  {' '.join(fact.content.split())}"))

@@ -24,15 +24,19 @@ _MOST = 5  # lines for what was left out of one source
 
 
 def print_window(answer: Answer) -> None:
-    """Print on stderr what the model was shown, what it was not, and what took how long."""
+    """Print on stderr how the notes were searched, what of them the model was shown, what it was
+    not, and what took how long."""
     console = make_console(stderr=True)
     for line in _lines(answer):
         console.print(clean(line), style="dim", soft_wrap=True)
 
 
 def _lines(answer: Answer) -> Iterator[str]:
+    from rag.cli.results import plan_lines
+
     made = answer.context
     yield ""
+    yield from plan_lines(answer.route, answer.variants)
     if made is None:
         yield "no window was built: no model was asked"
         return
@@ -50,7 +54,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield f"tokens: {' · '.join(_usage(made))}"
     for step, why in made.skipped.items():
         yield f"skipped: {step} ({why})"
-    times = (f"{step['name']} {step['ms']:,.1f}" for step in _steps(answer, made))
+    times = (f"{step['name']} {step['ms']:,.1f}" for step in made.steps)
     yield f"time in ms: {' · '.join(times)}"
 
 
@@ -71,7 +75,8 @@ def _line(item: ShownItem) -> str:
     more = (
         f" — {item.why}" if item.why else f" — [{item.cited}] in the answer" if item.cited else ""
     )
-    return f"  {item.priority:>8}  {item.tokens:>6,}  {said or name}{more}"
+    by = f", found by {', '.join(item.found_by)}" if item.found_by else ""
+    return f"  {item.priority:>8}  {item.tokens:>6,}  {said or name}{by}{more}"
 
 
 def _usage(made: WindowReport) -> Iterator[str]:
@@ -80,17 +85,6 @@ def _usage(made: WindowReport) -> Iterator[str]:
         used = made.usage.get(source, 0)
         if used or any(item.source == source for item in made.overflow):
             yield f"{_PLURAL.get(source, _NAMES[source])} {used:,} of {most:,}"
-
-
-def _steps(answer: Answer, made: WindowReport) -> list[dict[str, Any]]:
-    """Return all steps from the question to the answer, each with its `ms`."""
-    times = answer.timings
-    search = max(0.0, times.get("retrieval", 0.0) - made.milliseconds)
-    return [
-        {"name": "search", "ms": round(search, 3)},
-        *made.steps,
-        {"name": "generation", "ms": times.get("generation", 0.0)},
-    ]
 
 
 def window_to_dict(answer: Answer) -> dict[str, Any] | None:
@@ -105,7 +99,7 @@ def window_to_dict(answer: Answer) -> dict[str, Any] | None:
         "overflow": [_to_dict(item) for item in made.overflow],
         "usage": made.usage,
         "budgets": made.budgets,
-        "steps": _steps(answer, made),
+        "steps": made.steps,
         "skipped": made.skipped,
     }
 
@@ -121,4 +115,5 @@ def _to_dict(item: ShownItem) -> dict[str, Any]:
         "cut": item.cut,
         "why": item.why or None,
         "content": item.content,
+        **({"found_by": item.found_by} if item.found_by else {}),
     }

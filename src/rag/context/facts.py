@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from uuid import uuid4
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from rag.exceptions import StorageError
+from rag.locking import lock
 from rag.query.models import now
 
 _FLAGS, _MODE = os.O_RDWR | os.O_CREAT, 0o600
@@ -86,13 +86,13 @@ class FactFile:
         try:
             return [entry for line in self._lines() if (entry := _entry(line))]
         except OSError as error:
-            raise StorageError("the facts cannot be read", str(error)) from error
+            raise self._failed("read", error) from error
 
     def add(self, entry: MemoryEntry) -> None:
         """Keep a fact.
 
-        :raises StorageError: when the file cannot be written, or the fact's metadata is nothing
-            that JSON knows.
+        :raises StorageError: when the file cannot be written, another process holds it for
+            seconds, or the fact's metadata is nothing that JSON knows.
         """
         with self._writing():
             line = json.dumps(entry.model_dump(mode="json"), ensure_ascii=False) + "\n"
@@ -101,7 +101,8 @@ class FactFile:
     def delete(self, entry_id: str) -> bool:
         """Forget a fact, and tell whether it was known. Lines that are no fact stay as they are.
 
-        :raises StorageError: when the file cannot be written.
+        :raises StorageError: when the file cannot be written, or another process holds it for
+            seconds.
         """
         if not self.path.exists():
             return False
@@ -124,14 +125,18 @@ class FactFile:
         """Hold the lock. It has a file of its own, since `delete` puts another in place of ours."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self.path.with_name(f"{self.path.name}.lock"), _FLAGS, _MODE)
+            descriptor = os.open(self.path.with_name(f"{self.path.name}.lock"), _FLAGS, _MODE)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                lock(descriptor, "the facts are")
                 yield
             finally:
-                os.close(lock)
+                os.close(descriptor)
         except (OSError, ValueError) as error:
-            raise StorageError("the facts cannot be written", str(error)) from error
+            raise self._failed("written", error) from error
+
+    def _failed(self, what: str, error: Exception) -> StorageError:
+        hint = f"Look at {self.path}: is it yours, and is there room on the disk?"
+        return StorageError(f"the facts cannot be {what}", str(error), hint=hint)
 
     def _append(self, line: bytes) -> None:
         descriptor = os.open(self.path, _FLAGS | os.O_APPEND, _MODE)

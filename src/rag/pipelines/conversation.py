@@ -12,7 +12,7 @@ from rag.answers.followups import SCHEMA, Exchange, accepted, expanded, rewritin
 from rag.answers.sessions import Session, Turn, new_session
 from rag.clients.generation import ChatModel
 from rag.context.memory import MemoryManager
-from rag.exceptions import RAGError
+from rag.exceptions import RAGError, StorageError
 from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, QueryFilters, SearchResult
 from rag.pipelines.qa import ask, writer_of
@@ -46,6 +46,7 @@ class Conversation:
         self.pipeline, self.session = pipeline, session
         self.filters, self.top_k, self.mode = filters, top_k, mode
         self.memory = memory or open_memory(session.data_dir)
+        self._told: set[str] = set()
         for turn in session.turns:
             recall(self.memory, turn)
         self._rewriter = ConversationRewriter(self._rewrite)
@@ -54,6 +55,8 @@ class Conversation:
         self, question: str, on_question: Callable[[str], Any] | None = None, **callbacks: Any
     ) -> Answer:
         """Answer a question; the callbacks and errors are those of `rag.pipelines.ask`.
+
+        A notice that the conversation has given already is not given again.
 
         :param on_question: called with the question as it was understood, when that is another.
         """
@@ -73,14 +76,18 @@ class Conversation:
         recall(self.memory, turn)
         try:
             self.session.add(turn)
-        except OSError as error:
-            answer.notices.append(f"this conversation cannot be kept: {error.strerror or error}")
+        except (OSError, StorageError) as error:
+            why = getattr(error, "strerror", "") or error
+            answer.notices.append(f"this conversation cannot be kept: {why}")
+        answer.notices = [notice for notice in answer.notices if notice not in self._told]
+        self._told.update(answer.notices)
         return answer
 
     def clear(self) -> None:
         """Begin another conversation; the old one keeps its file, and facts stay."""
         self.session = new_session(self.session.data_dir)
         self.memory.clear()
+        self._told.clear()
 
     def last_sources(self) -> list[SearchResult] | None:
         """Return the sources of the last answer, in the order of their numbers; what is kept of

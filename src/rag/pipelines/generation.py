@@ -7,6 +7,7 @@ the same run can stand in.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -42,6 +43,7 @@ class Written:
     :param interrupted: Ctrl-C ended it.
     :param raised: what a callback raised, for the caller of the pipeline to raise.
     :param notices: what the reader should know of how it was made.
+    :param began: when it was begun, by the monotonic clock.
     """
 
     model: str = ""
@@ -54,6 +56,7 @@ class Written:
     interrupted: bool = False
     raised: Exception | None = None
     notices: list[str] = field(default_factory=list)
+    began: float = 0.0
 
 
 @component
@@ -110,7 +113,7 @@ class AnswerWriter:
         :param on_thinking: called with the model's reasoning as it comes.
         :param remembered: facts that the user told and what was said before.
         """
-        written = Written()
+        written = Written(began=time.monotonic())
         if documents:
             try:
                 sources = [_source(document) for document in documents]
@@ -137,10 +140,10 @@ class AnswerWriter:
             written.notices.append(f"{chat.model} does not reason")
         reserve = min(self.max_tokens, chat.num_ctx // 3)
         steps = load_steps(self.steps)
-        shown = sources
+        room, too_long = chat.num_ctx - reserve, None
         while True:  # a prompt that the server finds too long is sent again with half the notes
-            prompt = build_prompt(query, shown, chat.num_ctx - reserve, remembered, steps)
-            written.context = prompt.report(sources[len(shown) :])
+            prompt = build_prompt(query, sources, room, remembered, steps, too_long)
+            written.context = prompt.report()
             answering = self._ask(chat, prompt, reserve, think)
             try:
                 self._follow(written, query, prompt, answering, on_text, on_thinking)
@@ -148,7 +151,7 @@ class AnswerWriter:
             except TooLongError:
                 if len(prompt.sources) == 1:
                     raise
-                shown = shown[: len(prompt.sources) // 2]
+                too_long = prompt
             finally:
                 written.response = answering.response
         _note(written, prompt, len(sources))
@@ -239,6 +242,7 @@ def _source(document: Document) -> Source:
         place=f"{meta.get('vault')}/{meta.get('file_path')}",
         text=document.content or "",
         heading=tuple(map(str, meta.get("heading") or ())),
+        tags=tuple(map(str, meta.get("tags") or ())),
     )
 
 
@@ -262,7 +266,7 @@ def _note(written: Written, prompt: BuiltPrompt, count: int) -> None:
         written.notices.append(f"{passages} left out of what {response.model} was shown")
     for step, why in prompt.own.failed.items():
         written.notices.append(f"the step {step} of ask.steps failed and was left out: {why}")
-    count -= prompt.own.dropped_notes
+    count -= len(prompt.own.dropped_notes)
     if len(prompt.sources) < count:
         written.notices.append(
             f"{response.model} was shown {len(prompt.sources)} of {count} notes: "

@@ -14,25 +14,23 @@ what is left is cut at the end of a sentence; a smaller one may follow it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rag.answers import prompting as words
-from rag.answers.language import marks_for
 from rag.answers.prompting import Prompt, Source
 from rag.context.budget import BudgetAllocation, TokenBudget
-from rag.context.formatters import Message, merged, role_of
-from rag.context.models import ContextItem, ContextResult, ContextWindow, SourceType, by_priority
+from rag.context.formatters import role_of
+from rag.context.models import ContextItem, ContextResult, SourceType, by_priority
 from rag.context.pipeline import ContextPipeline
 from rag.context.steps import Items, PipelineStep, retriever_step
 from rag.exceptions import ContextError, TooLongError
-from rag.pipelines.own_steps import OwnSteps
+from rag.pipelines.layout import Layout, source_of
+from rag.pipelines.own_steps import OwnSteps, rank_of
 from rag.pipelines.window import WindowReport, window_report
 from rag.query.models import QueryBundle
 from rag.text.budget import count_tokens
 
-QUESTION_PRIORITY = 9
 # Of what rules and question leave; what is not used goes to the notes.
 SHARES = {SourceType.MEMORY: 0.1, SourceType.CONVERSATION: 0.2}
 _MESSAGE_TOKENS = 8  # what a chat template puts around one more message
@@ -42,24 +40,23 @@ _MESSAGE_TOKENS = 8  # what a chat template puts around one more message
 class BuiltPrompt(Prompt):
     """A prompt, and how it came about.
 
-    :param ranks: of each of its sources the number (from 1) that it had before.
+    :param ranks: of each of its sources the number (from 1) that it had in the search.
     :param made: what the context pipeline made.
     :param limits: how many tokens each kind of source could have had.
     :param own: what the user's own steps did.
+    :param untried: sources, by their numbers, that it was not made from, since the server found
+        a prompt with them too long.
     """
 
     ranks: list[int]
     made: ContextResult
     limits: dict[SourceType, int]
     own: OwnSteps
+    untried: Mapping[int, Source] = field(default_factory=dict)
 
-    def report(self, untried: Sequence[Source] = ()) -> WindowReport:
-        """Return what it holds in words, and what it does not.
-
-        :param untried: sources that it was not made from, since the server found a prompt with
-            them too long.
-        """
-        return window_report(self.made, self.limits, self.own, untried)
+    def report(self) -> WindowReport:
+        """Return what it holds in words, and what it does not."""
+        return window_report(self.made, self.limits, self.own, self.untried)
 
 
 def build_prompt(
@@ -68,6 +65,7 @@ def build_prompt(
     room: int,
     remembered: Sequence[ContextItem] = (),
     steps: Sequence[PipelineStep] = (),
+    too_long: BuiltPrompt | None = None,
 ) -> BuiltPrompt:
     """Put a question, what is remembered, and as many sources as fit into a prompt.
 
@@ -77,20 +75,25 @@ def build_prompt(
     :param remembered: facts and messages, as `MemoryManager.get_context_items` gives them.
     :param steps: the user's own, which may reorder, change and drop sources and what is
         remembered; see `OwnSteps`.
+    :param too_long: the prompt that was made of the same before, and that the server found too
+        long: the better half of its notes is tried.
     :raises TooLongError: when the question leaves no room for a single source.
     :raises ContextError: when `steps` leave no source.
     """
     memory = _Remembered(remembered, question)
     budget, limits = _share_out(question, room, memory.items)
-    layout = _Layout(question, budget.get_allocation(SourceType.RETRIEVAL))
-    own = OwnSteps(steps)
+    layout = Layout(question, budget.get_allocation(SourceType.RETRIEVAL))
+    numbers = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(sources) + 1)
+    own = OwnSteps(steps, too_long.own.dropped_notes if too_long else ())
+    known = {*numbers, *(rank_of(item) for item, _ in own.dropped_notes)}
+    untried = {n: source for n, source in enumerate(sources, 1) if n not in known}
     pipeline = (
         ContextPipeline(room, budget=budget)
         .add_system_prompt(words.rules(question))
         .with_memory(memory)
         .with_formatter(layout)
         .add_callback(own)
-        .add_step(retriever_step("notes", _Ranked(sources), top_k=len(sources) or 1))
+        .add_step(retriever_step("notes", _Ranked(sources, numbers), top_k=len(sources) or 1))
     )
     for step in [
         *own.guarded(),
@@ -102,19 +105,20 @@ def build_prompt(
     made = pipeline.build(question)
     shown = [item for item in made.window.items if item.source == SourceType.RETRIEVAL]
     if not shown:
-        if own.dropped_notes == len(sources):
+        if len(own.dropped_notes) + len(untried) == len(sources):
             raise ContextError("your own steps left no note", hint="Check ask.steps.")
         raise _no_room()
     messages = made.formatted_output
     return BuiltPrompt(
         messages=messages,
-        sources=[_source(item) for item in shown],
+        sources=[source_of(item) for item in shown],
         tokens=sum(count_tokens(message["content"]) for message in messages),
         planted=sum(item.metadata["planted"] for item in shown),
-        ranks=[item.metadata["rank"] for item in shown],
+        ranks=[rank_of(item) for item in shown],
         made=made,
         limits=limits,
         own=own,
+        untried=untried,
     )
 
 
@@ -190,10 +194,13 @@ class _Remembered:
 
 
 class _Ranked:
-    """Ranked sources as a retriever of items; scores only fall, so that the order is kept."""
+    """Ranked sources as a retriever of items; scores only fall, so that the order is kept.
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = sources
+    :param numbers: of those that are wanted, counted from 1.
+    """
+
+    def __init__(self, sources: Sequence[Source], numbers: Collection[int]) -> None:
+        self._sources, self._numbers = sources, numbers
 
     def retrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
         """Return the sources as items, best first."""
@@ -208,94 +215,9 @@ class _Ranked:
                     "title": source.title,
                     "place": source.place,
                     "heading": list(source.heading),
+                    "tags": list(source.tags),
                 },
             )
             for rank, source in enumerate(self._sources[:top_k], 1)
+            if rank in self._numbers
         ]
-
-
-def _source(item: ContextItem) -> Source:
-    of = item.metadata
-    return Source(of["title"], of["place"], item.content, tuple(of["heading"]))
-
-
-class _Layout:
-    """What is done with the items of one prompt last, and the form they are sent in.
-
-    :param room: how many tokens the notes may take.
-    """
-
-    format_type = "rag_prompt"
-
-    def __init__(self, question: str, room: int) -> None:
-        self._question, self._room = question, room
-        self._code = ""
-
-    def clean(self, items: Items, query: QueryBundle) -> Items:
-        """Take out of the notes what instructs a model."""
-        return [self._cleaned(i) if i.source == SourceType.RETRIEVAL else i for i in items]
-
-    def _cleaned(self, item: ContextItem) -> ContextItem:
-        source, planted = words.clean(_source(item), marks_for(self._question).left_out)
-        return _with(item, source, planted=planted)
-
-    def add_question(self, items: Items, query: QueryBundle) -> Items:
-        """Add the question; a step of the user's cannot lose it."""
-        question = words.asked(self._question)
-        item = ContextItem(content=question, source=SourceType.USER, priority=QUESTION_PRIORITY)
-        return [*items, item]
-
-    def fit(self, items: Items, query: QueryBundle) -> Items:
-        """Measure the notes as they will be shown, and cut the first that is too long.
-
-        What is cut off follows as an item that has no room, and so has nothing behind it.
-        """
-        notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
-        self._code = words.unused_code(item.content for item in items)
-        left, placed = self._room, [i for i in items if i.source != SourceType.RETRIEVAL]
-        for number, item in enumerate(notes, 1):
-            whole = self._measured(item, number)
-            if whole.token_count <= left:
-                placed.append(whole)
-                left -= whole.token_count
-            else:
-                placed += self._cut(item, number, left) or [whole]
-                left = 0
-        return placed
-
-    def _cut(self, item: ContextItem, number: int, room: int) -> Items:
-        parts = words.cut(_source(item), number, self._code, room)
-        if not parts:
-            return []
-        first, rest = (_with(item, source, cut=True) for source in parts)
-        rest = rest.model_copy(update={"id": f"{item.id}/rest"})
-        return [self._measured(first, number), self._measured(rest, number)]
-
-    def _measured(self, item: ContextItem, number: int) -> ContextItem:
-        tokens = count_tokens(words.render(_source(item), number, self._code))
-        return item.model_copy(update={"token_count": tokens})
-
-    def format(self, window: ContextWindow) -> list[dict[str, str]]:
-        """Return messages: the rules, what was said before, and then facts, notes and question."""
-        by: dict[SourceType, Items] = {source: [] for source in SourceType}
-        for item in window.items:
-            by[item.source].append(item)
-        for source in (SourceType.MEMORY, SourceType.CONVERSATION):
-            by[source].sort(key=lambda item: item.created_at)
-        facts = "".join(item.content for item in by[SourceType.MEMORY])
-        notes = enumerate(map(_source, by[SourceType.RETRIEVAL]), 1)
-        last = [
-            f"{words.facts_heading(self._question)}{facts}\n" if facts else "",
-            *(words.render(source, number, self._code) for number, source in notes),
-            *(item.content for item in by[SourceType.USER]),
-        ]
-        said = [*by[SourceType.SYSTEM], *by[SourceType.CONVERSATION]]
-        messages = [Message(role_of(item), item.content) for item in said]
-        return [m._asdict() for m in merged([*messages, Message("user", "".join(last))])]
-
-
-def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
-    """Return an item that holds another form of its source."""
-    named = {"title": source.title, "place": source.place, "heading": list(source.heading)}
-    changes = {"content": source.text, "metadata": {**item.metadata, **named, **metadata}}
-    return item.model_copy(update=changes)

@@ -31,6 +31,7 @@ from rag.pipelines.searching import (
     to_response,
 )
 from rag.pipelines.understanding import understand
+from rag.pipelines.window import WindowReport
 from rag.stores.protocol import NoteStore
 
 NOT_FOUND = "not found in your notes"
@@ -149,15 +150,32 @@ def ask(
     if written.raised:
         raise written.raised
     answer = _written(written, quotes, response, must=bool(writer.model))
-    seconds = time.monotonic() - started - written.response.seconds
+    timings = {"retrieval": round((written.began - started) * 1000, 1), **answer.timings}
     return replace(
         answer,
         notices=[*response.notices, *forgotten, *answer.notices],
+<<<<<<< ours
         timings={
             "retrieval": round(seconds * 1000, 1),
             **response.timings,
             **answer.timings,
         },
+=======
+        timings=timings,
+        context=answer.context and _completed(answer.context, response, timings),
+    )
+
+
+def _completed(
+    report: WindowReport, response: SearchResponse, timings: dict[str, float]
+) -> WindowReport:
+    """Tell in the report of the prompt what came before it and after it."""
+    transforms = getattr(response, "timings", {}).get("transforms", 0.0)
+    search = round(max(0.0, timings["retrieval"] - transforms), 1)
+    before = {**({"transforms": transforms} if transforms else {}), "search": search}
+    return report.with_finders([result.found_by for result in response.results]).with_times(
+        before, {"generation": timings["generation"]}
+>>>>>>> theirs
     )
 
 

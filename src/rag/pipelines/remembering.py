@@ -12,9 +12,12 @@ from rag.context.facts import FactFile, MemoryEntry
 from rag.context.memory import MemoryManager
 from rag.exceptions import NotFoundError, UsageError
 from rag.query.models import ConversationTurn
+from rag.text.wording import brief
 
 FACTS_FILE = "facts.jsonl"
 _HINT = "`/facts` lists them with their numbers."
+_LONGEST = 40  # characters of what was typed, in a message
+_DIGITS = 9  # of a number; more are words, such as a telephone number
 
 
 def open_memory(data_dir: Path) -> MemoryManager:
@@ -52,6 +55,11 @@ def remember(memory: MemoryManager, text: str) -> MemoryEntry:
     return memory.add_fact(fact)
 
 
+def no_facts() -> NotFoundError:
+    """Return the error that says that nothing is remembered."""
+    return NotFoundError("there are no facts", hint="/remember TEXT keeps one.")
+
+
 def forget(memory: MemoryManager, which: str) -> MemoryEntry:
     """Forget one fact, and return it.
 
@@ -69,8 +77,8 @@ def _find(facts: list[MemoryEntry], which: str) -> MemoryEntry:
     if not which:
         raise UsageError("which fact is to be forgotten?", hint=f"/forget 1. {_HINT}")
     if not facts:
-        raise NotFoundError("there are no facts", hint="/remember TEXT keeps one.")
-    if which.isdecimal():
+        raise no_facts()
+    if which.isdecimal() and len(which) <= _DIGITS:
         if 1 <= int(which) <= len(facts):
             return facts[int(which) - 1]
         count = "there is 1" if len(facts) == 1 else f"there are {len(facts)}"
@@ -79,7 +87,7 @@ def _find(facts: list[MemoryEntry], which: str) -> MemoryEntry:
     exact = [fact for fact in facts if fact.content.casefold() == wanted]
     found = exact or [fact for fact in facts if wanted in fact.content.casefold()]
     if len(found) > 1:
-        raise UsageError(f"{len(found)} facts hold {which!r}", hint=_HINT)
+        raise UsageError(f"{len(found)} facts hold {brief(which, _LONGEST)!r}", hint=_HINT)
     if not found:
-        raise NotFoundError(f"no fact holds {which!r}", hint=_HINT)
+        raise NotFoundError(f"no fact holds {brief(which, _LONGEST)!r}", hint=_HINT)
     return found[0]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag.answers.prompting import Source
 from rag.context.formatters import role_of
 from rag.context.models import ContextItem, ContextResult, SourceType
-from rag.pipelines.own_steps import OwnSteps
+from rag.pipelines.own_steps import OwnSteps, rank_of
 
 _NO_ROOM = "no room"
 
@@ -23,6 +23,8 @@ class ShownItem:
     :param cited: of a note, its number in the answer; 0 when the answer does not name it.
     :param cut: it is one part of a note that was cut: that which is in, or the rest.
     :param why: why it is not in the prompt; empty when it is.
+    :param rank: of a note, its number (from 1) in the search; 0 when it has none.
+    :param found_by: which variants of the query found a note, where there were any.
     """
 
     source: str
@@ -34,6 +36,8 @@ class ShownItem:
     cited: int = 0
     cut: bool = False
     why: str = ""
+    rank: int = 0
+    found_by: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class WindowReport:
     :param overflow: what did not.
     :param usage: tokens in the window, by source.
     :param budgets: the most that each source could have had.
-    :param steps: the steps of the context pipeline: `name`, `items_after`, `ms`.
+    :param steps: the steps of the context pipeline: `name`, `items_after`, `ms`; in an `Answer`
+        all from the question on, those before and after it without `items_after`.
     :param skipped: steps that failed, and how.
-    :param milliseconds: how long it took to build.
     """
 
     max_tokens: int
@@ -58,7 +62,6 @@ class WindowReport:
     budgets: dict[str, int]
     steps: list[dict[str, str | int | float]] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
-    milliseconds: float = 0.0
 
     def with_cited(self, order: Sequence[int]) -> WindowReport:
         """Return the report with the numbers that notes have in the answer.
@@ -69,16 +72,38 @@ class WindowReport:
         window = [replace(item, cited=numbers.get(item.number, 0)) for item in self.window]
         return replace(self, window=window)
 
+    def with_finders(self, finders: Sequence[list[str]]) -> WindowReport:
+        """Return the report with what found each note.
+
+        :param finders: of each note that the search found, the best first.
+        """
+
+        def told(items: list[ShownItem]) -> list[ShownItem]:
+            return [
+                replace(item, found_by=finders[item.rank - 1]) if item.rank else item
+                for item in items
+            ]
+
+        return replace(self, window=told(self.window), overflow=told(self.overflow))
+
+    def with_times(self, before: Mapping[str, float], after: Mapping[str, float]) -> WindowReport:
+        """Return the report with the ms of what came before its steps, and after them."""
+        return replace(self, steps=[*_timed(before), *self.steps, *_timed(after)])
+
+
+def _timed(times: Mapping[str, float]) -> list[dict[str, str | int | float]]:
+    return [{"name": name, "ms": ms} for name, ms in times.items()]
+
 
 def window_report(
     made: ContextResult,
     limits: dict[SourceType, int],
     own: OwnSteps,
-    untried: Sequence[Source] = (),
+    untried: Mapping[int, Source],
 ) -> WindowReport:
     """Tell what the context pipeline made.
 
-    :param untried: sources that were left out since the server found a prompt too long.
+    :param untried: sources, by rank, that were left out since the server found a prompt too long.
     """
     window: list[ShownItem] = []
     for item in made.window.items:
@@ -91,7 +116,7 @@ def window_report(
         window=window,
         overflow=[
             *(_shown(item, why=why) for item, why in [*left_out, *own.left_out]),
-            *(_untried(source) for source in untried),
+            *(_untried(rank, source) for rank, source in untried.items()),
         ],
         usage=dict(made.diagnostics["token_usage_by_source"]),
         budgets={source.value: tokens for source, tokens in limits.items()},
@@ -100,7 +125,6 @@ def window_report(
             for s in made.diagnostics["steps"]
         ],
         skipped=dict(own.failed),
-        milliseconds=round(made.build_time_ms, 3),
     )
 
 
@@ -120,6 +144,7 @@ def _shown(item: ContextItem, number: int = 0, why: str = "") -> ShownItem:
         number=number,
         cut=bool(item.metadata.get("cut")),
         why=why,
+        rank=rank_of(item),
     )
 
 
@@ -136,7 +161,7 @@ def _label(item: ContextItem) -> str:
     return f"{named.get('title') or 'untitled'} ({named.get('place') or 'no note'})"
 
 
-def _untried(source: Source) -> ShownItem:
+def _untried(rank: int, source: Source) -> ShownItem:
     return ShownItem(
         source=SourceType.RETRIEVAL.value,
         priority=5,
@@ -144,4 +169,5 @@ def _untried(source: Source) -> ShownItem:
         label=f"{source.title} ({source.place})",
         content=source.text,
         why="the server found the prompt too long",
+        rank=rank,
     )

@@ -13,10 +13,9 @@ from haystack.dataclasses import ChatMessage
 from rag.clients.models import AUTO
 from rag.exceptions import RAGError
 from rag.query.prompts import Prompt
-from rag.text.controls import without_controls
+from rag.text.wording import brief
 
 T = TypeVar("T")
-_LONGEST_REASON = 160  # characters
 
 
 class Asked(NamedTuple):
@@ -52,9 +51,9 @@ def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) 
     except TimeoutExpired:
         return Asked("", name, f"{name} gave no reply within {seconds:g} s")
     except RAGError as error:
-        return Asked("", name, _brief(error.message))
+        return Asked("", name, brief(error.message))
     except Exception as error:
-        return Asked("", name, _brief(f"{name} failed: {error or type(error).__name__}"))
+        return Asked("", name, brief(f"{name} failed: {error or type(error).__name__}"))
 
 
 class TimeoutExpired(Exception):
@@ -99,8 +98,3 @@ def _model_of(generator: Any) -> str:
     configured = getattr(getattr(generator, "config", None), "chat_model", "")
     name = getattr(generator, "model", "") or configured
     return str(name) if name and name != AUTO else "the model"
-
-
-def _brief(text: str) -> str:
-    line = " ".join(without_controls(text).split())
-    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 1]}…"

@@ -6,11 +6,10 @@ that "ignore the above" is something to search for and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
+from rag.text.fencing import fenced, unused_code
 from rag.text.scripts import is_japanese
 
 
@@ -125,18 +124,8 @@ def build_prompt(task: Task, query: str, count: int = 1, said: str = "") -> Prom
     language = "ja" if is_japanese(query) else "en"
     rules = task.rules[language].replace("{count}", str(count))
     system = _COMMON[language].replace("{task}", rules).replace("{form}", task.form())
-    code = _unused_code((query, said))
+    code = unused_code((query, said))
     parts = [(_SAID[language], said)] if said else []
     parts.append((_QUERY[language], query))
-    user = "\n\n".join(f"{label}\n<<< {code}\n{text}\n{code} >>>" for label, text in parts)
+    user = "\n\n".join(f"{label}\n{fenced(text, code)}" for label, text in parts)
     return Prompt(system, user, code)
-
-
-def _unused_code(texts: Sequence[str]) -> str:
-    """Return a code that no text holds; the same for the same texts, so that a model that is
-    asked the same again can say the same again."""
-    code = ""
-    while not code or any(code in text for text in texts):
-        seed = "\0".join((code, *texts)).encode("utf-8", "replace")
-        code = sha256(seed).hexdigest()[:8]
-    return code
