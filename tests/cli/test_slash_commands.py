@@ -209,7 +209,7 @@ class TestUnknownCommands:
         )
 
 
-@pytest.mark.parametrize("word", ["/quit", "/exit", "/q", "/QUIT", "/quit now"])
+@pytest.mark.parametrize("word", ["/quit", "/exit", "/q", "/QUIT", "/quit now", "quit", "Exit"])
 def test_help_lists_every_command_and_quit_leaves(chat, server, word) -> None:
     ran = chat("/help", word, "/facts")
     assert [line.split()[0] for line in ran.out.splitlines()] == [

@@ -46,9 +46,12 @@ def talk(settings: RAGConfig, tmp_path: Path) -> Iterator[Callable[..., Conversa
     """Begin or go on with a conversation whose data folder is the test's own."""
     with get_document_store(settings) as store, ExitStack() as opened:
 
-        def begin(session: Any = None, **ollama: Any) -> Conversation:
+        def begin(
+            session: Any = None, transforms: list[str] | None = None, **ollama: Any
+        ) -> Conversation:
             config = replace(settings, ollama=replace(settings.ollama, **ollama))
-            pipeline = opened.enter_context(closing(create_qa_pipeline(store, config)))
+            made = create_qa_pipeline(store, config, transforms=transforms)
+            pipeline = opened.enter_context(closing(made))
             return Conversation(pipeline, session or new_session(tmp_path))
 
         yield begin
@@ -132,13 +135,19 @@ def test_clear_begins_another_conversation_and_keeps_facts_and_the_old_file(talk
     assert len(open_session(old.data_dir, old.id).turns) == 1
 
 
-def test_a_notice_is_given_once_in_a_conversation(talk, server) -> None:
-    server.fail("/api/chat", "missing", times=None)
-    conversation = talk()
-    assert conversation.ask(QUESTION).notices != []
+def test_what_a_search_lacks_is_said_once_in_a_conversation(talk) -> None:
+    conversation = talk(transforms=["multi-query"], enabled=False)
+    [said] = conversation.ask(QUESTION).notices
+    assert said.startswith("searched without multi-query")
     assert conversation.ask(QUESTION).notices == []
     conversation.clear()
-    assert conversation.ask(QUESTION).notices != []
+    assert conversation.ask(QUESTION).notices == [said]
+
+
+def test_what_there_is_to_say_of_an_answer_is_said_each_time(talk, server) -> None:
+    server.fail("/api/chat", "missing", times=None)
+    conversation = talk()
+    assert conversation.ask(QUESTION).notices == conversation.ask(QUESTION).notices != []
 
 
 def test_a_conversation_that_another_process_holds_is_not_waited_for_long(

@@ -181,6 +181,9 @@ class TestSurroundings:
         assert search.message.startswith("search.transforms: no transform is named 'nope'")
         assert routes.message.startswith("routes.rules.a: ") and search.hint
         assert rest.message == "ask.transforms: hyde"
+        own = replace(config, ask=replace(config.ask, steps=["nope"]))
+        [check] = run(check_transforms, own)
+        assert check.status == "fail" and "nope" in check.message
         [check] = run(check_transforms, replace(config, routes=RoutesConfig("nope")))
         assert check.status == "fail" and "routes.classifier" in check.message
 

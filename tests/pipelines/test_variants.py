@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -523,6 +524,21 @@ def test_a_plug_in_may_yield_its_variants_with_their_reasons(plug_in):
 def test_whatever_a_plug_in_gives_that_is_no_query_is_told(plug_in, odd):
     variants, [notice] = plug_in(lambda query: odd)
     assert not variants and notice.startswith("searched without mine: it failed (")
+
+
+def test_a_plug_in_that_would_end_the_program_is_told(plug_in):
+    def leave(query: Any) -> Any:
+        raise SystemExit(9)
+
+    assert plug_in(leave)[1] == ["searched without mine: it failed (SystemExit(9))"]
+
+
+def test_a_plug_in_that_hangs_is_given_up(plug_in, monkeypatch):
+    monkeypatch.setattr("rag.pipelines.expanding._GRACE", 0.0)
+    over = threading.Event()
+    variants, notices = plug_in(lambda query: list([over.wait(60)][:0]), transform_timeout=0.2)
+    over.set()
+    assert not variants and notices == ["searched without mine: it took longer than 0.2 s"]
 
 
 def test_a_plug_in_that_never_ends_yielding_is_cut(plug_in):

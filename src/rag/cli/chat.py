@@ -35,7 +35,7 @@ from rag.cli.options import (
 )
 from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
 from rag.cli.query import check_vaults, index_facts, make_filters, tell_corrections
-from rag.cli.slash import LEAVE, Commands, as_command
+from rag.cli.slash import BARE, LEAVE, Commands, as_command
 from rag.cli.window import print_window, window_to_dict
 from rag.config import RAGConfig, load_config
 from rag.exceptions import RAGError, UsageError
@@ -115,7 +115,7 @@ def chat(
         code, commands = 0, Commands(conversation, facts, json, quiet)
         for line in _lines():
             command = as_command(line)
-            if command and command.name in LEAVE:
+            if line.lower() in BARE or (command and command.name in LEAVE):
                 break
             if command:
                 code = commands.run(command)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from rag.cli.output import clean, make_console
 from rag.cli.query import IndexFacts
-from rag.pipelines.models import SearchResponse, SearchResult
+from rag.pipelines.models import SearchedVariant, SearchResponse, SearchResult
 from rag.text.highlight import snippet
 from rag.vault.markdown import plain
 
@@ -59,18 +59,10 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
 def print_plan(response: SearchResponse) -> None:
     """Print which route a query took, what was searched for besides it, and what that took."""
     console = make_console()
-<<<<<<< ours
-    if response.route:
-        console.print(Text(f"route {clean(response.route)}", style="dim"), soft_wrap=True)
-    for variant in response.variants:
-        sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
-        line = f"{variant.label} ({variant.weight:.2f}{sides}): {clean(variant.text)}"
-        console.print(Text(line, style="dim"), soft_wrap=True)
+    for line in plan_lines(response.route, response.variants):
+        console.print(Text(clean(line), style="dim"), soft_wrap=True)
     if took := response.timings.get("transforms"):
         console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
-=======
-    for line in plan_lines(route, variants):
-        console.print(Text(clean(line), style="dim"), soft_wrap=True)
 
 
 def plan_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
@@ -79,8 +71,8 @@ def plan_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
         yield f"route {route}"
     for variant in variants:
         sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
-        yield f"{variant.label} ({variant.weight:.2f}{sides}): {variant.text}"
->>>>>>> theirs
+        made = " [made without a model]" if variant.fallback else ""
+        yield f"{variant.label} ({variant.weight:.2f}{sides}): {variant.text}{made}"
 
 
 def _notes(result: SearchResult) -> Iterator[str]:

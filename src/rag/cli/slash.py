@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rag.pipelines.conversation import Conversation
 
 LEAVE = ("/quit", "/exit", "/q")
+BARE = ("quit", "exit")  # nobody asks their notes that
 HELP = {
     "/facts": "list what you told with /remember",
     "/remember TEXT": "keep a fact about you; the model is shown it with every question",

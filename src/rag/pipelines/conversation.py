@@ -56,7 +56,7 @@ class Conversation:
     ) -> Answer:
         """Answer a question; the callbacks and errors are those of `rag.pipelines.ask`.
 
-        A notice that the conversation has given already is not given again.
+        What a search has said in this conversation it does not say again.
 
         :param on_question: called with the question as it was understood, when that is another.
         """
@@ -70,6 +70,7 @@ class Conversation:
             self.top_k,
             mode=self.mode,
             memory=self.memory,
+            told=self._told,
             **callbacks,
         )
         turn = _turn(question, asked, answer)
@@ -79,8 +80,6 @@ class Conversation:
         except (OSError, StorageError) as error:
             why = getattr(error, "strerror", "") or error
             answer.notices.append(f"this conversation cannot be kept: {why}")
-        answer.notices = [notice for notice in answer.notices if notice not in self._told]
-        self._told.update(answer.notices)
         return answer
 
     def clear(self) -> None:

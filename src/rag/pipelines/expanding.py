@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rag.query.models import QueryBundle
 
 NONE = "none"  # as a transform: none of those that are configured
+_GRACE = 1.0  # seconds, for a transform that keeps to its time to say so itself
 _MOST = 16  # variants of a query
 _MOST_MADE = 1_000  # looked at; a plug-in may make any number
 _LONGEST = 4_000  # characters of a variant
@@ -145,18 +146,24 @@ def _transformed(
     name: str, text: str, generator: Any, seconds: float
 ) -> tuple[list[Variant], list[str]]:
     """Return what one transform made of a query, and what there is to tell of it."""
+    from rag.query.asking import TimeoutExpired, within
     from rag.query.models import QueryBundle
+
+    def transform() -> list[QueryBundle]:
+        transformer = create_transformer(name, generator, timeout=seconds)
+        return list(islice(transformer.transform(QueryBundle(query_str=text)), _MOST_MADE))
 
     if generator is not None:
         generator.timeout = seconds  # for plug-ins, which wait as long as it does
     try:
-        transformer = create_transformer(name, generator, timeout=seconds)
-        made = list(islice(transformer.transform(QueryBundle(query_str=text)), _MOST_MADE))
+        made = within(seconds + _GRACE, transform)
         reasons = dict.fromkeys(str(one.metadata.get("fallback") or "") for one in made)
         return list(_variants(name, text, made)), [f"{name}: {why}" for why in reasons if why]
     except RAGError as error:
         return [], [f"searched without {name}: {error}"]
-    except Exception as error:  # a plug-in's
+    except TimeoutExpired:
+        return [], [f"searched without {name}: it took longer than {seconds:g} s"]
+    except (Exception, SystemExit) as error:  # a plug-in's
         return [], [f"searched without {name}: it failed ({error!r})"]
 
 

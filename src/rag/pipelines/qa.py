@@ -101,6 +101,7 @@ def ask(
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
     memory: MemoryProvider | None = None,
+    told: set[str] | None = None,
 ) -> Answer:
     """Answer a question from the notes.
 
@@ -113,6 +114,7 @@ def ask(
     :param on_thinking: called with the model's reasoning as it comes.
     :param memory: what a model is to know beside the notes: facts that the user told, and what
         was said before, such as `rag.context.MemoryManager`. Nothing of it bears out an answer.
+    :param told: what a search said before and need not say again; it is added to.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.
     :raises QueryError: when the question is empty or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
@@ -141,6 +143,9 @@ def ask(
         searched = planned(output)
         response = to_response(output["loader"], understood, searched)
         tell_found(store, response, output["loader"]["hits"], searched)
+    if told is not None:
+        response.notices = [notice for notice in response.notices if notice not in told]
+        told.update(response.notices)
     quotes = [q for q in output["answerer"]["quotes"] if _is_for_readers(q, response)]
     if not writer or not response.results:
         return replace(
@@ -150,17 +155,14 @@ def ask(
     if written.raised:
         raise written.raised
     answer = _written(written, quotes, response, must=bool(writer.model))
-    timings = {"retrieval": round((written.began - started) * 1000, 1), **answer.timings}
+    timings = {
+        "retrieval": round((written.began - started) * 1000, 1),
+        **response.timings,
+        **answer.timings,
+    }
     return replace(
         answer,
         notices=[*response.notices, *forgotten, *answer.notices],
-<<<<<<< ours
-        timings={
-            "retrieval": round(seconds * 1000, 1),
-            **response.timings,
-            **answer.timings,
-        },
-=======
         timings=timings,
         context=answer.context and _completed(answer.context, response, timings),
     )
@@ -170,12 +172,11 @@ def _completed(
     report: WindowReport, response: SearchResponse, timings: dict[str, float]
 ) -> WindowReport:
     """Tell in the report of the prompt what came before it and after it."""
-    transforms = getattr(response, "timings", {}).get("transforms", 0.0)
+    transforms = response.timings.get("transforms", 0.0)
     search = round(max(0.0, timings["retrieval"] - transforms), 1)
     before = {**({"transforms": transforms} if transforms else {}), "search": search}
     return report.with_finders([result.found_by for result in response.results]).with_times(
         before, {"generation": timings["generation"]}
->>>>>>> theirs
     )
 
 

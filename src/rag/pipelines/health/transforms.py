@@ -1,4 +1,4 @@
-"""Whether what the settings name exists: transforms and the classifier of routes."""
+"""Whether what the settings name exists: transforms, the classifier of routes, own steps."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rag.exceptions import RAGError
 from rag.pipelines.expanding import configured_transforms
 from rag.pipelines.health.check import Check, Examination, from_error
+from rag.pipelines.own_steps import load_steps
 from rag.pipelines.routing import check_routes
 
 
@@ -27,6 +28,12 @@ def check_transforms(examination: Examination) -> Iterator[Check]:
         try:
             check_routes(config.routes)
             told.append(f"routes by {config.routes.classifier}")
+        except RAGError as error:
+            yield from_error("transforms", error)
+    if config.ask.steps:
+        try:
+            load_steps(config.ask.steps)
+            told.append(f"ask.steps: {', '.join(config.ask.steps)}")
         except RAGError as error:
             yield from_error("transforms", error)
     if told:
