@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ollama_answers import ANSWER_NOTES
 from rag.cli.app import run as run_app
 
 REPO = Path(__file__).resolve().parents[2]
@@ -104,3 +105,19 @@ def library(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The indexed notes for tests that only read."""
     monkeypatch.setenv("RAG_DATA_DIR", str(shelf / "data"))
     return shelf / "work"
+
+
+@pytest.fixture(scope="session")
+def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the index of `ANSWER_NOTES`; link to it, so that nothing is added."""
+    from rag.config import RAGConfig
+    from rag.pipelines.refresh import IndexRun
+
+    base = tmp_path_factory.mktemp("answers")
+    (base / "v").mkdir()
+    for path, text in ANSWER_NOTES.items():
+        (base / "v" / path).write_text(text, "utf-8")
+    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
+        run.index_vault("v", base / "v")
+        run.publish()
+    return base / "data"

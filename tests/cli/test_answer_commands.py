@@ -15,30 +15,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_answers import QUESTION, TRUE
 from ollama_server import OllamaServer, Reply, refused
-from rag.config import RAGConfig
-from rag.pipelines.refresh import IndexRun
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory):
-    """The notes, indexed in a place that stays for the whole module."""
-    base = tmp_path_factory.mktemp("answers")
-    for path, text in ANSWER_NOTES.items():
-        (base / "v").mkdir(exist_ok=True)
-        (base / "v" / path).write_text(text, "utf-8")
-    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
-        run.index_vault("v", base / "v")
-        run.publish()
-    return base / "data"
 
 
 @pytest.fixture
-def server(index, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
+def server(answer_data, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
     """A server that the settings name, and a data folder with the index in it."""
     (tmp_path / "data").mkdir(exist_ok=True)
-    (tmp_path / "data" / "index").symlink_to(index / "index")
+    (tmp_path / "data" / "index").symlink_to(answer_data / "index")
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
     monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
     monkeypatch.setenv("RAG_OLLAMA__READ_TIMEOUT", "2")

@@ -12,30 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_answers import QUESTION, TRUE
 from ollama_server import Model, OllamaServer
 from rag.cli.slash import HELP, as_command
-from rag.config import RAGConfig
-from rag.pipelines.refresh import IndexRun
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory):
-    """The notes, indexed in a place that stays for the whole module."""
-    base = tmp_path_factory.mktemp("slash")
-    (base / "v").mkdir()
-    for path, text in ANSWER_NOTES.items():
-        (base / "v" / path).write_text(text, "utf-8")
-    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
-        run.index_vault("v", base / "v")
-        run.publish()
-    return base / "data"
 
 
 @pytest.fixture
-def server(index, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
+def server(answer_data, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
     (tmp_path / "data").mkdir(exist_ok=True)
-    (tmp_path / "data" / "index").symlink_to(index / "index")
+    (tmp_path / "data" / "index").symlink_to(answer_data / "index")
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
     monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
     monkeypatch.setenv("RAG_OLLAMA__EMBEDDING_MODEL", "")
@@ -257,7 +242,7 @@ class TestExplain:
             part.split()[0] for part in lines[-1].removeprefix("time in ms: ").split(" · ")
         ] == [*("search", "notes", "clean", "question", "fit", "generation")]
 
-    def test_tells_what_has_no_room_or_is_cut(self, index, rag, server, monkeypatch) -> None:
+    def test_tells_what_has_no_room_or_is_cut(self, answer_data, rag, server, monkeypatch) -> None:
         small = Model("small", context=640, capabilities=("completion",))
         with OllamaServer([small]) as other:
             monkeypatch.setenv("RAG_OLLAMA__URL", other.url)
