@@ -80,5 +80,5 @@ def _print(plan: Plan) -> None:
 
 def _told(variant: SearchedVariant) -> str:
     sides = "" if len(variant.sides) == 2 else f" (by {variant.sides[0]} only)"
-    fallback = f" (no model: {variant.fallback})" if variant.fallback else ""
+    fallback = f" (made without a model: {variant.fallback})" if variant.fallback else ""
     return f"{variant.weight:.2f}  {variant.text}{sides}{fallback}"
