@@ -187,6 +187,11 @@ class TestSurroundings:
         [check] = run(check_transforms, replace(config, routes=RoutesConfig("nope")))
         assert check.status == "fail" and "routes.classifier" in check.message
 
+    def test_rules_without_a_classifier_are_told(self, config: RAGConfig) -> None:
+        idle = replace(config, routes=RoutesConfig(rules={"a": {"keywords": ["x"]}}))
+        [check] = run(check_transforms, idle)
+        assert check.status == "warn" and "routes.classifier" in check.hint
+
     def test_settings_that_name_nothing_are_not_checked(self, config: RAGConfig) -> None:
         assert run(check_transforms, config) == []
 

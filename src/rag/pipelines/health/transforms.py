@@ -30,6 +30,13 @@ def check_transforms(examination: Examination) -> Iterator[Check]:
             told.append(f"routes by {config.routes.classifier}")
         except RAGError as error:
             yield from_error("transforms", error)
+    elif config.routes.rules:
+        yield Check(
+            "transforms",
+            "warn",
+            "routes.rules do nothing without routes.classifier",
+            'Set routes.classifier = "keyword" or "embedding".',
+        )
     if config.ask.steps:
         try:
             load_steps(config.ask.steps)
