@@ -331,7 +331,8 @@ def _coerce(name: str, value: Any, kind: Any, default: Any, base: Path, origin: 
     if good and expected is list:
         good = all(isinstance(item, str) for item in value)
     if not good:
-        want = {"list": "list of strings", "dict": "table"}.get(expected.__name__, expected.__name__)
+        kind = expected.__name__
+        want = {"list": "list of strings", "dict": "table"}.get(kind, kind)
         raise ConfigError(
             f"{name} in {origin} must be of type {want}, not {value!r}", hint="`rag config`"
         )
