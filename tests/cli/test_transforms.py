@@ -191,7 +191,11 @@ class TestTransform:
     def test_a_fallback_is_shown(self, rag, server):
         server.fail("/api/chat", times=None)
         ran = rag("transform", "How is rolling back done?", "--transform", "multi-query")
-        assert ran.code == 0 and "(made without a model: " in ran.out and ran.err.startswith("multi-query: ")
+        assert (
+            ran.code == 0
+            and "(made without a model: " in ran.out
+            and ran.err.startswith("multi-query: ")
+        )
 
     def test_it_needs_no_index(self, rag, empty_home):
         ran = rag("transform", "tag:ops undo", "--transform", "multi-query")
