@@ -118,33 +118,38 @@ class TestInThePipeline:
         budget = TokenBudget(total_tokens=100, allocations=[allocation(20, strategy="drop")])
         assert len(built(budget, item("a"), item("b")).window) == 2
 
-    def test_sources_without_an_allocation_share_what_is_left(self):
-        budget = TokenBudget(total_tokens=35, allocations=[allocation(5)])
+    def test_sources_without_an_allocation_share_the_pool(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
         result = built(
             budget, item("m", "memory"), item("t", "tool"), item("u", "user"), item("c", "user")
         )
         assert len(result.window) == 3
         assert result.diagnostics["shared_pool_usage"] == 30
 
-    def test_what_an_allocation_does_not_use_others_may(self):
+    def test_the_pool_is_no_larger_because_an_allocation_is_not_used(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
-        assert len(built(budget, item("m", "memory", token_count=100)).window) == 1
-        assert len(built(budget, item("m", "memory", token_count=101)).window) == 0
-
-    def test_all_sources_together_take_no_more_than_the_total(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)], reserve_tokens=10)
-        found = item("r", token_count=50), item("m", "memory", priority=7, token_count=50)
-        result = ContextPipeline(1000, budget=budget).build("q", found)
-        assert contents(result.window.items) == ["m"]
-        assert result.window.max_tokens == 990
+        assert len(built(budget, item("m", "memory", token_count=30)).window) == 1
+        assert len(built(budget, item("m", "memory", token_count=31)).window) == 0
 
     def test_a_system_prompt_needs_no_allocation(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(100)])
         pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief.")
-        result = pipeline.build("q", [item("r", token_count=100)])
+        result = pipeline.build("q", [item("r", token_count=100), item("s", "system")])
         assert contents(result.window.items) == ["Be brief."]
 
-    def test_a_smaller_item_may_follow_where_sources_have_no_allocation(self):
+    def test_a_system_prompt_takes_from_the_pool(self):
+        budget = TokenBudget(total_tokens=12, allocations=[allocation(1)])
+        pipeline = ContextPipeline(12, budget=budget).add_system_prompt("Be very, very brief.")
+        result = pipeline.build("q", [item("m", "memory", token_count=9)])
+        assert contents(result.window.items) == ["Be very, very brief."]
+
+    def test_a_system_prompt_keeps_to_an_allocation_of_its_own(self):
+        own = BudgetAllocation(source=SourceType.SYSTEM, max_tokens=1)
+        budget = TokenBudget(total_tokens=100, allocations=[own])
+        pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief, be very brief.")
+        assert contents(pipeline.build("q").window.items) == []
+
+    def test_a_smaller_item_may_follow_in_the_pool(self):
         budget = TokenBudget(total_tokens=25)
         large = item("large", "tool", priority=9, token_count=30)
         assert contents(built(budget, large, item("small", "user")).window.items) == ["small"]

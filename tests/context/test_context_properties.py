@@ -54,7 +54,7 @@ def test_nothing_is_ever_over_budget(given, size, budget):
         assert tokens([i for i in kept if i.source == one.source]) <= one.max_tokens
     capped = {one.source for one in budget.allocations}
     shared = tokens([i for i in kept if i.source not in capped])
-    assert shared == result.diagnostics["shared_pool_usage"]
+    assert shared == result.diagnostics["shared_pool_usage"] <= budget.shared_pool
 
 
 @given(items(), rooms, st.none() | budgets())
@@ -102,16 +102,6 @@ def test_of_a_source_with_the_strategy_drop_that_exceeds_its_cap_nothing_is_kept
             whole = tokens([i for i in given if i.source == one.source])
             kept = tokens([i for i in result.window.items if i.source == one.source])
             assert whole <= one.max_tokens or not kept
-
-
-@given(items(), budgets())
-def test_nothing_lesser_of_a_source_without_an_allocation_is_kept_that_is_as_large(given, budget):
-    result = built(given, budget.total_tokens, budget)
-    for left in result.overflow_items if result else []:
-        if not budget.is_capped(left.source):
-            for kept in result.window.items:
-                if (kept.priority, kept.score) < (left.priority, left.score):
-                    assert left.token_count > kept.token_count
 
 
 @given(items(), rooms)

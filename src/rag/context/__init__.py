@@ -73,6 +73,7 @@ _HOMES = {
         "ContextError",
         "FormatterError",
         "PipelineExecutionError",
+        "RAGError",
         "RetrieverError",
         "StorageError",
         "TokenBudgetExceededError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -73,15 +74,15 @@ class TokenBudget(BaseModel):
 
 
 def apply_budget(
-    budget: TokenBudget, items: list[ContextItem]
+    budget: TokenBudget, items: list[ContextItem], prompts: Container[str] = ()
 ) -> tuple[list[ContextItem], list[ContextItem]]:
     """Divide items into those that the budget lets in, and the others.
 
     A source with an allocation keeps its items in order of priority and score as far as they
-    fit; with the strategy `drop` it keeps all or none. Sources without one are limited by the
-    total alone, which higher priorities take from first. A smaller item may follow one that did
-    not fit.
+    fit; with the strategy `drop` it keeps all or none. The others share the pool, in the same
+    order. A smaller item may follow one that did not fit.
 
+    :param prompts: ids of items that the pool does not refuse, though they take from it.
     :returns: both by priority and score.
     """
     needed: Counter[SourceType] = Counter()
@@ -93,16 +94,20 @@ def apply_budget(
         else one.max_tokens
         for one in budget.allocations
     }
-    total = budget.total_tokens - budget.reserve_tokens
+    pool = budget.shared_pool
     kept: list[ContextItem] = []
     over: list[ContextItem] = []
     for item in by_priority(items):
-        fits = item.token_count <= min(total, left.get(item.source, total))
-        if fits:
-            total -= item.token_count
-            if item.source in left:
+        is_capped = item.source in left
+        fits = item.token_count <= (left[item.source] if is_capped else pool)
+        if fits or (item.id in prompts and not is_capped):
+            kept.append(item)
+            if is_capped:
                 left[item.source] -= item.token_count
-        (kept if fits else over).append(item)
+            else:
+                pool -= item.token_count
+        else:
+            over.append(item)
     return kept, over
 
 
