@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,26 +42,23 @@ def server() -> Iterator[QdrantServer]:
         yield server
 
 
-@pytest.fixture
-def written(server: QdrantServer, tmp_path: Path) -> Path:
-    """A folder with an index of one document; a busy machine may take its time to write it."""
-    path = tmp_path / "index"
-    with Store(str(path), StoreConfig(url=server.url, timeout=30)) as store:
+@contextmanager
+def written(server: QdrantServer, tmp_path: Path, seconds: float) -> Iterator[Store]:
+    """A store with one document, whose server fails from now on if it is told to."""
+    with Store(str(tmp_path / "index"), StoreConfig(url=server.url, timeout=seconds)) as store:
         store.write_documents([Document(id="a", content="a", sparse_embedding=WORDS)])
-    return path
-
-
-@pytest.fixture
-def store(server: QdrantServer, written: Path) -> Iterator[Store]:
-    """The index, whose server fails from now on if it is told to."""
-    with Store(str(written), StoreConfig(url=server.url, timeout=5)) as store:
         yield store
 
 
 @pytest.fixture
-def hasty(server: QdrantServer, written: Path) -> Iterator[Store]:
-    """The same, which waits for an answer only briefly."""
-    with Store(str(written), StoreConfig(url=server.url, timeout=0.3)) as store:
+def store(server: QdrantServer, tmp_path: Path) -> Iterator[Store]:
+    with written(server, tmp_path, 10) as store:  # a busy machine may take its time
+        yield store
+
+
+@pytest.fixture
+def hasty(server: QdrantServer, tmp_path: Path) -> Iterator[Store]:
+    with written(server, tmp_path, 1) as store:
         yield store
 
 
