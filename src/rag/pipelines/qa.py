@@ -155,17 +155,15 @@ def ask(
     if written.raised:
         raise written.raised
     answer = _written(written, quotes, response, must=bool(writer.model))
-    timings = {
-        "retrieval": round((written.began - started) * 1000, 1),
-        **response.timings,
-        **answer.timings,
-    }
-    return replace(
-        answer,
-        notices=[*response.notices, *forgotten, *answer.notices],
-        timings=timings,
-        context=answer.context and _completed(answer.context, response, timings),
-    )
+    answer.notices = [*response.notices, *forgotten, *answer.notices]
+    return _timed(answer, response, written.began - started)
+
+
+def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
+    """Add to an answer what came before the model wrote, and took so long."""
+    timings = {"retrieval": round(seconds * 1000, 1), **response.timings, **answer.timings}
+    context = answer.context and _completed(answer.context, response, timings)
+    return replace(answer, timings=timings, context=context)
 
 
 def _completed(

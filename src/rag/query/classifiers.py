@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -20,9 +21,9 @@ from rag.text.normalize import normalize
 class _AsComponent(Signed):
     """What makes a classifier a component."""
 
+    @abstractmethod
     def classify(self, query: QueryBundle) -> str:
         """Return the query's label."""
-        raise NotImplementedError
 
     @component.output_types(label=str)
     def run(self, query: QueryBundle | str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -34,9 +35,9 @@ T = TypeVar("T")
 class _AsComponent(Signed):
     """What makes a transformer a component."""
 
+    @abstractmethod
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the queries to search with."""
-        raise NotImplementedError
 
     @component.output_types(queries=list[QueryBundle])
     def run(self, query: QueryBundle | str) -> dict[str, list[QueryBundle]]:
