@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 
 from rag.exceptions import StorageError
@@ -29,3 +30,15 @@ def lock(descriptor: int, what: str, seconds: float = SECONDS) -> None:
                     hint="Try again; if it stays so, end the other `rag`.",
                 ) from None
         time.sleep(_PAUSE)
+
+
+def append(descriptor: int, line: bytes) -> None:
+    """Add a line to an open file; what somebody did not write to its end stays a line of its own.
+
+    :raises OSError: when not all of it could be written.
+    """
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        line = b"\n" + line
+    if os.write(descriptor, line) < len(line):
+        raise OSError("the disk is full")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.exceptions import NotFoundError, UsageError
-from rag.locking import lock
+from rag.locking import append, lock
 
 VERSION = 1
 _FOLDER = "chats"
@@ -70,11 +70,9 @@ class Session:
         descriptor = os.open(self.path, flags, 0o600)
         try:
             lock(descriptor, "it is")
-            size = os.fstat(descriptor).st_size
-            head = "" if size else _line({"version": VERSION, "id": self.id})
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                head = "\n"  # whoever wrote last did not come to the end
-            os.write(descriptor, (head + _line(asdict(turn))).encode("utf-8", "replace"))
+            is_new = os.fstat(descriptor).st_size == 0
+            head = _line({"version": VERSION, "id": self.id}) if is_new else ""
+            append(descriptor, (head + _line(asdict(turn))).encode("utf-8", "replace"))
         finally:
             os.close(descriptor)
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from rag.exceptions import StorageError
-from rag.locking import lock
+from rag.locking import append, lock
 from rag.query.models import now
 
 _FLAGS, _MODE = os.O_RDWR | os.O_CREAT, 0o600
@@ -141,11 +141,7 @@ class FactFile:
     def _append(self, line: bytes) -> None:
         descriptor = os.open(self.path, _FLAGS | os.O_APPEND, _MODE)
         try:
-            size = os.fstat(descriptor).st_size
-            if size and os.pread(descriptor, 1, size - 1) != b"\n":
-                line = b"\n" + line  # whoever wrote last did not come to the end
-            if os.write(descriptor, line) < len(line):
-                raise OSError("the disk is full")
+            append(descriptor, line)
         finally:
             os.close(descriptor)
 

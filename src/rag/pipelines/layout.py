@@ -53,7 +53,7 @@ class Layout:
     def fit(self, items: Items, query: QueryBundle) -> Items:
         """Measure the notes as they will be shown, and cut the first that is too long.
 
-        What is cut off follows as an item that has no room, and so has nothing behind it.
+        What is cut off follows as an item of its own, which has no room.
         """
         notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
         self._code = unused_code((item.content for item in items), secrets.token_hex())

@@ -141,22 +141,19 @@ def _share_out(
         SourceType.USER: count_tokens(words.asked(question)),
     }
     rest = usable - sum(needed.values())
-    if rest <= len(SHARES):
+    if rest <= 0:
         raise _no_room()
     limits = {source: int(rest * share) for source, share in SHARES.items()}
     used = {source: _used(remembered, source, most) for source, most in limits.items()}
-    shares = {**needed, **used, SourceType.RETRIEVAL: max(1, rest - sum(used.values()))}
-    allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items()]
+    shares = {**needed, **used, SourceType.RETRIEVAL: rest - sum(used.values())}
+    allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items() if n]
     budget = TokenBudget(total_tokens=room, reserve_tokens=room - usable, allocations=allocations)
     return budget, {**shares, **limits}
 
 
 def _used(remembered: Items, source: SourceType, most: int) -> int:
-    """Return how much of its share a source takes: a question comes with its answer.
-
-    It is at least 1, which lets nothing in: a source without a cap could take what is left.
-    """
-    taken, whole = 0, 1
+    """Return how much of its share a source takes: a question comes with its answer."""
+    taken = whole = 0
     for item in by_priority([item for item in remembered if item.source == source]):
         taken += item.token_count
         if taken > most:

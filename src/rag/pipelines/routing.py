@@ -27,6 +27,14 @@ from rag.stores.retrievers import with_store
 KEYWORD, EMBEDDING = "keyword", "embedding"
 EXAMPLES = "routes.sqlite3"  # beside the index: vectors of the rules' examples
 _MOST_EXAMPLES = 10_000
+_OUTPUTS = {
+    "route": str,
+    "mode": str,
+    "transforms": list[str] | None,
+    "where": dict[str, Any] | None,
+    "embedding": list[float] | None,
+    "notice": str,
+}
 
 
 @component
@@ -54,14 +62,7 @@ class QueryRouter:
         self._generator: Any = None  # that of a plug-in's classifier
         self._vectors: Any = None
 
-    @component.output_types(
-        route=str,
-        mode=str,
-        transforms=list[str] | None,
-        where=dict[str, Any] | None,
-        embedding=list[float] | None,
-        notice=str,
-    )
+    @component.output_types(**_OUTPUTS)
     def run(
         self,
         text: str,
@@ -101,14 +102,7 @@ class QueryRouter:
             "notice": notice,
         }
 
-    @component.output_types(
-        route=str,
-        mode=str,
-        transforms=list[str] | None,
-        where=dict[str, Any] | None,
-        embedding=list[float] | None,
-        notice=str,
-    )
+    @component.output_types(**_OUTPUTS)
     async def run_async(
         self,
         text: str,

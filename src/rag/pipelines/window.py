@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from rag.answers.prompting import Source
 from rag.context.formatters import role_of
@@ -105,10 +106,11 @@ def window_report(
 
     :param untried: sources, by rank, that were left out since the server found a prompt too long.
     """
-    window: list[ShownItem] = []
-    for item in made.window.items:
-        is_note = item.source == SourceType.RETRIEVAL
-        window.append(_shown(item, number=sum(i.number > 0 for i in window) + 1 if is_note else 0))
+    numbers = count(1)
+    window = [
+        _shown(item, number=next(numbers) if item.source == SourceType.RETRIEVAL else 0)
+        for item in made.window.items
+    ]
     left_out = [(item, _why(item, limits)) for item in made.overflow_items]
     return WindowReport(
         max_tokens=made.window.max_tokens,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from haystack import default_from_dict
 from haystack.core.component import Component
@@ -21,13 +21,21 @@ for _room in ("query", "context"):
     allow_deserialization_module(f"rag.{_room}")
 
 
-class Signed:
-    """A component whose signature can be looked up; Haystack's metaclass hides it."""
+class QueryComponent:
+    """What components with callables among their arguments share: `from_dict`, and a signature
+    that can be looked up, which Haystack's metaclass hides."""
+
+    _callables: ClassVar[tuple[str, ...]] = ()  # the names of those arguments
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         _, *parameters = inspect.signature(cls.__init__).parameters.values()
         cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_callables(data, *cls._callables))
 
 
 def check_callable(function: object, name: str) -> None:
@@ -67,9 +75,12 @@ def from_serialised(data: str | dict[str, Any]) -> Callable[..., Any]:
 
 
 def with_callables(data: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Make the callables among a component's serialised arguments."""
+    """Make the callables, and lists of them, among a component's serialised arguments."""
     parameters = dict(data["init_parameters"])
     for name in names:
-        if parameters.get(name) is not None:
-            parameters[name] = from_serialised(parameters[name])
+        given = parameters.get(name)
+        if isinstance(given, list):
+            parameters[name] = [from_serialised(one) for one in given]
+        elif given is not None:
+            parameters[name] = from_serialised(given)
     return {**data, "init_parameters": parameters}

@@ -11,14 +11,14 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 
-from rag.query.callables import Signed, check_callable, to_serialised, with_callables
+from rag.query.callables import QueryComponent, check_callable, to_serialised
 from rag.query.models import QueryBundle, as_bundle
 from rag.text.normalize import normalize
 
 
-class _AsComponent(Signed):
+class _AsComponent(QueryComponent):
     """What makes a classifier a component."""
 
     @abstractmethod
@@ -77,11 +77,6 @@ class KeywordClassifier(_AsComponent):
             self, rules=self.rules, default=self.default, case_sensitive=self.case_sensitive
         )
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the classifier from what `to_dict` gave."""
-        return default_from_dict(cls, data)
-
     def _folded(self, text: str) -> str:
         return text if self.case_sensitive else normalize(text)
 
@@ -92,6 +87,8 @@ class CallbackClassifier(_AsComponent):
 
     :param classify_fn: takes the query, returns its label.
     """
+
+    _callables = ("classify_fn",)
 
     def __init__(self, classify_fn: Callable[[QueryBundle], str]) -> None:
         check_callable(classify_fn, "classify_fn")
@@ -104,11 +101,6 @@ class CallbackClassifier(_AsComponent):
     def to_dict(self) -> dict[str, Any]:
         """Serialise the classifier; its callback goes by name."""
         return default_to_dict(self, classify_fn=to_serialised(self._classify))
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the classifier from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "classify_fn"))
 
 
 def cosine_similarity(first: list[float], second: list[float]) -> float:
@@ -131,6 +123,8 @@ class EmbeddingClassifier(_AsComponent):
     :param distance_fn: how near two vectors are, more being nearer; without it their cosine.
     :raises ValueError: when there are no centroids.
     """
+
+    _callables = ("distance_fn",)
 
     def __init__(
         self,
@@ -156,8 +150,3 @@ class EmbeddingClassifier(_AsComponent):
         """Serialise the classifier; its function goes by name."""
         function = self._distance and to_serialised(self._distance)
         return default_to_dict(self, centroids=self.centroids, distance_fn=function)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the classifier from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "distance_fn"))

@@ -16,14 +16,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 
 from rag.query.callables import (
-    Signed,
+    QueryComponent,
     check_callable,
-    from_serialised,
     to_serialised,
-    with_callables,
 )
 from rag.query.generated import fallback_of
 from rag.query.models import ConversationTurn, QueryBundle, as_bundle
@@ -32,7 +30,7 @@ from rag.query.protocols import AsyncQueryTransformer, QueryTransformer
 T = TypeVar("T")
 
 
-class _AsComponent(Signed):
+class _AsComponent(QueryComponent):
     """What makes a transformer a component."""
 
     @abstractmethod
@@ -60,6 +58,8 @@ async def _waited_for(transformer: QueryTransformer, query: QueryBundle) -> list
 class _WithCallback(_AsComponent):
     """A transformer whose texts `generate_fn` makes."""
 
+    _callables = ("generate_fn",)
+
     def __init__(self, generate_fn: Callable[[str], Any]) -> None:
         check_callable(generate_fn, "generate_fn")
         self._generate = generate_fn
@@ -67,11 +67,6 @@ class _WithCallback(_AsComponent):
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer; its callback goes by name."""
         return default_to_dict(self, generate_fn=to_serialised(self._generate))
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the transformer from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "generate_fn"))
 
 
 def _transformer(given: T) -> T:
@@ -134,6 +129,8 @@ class MultiQueryTransformer(_AsComponent):
     :raises ValueError: when `num_queries` is below 1.
     """
 
+    _callables = ("generate_fn",)
+
     def __init__(self, generate_fn: Callable[[str, int], list[str]], num_queries: int = 3) -> None:
         check_callable(generate_fn, "generate_fn")
         if num_queries < 1:
@@ -156,11 +153,6 @@ class MultiQueryTransformer(_AsComponent):
         """Serialise the transformer; its callback goes by name."""
         callback = to_serialised(self._generate)
         return default_to_dict(self, generate_fn=callback, num_queries=self._num_queries)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the transformer from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "generate_fn"))
 
 
 @component
@@ -202,6 +194,8 @@ class ConversationRewriter(_AsComponent):
     :param rewrite_fn: takes the query and its `chat_history`, returns the rewritten query.
     """
 
+    _callables = ("rewrite_fn",)
+
     def __init__(self, rewrite_fn: Callable[[str, list[ConversationTurn]], str]) -> None:
         check_callable(rewrite_fn, "rewrite_fn")
         self._rewrite = rewrite_fn
@@ -220,11 +214,6 @@ class ConversationRewriter(_AsComponent):
         """Serialise the transformer; its callback goes by name."""
         return default_to_dict(self, rewrite_fn=to_serialised(self._rewrite))
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the transformer from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "rewrite_fn"))
-
 
 @component
 class ContextualQueryTransformer(_AsComponent):
@@ -233,6 +222,8 @@ class ContextualQueryTransformer(_AsComponent):
     :param inner: that transformer.
     :param context_prefix: what stands before the conversation.
     """
+
+    _callables = ("inner",)
 
     def __init__(
         self,
@@ -261,11 +252,6 @@ class ContextualQueryTransformer(_AsComponent):
         """Serialise the transformer with the one it wraps."""
         return default_to_dict(self, inner=to_serialised(self._inner), context_prefix=self._prefix)
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the transformer from what `to_dict` gave."""
-        return default_from_dict(cls, with_callables(data, "inner"))
-
 
 def _told(query: QueryBundle, told: dict[str, Any]) -> QueryBundle:
     return query.model_copy(update={"metadata": {**query.metadata, **told}}) if told else query
@@ -279,6 +265,8 @@ class QueryTransformPipeline(_AsComponent):
     :raises ValueError: when there are none.
     :raises TypeError: when one of them is no transformer.
     """
+
+    _callables = ("transformers",)
 
     def __init__(self, transformers: list[QueryTransformer]) -> None:
         if not transformers:
@@ -307,12 +295,6 @@ class QueryTransformPipeline(_AsComponent):
     def to_dict(self) -> dict[str, Any]:
         """Serialise the pipeline with its transformers."""
         return default_to_dict(self, transformers=[to_serialised(t) for t in self._transformers])
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the pipeline from what `to_dict` gave."""
-        made = [from_serialised(t) for t in data["init_parameters"]["transformers"]]
-        return default_from_dict(cls, {**data, "init_parameters": {"transformers": made}})
 
 
 def _unique(queries: Iterable[QueryBundle]) -> list[QueryBundle]:
