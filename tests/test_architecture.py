@@ -25,7 +25,7 @@ ROOMS = {
     "text": {"", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
     "stores": {"", "config", "exceptions", "lazy", "text", "transport"},
-    "query": {"", "config", "exceptions", "lazy", "text", "clients", "plugins"},
+    "query": {"", "config", "exceptions", "lazy", "locking", "text", "clients", "plugins"},
     "context": {"", "exceptions", "lazy", "locking", "text", "query", "plugins"},
     "answers": {"", "config", "exceptions", "locking", "text", "vault"},
 }

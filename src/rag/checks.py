@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from rag.config import OllamaConfig, RAGConfig, RoutesConfig, StoreConfig
+    from rag.config.sections import (
+        OllamaConfig,
+        PlannerConfig,
+        RAGConfig,
+        RoutesConfig,
+        StoreConfig,
+    )
 
 QUANTIZATIONS = ("none", "scalar", "binary")
 _DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
@@ -132,6 +138,53 @@ def _route_rules(name: str, rule: Any, modes: Sequence[str]) -> dict[str, tuple[
         else:
             rules[f"{name}.{key}"] = (False, f"is unknown; a route has {known}")
     return rules
+
+
+_PLANS = ("auto", "always", "never")
+_EXTRACTORS = ("auto", "rules", "model")
+_PLANNER_MODES = ("default", "conservative", "aggressive")
+
+
+def planner_rules(planner: PlannerConfig, windows: Sequence[str]) -> dict[str, tuple[bool, str]]:
+    """Return by setting whether it is as it must be, and how that is.
+
+    :param windows: the names of spans of time.
+    """
+
+    def among(value: str, known: Sequence[str]) -> tuple[bool, str]:
+        return value in known, f"must be one of {', '.join(known)}"
+
+    def lists(table: dict[str, Any]) -> bool:
+        return all(
+            isinstance(v, list) and all(isinstance(t, str) for t in v) for v in table.values()
+        )
+
+    rules = {
+        "plan": among(planner.plan, _PLANS),
+        "extractor": among(planner.extractor, _EXTRACTORS),
+        "router": (bool(planner.router.strip()), "must be rules, model, or a plug-in's name"),
+        "mode": among(planner.mode, _PLANNER_MODES),
+        "confidence_threshold": (0 <= planner.confidence_threshold <= 1, "must be within 0 and 1"),
+        "max_tool_iterations": (
+            -1 <= planner.max_tool_iterations <= 20,
+            "must be within -1 and 20",
+        ),
+        "max_candidates": (0 < planner.max_candidates <= 1000, "must be within 1 and 1,000"),
+        "tag_cap": (0 < planner.tag_cap <= 1000, "must be within 1 and 1,000"),
+        "tag_keep": (
+            0 < planner.tag_keep <= planner.tag_cap,
+            "must be within 1 and planner.tag_cap",
+        ),
+        "time_window": among(planner.time_window, windows),
+        "aliases": (
+            all(isinstance(name, str) and name.strip() for name in planner.aliases.values()),
+            'must be a table of names, such as { k8s = "kubernetes" }',
+        ),
+        "neighbours": (lists(planner.neighbours), "must be a table of lists of tags"),
+        "fields": (lists(planner.fields), "must be a table of lists of words"),
+        "audit_days": (planner.audit_days >= 0, "must be at least 0"),
+    }
+    return {f"planner.{name}": rule for name, rule in rules.items()}
 
 
 def may_hold_server_key(variable: str) -> bool:

@@ -1,0 +1,229 @@
+"""What the settings are: a class for each section, a line of help for each setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+_APP = "rag"
+
+
+def platform_folder(which: str) -> Path:
+    """Return one of the platform's folders for this program, as platformdirs names it."""
+    import platformdirs
+
+    return Path(getattr(platformdirs, which)(_APP, appauthor=False))
+
+
+def _setting(default: Any, text: str) -> Any:
+    meta = {"help": text}
+    if callable(default):
+        return field(default_factory=default, metadata=meta)
+    return field(default=default, metadata=meta)
+
+
+@dataclass(frozen=True)
+class IndexConfig:
+    """`[index]`: how notes are read and cut."""
+
+    chunk_size: int = _setting(512, "largest chunk, in tokens; a fence or table is never cut")
+    chunk_overlap: int = _setting(50, "tokens of a chunk that the next one of its section repeats")
+    max_note_mb: float = _setting(5.0, "only this much of a larger note is indexed")
+    ignore: list[str] = _setting(list, "patterns as in .gitignore, relative to each vault")
+    only: dict[str, Any] = _setting(
+        dict, "index only notes whose front matter has these values, e.g. { normalized = true }"
+    )
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """`[search]`: what is shown."""
+
+    top_k: int = _setting(10, "how many results")
+    mode: str = _setting("auto", "auto, lexical, dense or hybrid")
+    transforms: list[str] = _setting(
+        list, "also search for what these make of a query: multi-query, step-back, hyde, decompose"
+    )
+    freshness: bool = _setting(True, "say when notes changed since the last index")
+
+
+@dataclass(frozen=True)
+class AskConfig:
+    """`[ask]`: what an answer is made from."""
+
+    top_k: int = _setting(5, "how many notes an answer may draw on")
+    max_quotes: int = _setting(4, "how many sentences an answer without a model quotes")
+    max_answer_tokens: int = _setting(1024, "longest answer of a model, in tokens")
+    temperature: float = _setting(0.2, "how freely a model words its answer; 0 is the strictest")
+    steps: list[str] = _setting(
+        list, "your own steps (entry points of the group rag.steps) in how a prompt is made"
+    )
+    think: bool = _setting(False, "let a model that can reason do so first; it takes longer")
+    transforms: list[str] = _setting(list, "the same as search.transforms, for rag ask and chat")
+
+
+@dataclass(frozen=True)
+class OllamaConfig:
+    """`[ollama]`: the model servers, and what is asked of them."""
+
+    enabled: bool = _setting(True, "false: never talk to Ollama")
+    url: str = _setting("http://127.0.0.1:11434", "where Ollama answers")
+    urls: list[str] = _setting(list, "embedding servers, used in parallel; empty means url")
+    generation_url: str = _setting("", "the server of the chat model; empty means url")
+    embedding_model: str = _setting("bge-m3", "gives the vectors; empty means search by words")
+    chat_model: str = _setting(
+        "auto",
+        "writes the answers; auto: the first installed one that can; empty: answers by quotation",
+    )
+    query_prefix: str = _setting(
+        "auto", "put before a query to embed; auto knows the prefixes of common models"
+    )
+    document_prefix: str = _setting("auto", "put before a chunk to embed; auto as above")
+    multilingual: str = _setting(
+        "auto", "auto, yes or no: whether the embedding model reads more than English"
+    )
+    max_context: int = _setting(8192, "largest context asked of the chat model, in tokens")
+    batch_tokens: int = _setting(4096, "how much one embedding request holds, in tokens")
+    max_in_flight: int = _setting(2, "how many requests each embedding server has at once")
+    retries: int = _setting(2, "how often a failed request is sent again")
+    keep_alive: str = _setting("10m", "how long a model stays loaded; -1m means for ever")
+    connect_timeout: float = _setting(3.0, "longest wait for a connection, in seconds")
+    read_timeout: float = _setting(
+        120.0, "longest silence of a server, in seconds; it is silent while a model loads"
+    )
+    request_timeout: float = _setting(600.0, "longest request or answer as a whole, in seconds")
+    query_timeout: float = _setting(15.0, "longest wait for the vector of a query, in seconds")
+    transform_timeout: float = _setting(
+        30.0, "longest wait for what a model makes of a query (transforms), in seconds"
+    )
+
+    @property
+    def embedding_urls(self) -> list[str]:
+        """The servers that embed, each once."""
+        return list(dict.fromkeys(self.urls or [self.url]))
+
+    @property
+    def remote_url(self) -> str:
+        """The first server that embeds."""
+        return self.embedding_urls[0]
+
+    @property
+    def local_url(self) -> str:
+        """The server that generates."""
+        return self.generation_url or self.url
+
+
+@dataclass(frozen=True)
+class StoreConfig:
+    """`[store]`: where the chunks of the index are kept.
+
+    The layout (from `shard_number` on) counts when the collection is made.
+    """
+
+    url: str = _setting(
+        "", "a Qdrant server such as http://127.0.0.1:6333; empty means in this process, no server"
+    )
+    api_key_env: str = _setting(
+        "QDRANT_API_KEY", "the environment variable that holds the server's API key"
+    )
+    collection: str = _setting("obsidian_knowledge", "the collection, which is this index's alone")
+    timeout: float = _setting(30.0, "longest wait for an answer of the server, in seconds")
+    shard_number: int = _setting(0, "parts of the collection; 0 means the server decides")
+    replication_factor: int = _setting(1, "copies of each part, on as many machines")
+    write_consistency_factor: int = _setting(1, "copies that must have a write before it counts")
+    on_disk: bool = _setting(False, "keep vectors on disk instead of in memory")
+    quantization: str = _setting(
+        "none", "none, scalar or binary: small copies of the vectors that stay in memory"
+    )
+    hnsw_m: int = _setting(16, "links of a vector in the search graph; 0 means exact search")
+
+
+@dataclass(frozen=True)
+class RoutesConfig:
+    """`[routes]`: which way a query goes; docs/routes.md shows it by example."""
+
+    classifier: str = _setting("", "keyword, embedding, or a plug-in's name; empty: no routes")
+    default: str = _setting("", "the route of a query that no rule matches; empty: none")
+    min_similarity: float = _setting(
+        0.0, "how near to a rule's examples (cosine) a query must be; embedding only"
+    )
+    rules: dict[str, Any] = _setting(
+        dict, "by name of the route: keywords or examples; and vaults, mode, transforms"
+    )
+
+
+@dataclass(frozen=True)
+class PlannerConfig:
+    """`[planner]`: filters, dates and vaults understood from the words of a query."""
+
+    plan: str = _setting(
+        "auto", "auto: queries with words that look like filters; always; or never"
+    )
+    extractor: str = _setting(
+        "auto",
+        "auto: a model only for what the rules leave open, and for --plan; rules: no model; model",
+    )
+    router: str = _setting("rules", "who chooses the route: rules, model, or a plug-in's name")
+    mode: str = _setting("default", "default, conservative or aggressive: how far to trust a model")
+    confidence_threshold: float = _setting(
+        0.0, "what a model's plan must be sure of to count; 0: as the mode says (.7, .9, .5)"
+    )
+    max_tool_iterations: int = _setting(
+        -1, "how often a model may use a tool; -1: as the mode says (2, 1, 3)"
+    )
+    max_candidates: int = _setting(8, "how many matches a tool gives, and names of a kind a prompt")
+    extractor_model: str = _setting("", "the model that plans; empty means ollama.chat_model")
+    hyde_model: str = _setting("", "the model that writes the hypothetical note; empty as above")
+    router_model: str = _setting("", "the model that chooses the route; empty as above")
+    tag_cap: int = _setting(8, "when a query is taken for more tags than this, ...")
+    tag_keep: int = _setting(5, "... only so many of them are kept")
+    time_window: str = _setting(
+        "ALL_TIME", "the time of queries that name none: ALL_TIME, THIS_YEAR, PAST_SIX_MONTHS, ..."
+    )
+    aliases: dict[str, Any] = _setting(
+        dict, 'other names of tags and vaults, e.g. { k8s = "kubernetes" }'
+    )
+    neighbours: dict[str, Any] = _setting(
+        dict, 'tags that go together, e.g. { kubernetes = ["containers", "helm"] }'
+    )
+    fields: dict[str, Any] = _setting(
+        dict, 'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }'
+    )
+    audit: bool = _setting(True, "keep what was understood, beside the index, for `rag audit`")
+    audit_days: int = _setting(90, "how many days of it are kept; 0: all")
+
+
+@dataclass(frozen=True)
+class RAGConfig:
+    """All settings.
+
+    `origins` maps a setting (`search.top_k`) to where its value came from; `root` is the
+    folder that relative paths of the project file are relative to, or `None` without one.
+    """
+
+    data_dir: Path = _setting(lambda: platform_folder("user_data_dir"), "where the index is kept")
+    vaults_dir: Path | None = _setting(
+        None, "every folder directly below it is a vault (default: vaults, beside the project file)"
+    )
+    target_vaults: list[str] = _setting(
+        list, "index only these folders of vaults_dir; empty means all"
+    )
+    index: IndexConfig = field(default_factory=IndexConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    ask: AskConfig = field(default_factory=AskConfig)
+    ollama: OllamaConfig = field(default_factory=OllamaConfig)
+    store: StoreConfig = field(default_factory=StoreConfig)
+    routes: RoutesConfig = field(default_factory=RoutesConfig)
+    planner: PlannerConfig = field(default_factory=PlannerConfig)
+    origins: dict[str, str] = field(default_factory=dict, compare=False)
+    root: Path | None = field(default=None, compare=False)
+
+    @property
+    def index_dir(self) -> Path:
+        """The folder of the index's files: one for each collection of a server."""
+        if not self.store.url:
+            return self.data_dir / "index"
+        address = f"{self.store.url.rstrip('/')} {self.store.collection}"
+        return self.data_dir / f"index-{sha256(address.encode()).hexdigest()[:12]}"

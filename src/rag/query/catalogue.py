@@ -1,0 +1,111 @@
+"""What an index holds that a query may name: its vaults, tags, titles and front matter fields."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Protocol, runtime_checkable
+
+from rag.text.normalize import name_key
+
+
+@runtime_checkable
+class Catalogue(Protocol):
+    """The allowlist of a plan. Names are returned as the index writes them.
+
+    An index may have 10,000 notes: only `tags` and `titles` may read all of them.
+    """
+
+    def vaults(self) -> Sequence[str]:
+        """Return the names of the vaults."""
+
+    def tags(self) -> Sequence[str]:
+        """Return all tags, lower case, parents of nested ones too."""
+
+    def has_tag(self, tag: str) -> bool:
+        """Tell whether a note bears exactly this tag."""
+
+    def titles(self) -> Sequence[str]:
+        """Return titles, aliases and file names of all notes."""
+
+    def titled(self, name: str) -> Sequence[str]:
+        """Return the titles of the notes that bear a name as title, alias or file name, in any
+        case and width."""
+
+    def fields(self) -> Sequence[str]:
+        """Return the names of the front matter fields."""
+
+    def values(self, field: str) -> Sequence[str]:
+        """Return what a field holds, the most frequent first, at most 1,000."""
+
+    def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
+        """Return the tags that stand beside a tag most often."""
+
+    def digest(self) -> str:
+        """Return what changes when any of this does."""
+
+
+class StaticCatalogue:
+    """A catalogue of what it is given.
+
+    :param notes: the tags of each note, which say what stands beside what.
+    :param aliases: the title by other name of a note.
+    :param fields: what each front matter field holds.
+    """
+
+    def __init__(
+        self,
+        vaults: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        titles: Sequence[str] = (),
+        aliases: Mapping[str, str] | None = None,
+        fields: Mapping[str, Sequence[str]] | None = None,
+        notes: Sequence[Sequence[str]] = (),
+    ) -> None:
+        self._vaults, self._notes = list(vaults), [list(some) for some in notes]
+        self._tags = list(dict.fromkeys([*tags, *(tag for some in notes for tag in some)]))
+        self._titles, self._aliases = list(titles), dict(aliases or {})
+        self._fields = {name: list(values) for name, values in (fields or {}).items()}
+
+    def vaults(self) -> Sequence[str]:
+        """Return the names of the vaults."""
+        return self._vaults
+
+    def tags(self) -> Sequence[str]:
+        """Return all tags."""
+        return self._tags
+
+    def has_tag(self, tag: str) -> bool:
+        """Tell whether there is exactly this tag."""
+        return tag in self._tags
+
+    def titles(self) -> Sequence[str]:
+        """Return titles and aliases."""
+        return [*self._titles, *self._aliases]
+
+    def titled(self, name: str) -> Sequence[str]:
+        """Return the titles that a name may mean."""
+        key = name_key(name)
+        found = [title for title in self._titles if name_key(title) == key]
+        found += [title for alias, title in self._aliases.items() if name_key(alias) == key]
+        return list(dict.fromkeys(found))
+
+    def fields(self) -> Sequence[str]:
+        """Return the names of the fields."""
+        return list(self._fields)
+
+    def values(self, field: str) -> Sequence[str]:
+        """Return what a field holds."""
+        return self._fields.get(field, [])
+
+    def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
+        """Return the tags that stand beside a tag most often."""
+        beside = Counter(other for some in self._notes if tag in some for other in some)
+        del beside[tag]
+        return [name for name, _ in sorted(beside.items(), key=lambda i: (-i[1], i[0]))[:limit]]
+
+    def digest(self) -> str:
+        """Return a hash of all of it."""
+        parts = (self._vaults, self._tags, self._titles, self._aliases, self._fields, self._notes)
+        return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]

@@ -1,0 +1,146 @@
+"""From the words of a query to the names of the index: exactly, by another spelling, by an alias,
+or by likeness where that leaves no doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from rag.query.catalogue import Catalogue
+from rag.query.matching import best_matches
+from rag.text.normalize import name_key
+from rag.text.scripts import is_latin
+
+# A slip of one letter in a word of six scores 83; the next best must be clearly worse.
+_ALIKE = 83.0
+_CLEARLY = 4.0
+_SHORTEST = 4  # Latin letters; a slip in a shorter word is another word
+_SHORTEST_OTHER = 3  # characters of other scripts
+_LONGEST = 100  # characters of a name
+_NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])$")
+_SEPARATORS = str.maketrans("", "", " -_/.・")
+
+
+class Resolved(NamedTuple):
+    """A name of the index, and how it was found: `exact`, `spelling`, `alias`, `number` (k8s),
+    `nested` or `alike`."""
+
+    name: str
+    how: str
+
+
+class Resolver:
+    """Finds what words name.
+
+    :param aliases: other names of tags and vaults, in any case and width.
+    """
+
+    def __init__(self, catalogue: Catalogue, aliases: Mapping[str, str] | None = None) -> None:
+        self.catalogue = catalogue
+        self._aliases = {name_key(words): name for words, name in (aliases or {}).items()}
+
+    def tag(self, words: str) -> Resolved | None:
+        """Return the tag that words name, if they name one."""
+        key = name_key(words.lstrip("#＃"))[:_LONGEST].strip("/ ")
+        if not key:
+            return None
+        if self.catalogue.has_tag(key):
+            return Resolved(key, "exact")
+        if found := self._spellings.get(_bare(key)):
+            return Resolved(found, "spelling")
+        if found := self._by_alias(key):
+            return Resolved(found, "alias")
+        if found := self._by_number(key):
+            return Resolved(found, "number")
+        if found := self._leaves.get(_bare(key)):
+            return Resolved(found, "nested")
+        return _alike(key, self.catalogue.tags())
+
+    def vault(self, words: str) -> Resolved | None:
+        """Return the vault that words name, if they name one."""
+        key = name_key(words)[:_LONGEST]
+        vaults = self.catalogue.vaults()
+        if not key:
+            return None
+        for how, wanted in (("exact", key), ("alias", name_key(self._aliases.get(key, "")))):
+            if found := [vault for vault in vaults if name_key(vault) == wanted]:
+                return Resolved(words if words in found else found[0], how)
+        if found := [vault for vault in vaults if _bare(name_key(vault)) == _bare(key)]:
+            return Resolved(found[0], "spelling")
+        return _alike(key, vaults)
+
+    def title(self, words: str, alike: bool = False) -> Resolved | None:
+        """Return the title of the note that words name, if there is one.
+
+        :param alike: whether a slip may be in it.
+        """
+        if found := self.catalogue.titled(words[:_LONGEST]):
+            return Resolved(found[0], "exact")
+        near = _alike(name_key(words)[:_LONGEST], self.catalogue.titles()) if alike else None
+        titles = self.catalogue.titled(near.name) if near else ()
+        return Resolved(titles[0], "alike") if titles else None
+
+    def field(self, words: str) -> Resolved | None:
+        """Return the front matter field that words name, if there is one."""
+        bare = _bare(name_key(words))
+        found = [field for field in self.catalogue.fields() if _bare(name_key(field)) == bare]
+        return Resolved(found[0], "exact") if found else None
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        """Tags by their letters alone, in the singular; of several the shortest."""
+        tags = sorted(self.catalogue.tags(), key=lambda tag: (-len(tag), tag))
+        return {_bare(tag): tag for tag in tags}
+
+    @cached_property
+    def _leaves(self) -> dict[str, str]:
+        """Nested tags by their last part, where no other tag ends so."""
+        ends: dict[str, list[str]] = {}
+        for tag in self.catalogue.tags():
+            if "/" in tag:
+                ends.setdefault(_bare(tag.rpartition("/")[2]), []).append(tag)
+        return {end: tags[0] for end, tags in ends.items() if len(tags) == 1}
+
+    def _by_alias(self, key: str) -> str:
+        """Return the tag that the settings, or a note's aliases, give another name."""
+        for name in (self._aliases.get(key, ""), *self.catalogue.titled(key)):
+            bare = _bare(name_key(name))
+            if bare and bare in self._spellings:
+                return self._spellings[bare]
+        return ""
+
+    def _by_number(self, key: str) -> str:
+        """Return the tag that k8s or i18n is short for: so many letters between two others."""
+        if not (short := _NUMERONYM.match(key)):
+            return ""
+        first, count, last = short[1], int(short[2]), short[3]
+        length = count + 2
+        found = [
+            tag
+            for tag in self.catalogue.tags()
+            if len(tag) == length and tag[0] == first and tag[-1] == last
+        ]
+        return found[0] if len(found) == 1 else ""
+
+
+def _bare(key: str) -> str:
+    """Return a name without what sets words apart, and without a plural's end."""
+    text = key.translate(_SEPARATORS) or key
+    if len(text) > 4 and text.endswith("ies"):
+        return text[:-3] + "y"
+    if len(text) > 3 and text.endswith("s") and not text.endswith(("ss", "us", "is")):
+        return text[:-1]
+    return text
+
+
+def _alike(key: str, choices: Sequence[str]) -> Resolved | None:
+    if len(key) < (_SHORTEST if is_latin(key) else _SHORTEST_OTHER):
+        return None
+    found = best_matches(key, choices, 2, cutoff=_ALIKE - _CLEARLY)
+    if not found or found[0].score < _ALIKE:
+        return None
+    if len(found) > 1 and found[0].score - found[1].score < _CLEARLY:
+        return None
+    return Resolved(found[0].value, "alike")
