@@ -6,23 +6,15 @@ it is believed only as far as it is made of the words of the conversation.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rag.answers.evidence import claims, share
-from rag.answers.language import is_japanese
 from rag.answers.planted import is_planted
 from rag.text.lexical import content_words
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}},
-    "required": ["question"],
-}
-_TURNS = 3  # of the conversation that a model is told
-_ANSWER_LENGTH = 600  # characters of each answer
+_TURNS = 3  # of the conversation that words may come from
 _MAX_LENGTH = 400
 _MIN_KNOWN = 0.6
 _FEW = 2  # terms; a question of fewer leans on the one before
@@ -36,16 +28,6 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _NAMES = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u4dbf\u4e00-\u9fff\u3005]{2,}")
-_RULES = {
-    "en": "You rewrite the last question of a conversation so that it can be understood without "
-    "the rest: put names in the place of words that stand for them. Keep its language, and words "
-    "such as tag:x or -x, as they are. Do not answer it. A question that needs nothing stays as "
-    'it is. Write JSON: {"question": "…"}',
-    "ja": "会話の最後の質問を、それだけで意味が通じるように書き直してください。「それ」などの言葉は"
-    "指しているものの名前に置き換えます。言語と tag:x や -x のような語はそのままにします。"
-    "質問に答えてはいけません。書き直す必要がなければそのまま返します。"
-    'JSON で書いてください: {"question": "…"}',
-}
 
 
 class Exchange(NamedTuple):
@@ -55,40 +37,24 @@ class Exchange(NamedTuple):
     answer: str
 
 
-def rewriting_messages(question: str, history: Sequence[Exchange]) -> list[dict[str, str]]:
-    """Return what a model is asked with, to make `question` stand by itself."""
-    said = "\n".join(
-        f"Q: {turn.question}\nA: {turn.answer[:_ANSWER_LENGTH]}\n" for turn in history[-_TURNS:]
-    )
-    rules = _RULES["ja" if is_japanese(question) else "en"]
-    return [
-        {"role": "system", "content": rules},
-        {"role": "user", "content": f"{said}\nLast question: {question}"},
-    ]
-
-
-def accepted(reply: str, question: str, history: Sequence[Exchange]) -> str:
-    """Return the question that a model's reply holds; empty when it cannot be believed.
+def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> bool:
+    """Tell whether a question that a model rewrote can be believed.
 
     It is one short line, of words of the conversation, with most of the question's own and all
     of its conditions, and instructs nobody.
     """
-    try:
-        rewritten = json.loads(reply)["question"].strip()
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return ""
     if not rewritten.isprintable() or len(rewritten) > max(_MAX_LENGTH, 2 * len(question)):
-        return ""
+        return False
     said = " ".join([question, *(f"{t.question} {t.answer}" for t in history[-_TURNS:])])
     terms = claims(rewritten)
     if not terms or share(terms, claims(said)) < _MIN_KNOWN or is_planted(rewritten):
-        return ""
+        return False
     own = claims(question)
     if len(own) >= _FEW and share(own, terms) < _MIN_KNOWN:
-        return ""
+        return False
     kept = all(condition[0] in rewritten for condition in _CONDITION.finditer(question))
-    new = _CONDITION.search(rewritten) and not _CONDITION.search(question)
-    return rewritten if kept and not new else ""
+    new = bool(_CONDITION.search(rewritten)) and not _CONDITION.search(question)
+    return kept and not new
 
 
 def expanded(question: str, history: Sequence[Exchange]) -> str:

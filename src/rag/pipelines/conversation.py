@@ -8,7 +8,7 @@ from typing import Any
 
 from haystack import Pipeline
 
-from rag.answers.followups import SCHEMA, Exchange, accepted, expanded, rewriting_messages
+from rag.answers.followups import Exchange, expanded, is_accepted
 from rag.answers.sessions import Session, Turn, new_session
 from rag.clients.generation import ChatModel
 from rag.context.memory import MemoryManager
@@ -19,6 +19,8 @@ from rag.pipelines.qa import ask, writer_of
 from rag.pipelines.remembering import chat_history, open_memory, recall
 from rag.query.generated import GeneratedText
 from rag.query.models import ConversationTurn, QueryBundle
+from rag.query.parsing import texts_in
+from rag.query.prompts import REWRITTEN, build_prompt, said_before
 from rag.query.transformers import ConversationRewriter
 
 _LONGEST = 200  # tokens of a rewritten question
@@ -108,26 +110,29 @@ class Conversation:
         """Rewrite a question by the chat model, or else without it."""
         said = [turn.content for turn in turns]
         history = [Exchange(*pair) for pair in zip(said[::2], said[1::2], strict=True)]
-        if rewritten := self._rewritten(question, history):
+        rewritten = self._rewritten(question, turns)
+        if is_accepted(rewritten, question, history):
             return GeneratedText(rewritten)
         return GeneratedText(expanded(question, history), "no model rewrote the question")
 
-    def _rewritten(self, question: str, history: list[Exchange]) -> str:
+    def _rewritten(self, question: str, turns: list[ConversationTurn]) -> str:
         """Let the chat model rewrite a question; empty when it cannot."""
         writer = writer_of(self.pipeline)
         if not writer:
             return ""
+        prompt = build_prompt(REWRITTEN, question, said=said_before(turns))
+        messages = [("system", prompt.system), ("user", prompt.user)]
         try:
             chat: ChatModel = writer.chat
             response = chat.respond(
-                rewriting_messages(question, history),
-                format=SCHEMA,
+                [{"role": role, "content": content} for role, content in messages],
+                format=REWRITTEN.schema(1),
                 options={"temperature": 0, "num_predict": _LONGEST},
                 seconds=chat.config.query_timeout,
             )
         except RAGError:
             return ""  # whoever answers next says what is wrong
-        return accepted(response.text, question, history)
+        return next(iter(texts_in(response.text, 1, without=prompt.code)), "")
 
 
 def _result(kept: dict[str, Any]) -> SearchResult:

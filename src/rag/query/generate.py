@@ -29,14 +29,13 @@ from rag.query.prompts import (
     Prompt,
     Task,
     build_prompt,
+    said_before,
 )
 from rag.text.lexical import content_terms
 from rag.text.tokens import has_words
 
 TIMEOUT = 60.0  # seconds
 _MOST_PARTS = 5
-_TURNS = 6
-_LONGEST_TURN = 600  # characters
 _MIN_KNOWN = 0.5  # of a rewritten question's terms
 
 
@@ -154,10 +153,7 @@ class RewrittenQuestions(_FromModel):
 
     def __call__(self, query: str, turns: Sequence[ConversationTurn]) -> GeneratedText:
         """Return the rewritten query."""
-        spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
-        said = "\n".join(
-            f"{turn.role}: {turn.content[:_LONGEST_TURN]}" for turn in spoken[-_TURNS:]
-        )
+        said = said_before(turns)
         prompt, asked = self._ask(REWRITTEN, query, said=said)
         texts = texts_in(asked.reply, 1, without=prompt.code, longest=_longest(query))
         if texts and _is_known(texts[0], f"{query}\n{said}"):
