@@ -54,6 +54,7 @@ bench: install
 	$(BIN)/python benchmarks/context.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/index.py
+	$(BIN)/python benchmarks/planning.py
 
 # The searches that `make bench` compares with, 200 MB of them.
 peers: install

@@ -17,6 +17,7 @@ TRANSFORMERS = "rag.transformers"
 CLASSIFIERS = "rag.classifiers"
 STEPS = "rag.steps"
 FORMATTERS = "rag.formatters"
+TOOLS = "rag.tools"
 
 
 def canonical(name: str) -> str:

@@ -107,9 +107,11 @@ def proxy_for(address: httpx.URL) -> str | None:
 
 def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
     """Tell whether an error, or what it came from, is of a kind."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # what comes of each other has no end
         if isinstance(error, kind):
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 

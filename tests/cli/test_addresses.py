@@ -22,8 +22,11 @@ COMMANDS = {
     "search --mode lexical": ["search", "rolling back", "--mode", "lexical", "--explain"],
     "search --rerank": ["search", "rolling back", "--rerank"],
     "search --transform": ["search", "rolling back", "--transform", "multi-query"],
+    "search --plan": ["search", "notes tagged ops about rolling back", "--plan"],
+    "plan": ["plan", "notes tagged ops about rolling back"],
     "transform": ["transform", "rolling back", "--transform", "step-back"],
     "ask": ["ask", "How long does rolling back take?"],
+    "audit": ["audit"],
     "chat": ["chat"],
     "get": ["get", "Backups"],
     "status": ["status"],
@@ -77,8 +80,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
 
 @pytest.fixture
 def prepared(server, notes, rag, empty_home, monkeypatch) -> None:
-    """An index with vectors, one more note to index, and questions."""
+    """An index with vectors, one more note to index, questions, and a plan."""
     assert rag("index", "-q", notes).code == 0
+    assert rag("search", "notes tagged ops", "--plan").code == 0
     (notes / "new.md").write_text("A note of its own.")
     monkeypatch.setattr("sys.stdin", io.StringIO("How long does rolling back take?\n"))
     (empty_home / "questions.jsonl").write_text(

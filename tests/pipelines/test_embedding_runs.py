@@ -400,7 +400,8 @@ class TestInterrupted:
             embed(work=work, progress=stop)
         sent()
         report = embed(work=work)
-        assert (report.embedding.made, len(sent())) == (CHUNKS - done, CHUNKS - done)
+        # The server may hear of the text that was on its way only now.
+        assert (report.embedding.made, len(set(sent()))) == (CHUNKS - done, CHUNKS - done)
         assert is_made_by(server.models["bge-m3"], with_ollama())
 
     @pytest.mark.parametrize("done", [2, CHUNKS])

@@ -80,6 +80,10 @@ FILTERS = [
     QueryFilters(date_from=date(2025, 6, 30)),
     QueryFilters(paths=["runbooks/**"]),
     QueryFilters(tags=["no such tag"]),
+    QueryFilters(any_tags=["ops/backup", "運用"], excluded_tags=["draft"]),
+    QueryFilters(excluded_tags=["ops"], titles=["budget", "バックアップ"]),
+    QueryFilters(values={"done": "true"}),
+    QueryFilters(date_from=date(2025, 1, 1), date_field="modified"),
 ]
 
 

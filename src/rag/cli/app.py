@@ -17,6 +17,7 @@ from typer import _click
 from rag import __version__
 from rag.cli import (
     ask,
+    audit,
     chat,
     config,
     doctor,
@@ -24,6 +25,7 @@ from rag.cli import (
     get,
     index,
     init,
+    plan,
     search,
     status,
     transform,
@@ -46,7 +48,9 @@ app.command("init")(init.init)
 app.command("index")(index.index)
 app.command("search")(search.search)
 app.command("ask")(ask.ask)
+app.command("plan")(plan.plan)
 app.command("transform")(transform.transform)
+app.command("audit")(audit.audit)
 app.command("chat")(chat.chat)
 app.command("get")(get.get)
 app.command("status")(status.status)

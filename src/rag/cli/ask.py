@@ -21,6 +21,7 @@ from rag.cli.options import (
     OutputFormat,
     PathGlobs,
     Paths,
+    Plan,
     Quiet,
     Tags,
     Think,
@@ -30,6 +31,7 @@ from rag.cli.options import (
     wants_json,
 )
 from rag.cli.output import print_file, print_json, say
+from rag.cli.planned import intent_to_dict, tell_intent
 from rag.cli.query import (
     check_vaults,
     index_facts,
@@ -53,6 +55,7 @@ def ask(
     path_globs: PathGlobs = None,
     top_k: TopK = None,
     transforms: Transforms = None,
+    plan: Plan = None,
     model: ModelName = "",
     no_model: NoModel = False,
     think: Think = False,
@@ -78,6 +81,7 @@ def ask(
     rag ask "Who is on call?" --no-model             quote, whatever models there are
     echo "What is a Pod?" | rag ask - --json
     """
+    from rag.pipelines.attempts import intent_of
     from rag.pipelines.qa import ask as run_ask
     from rag.pipelines.qa import create_qa_pipeline
     from rag.pipelines.remembering import open_memory
@@ -101,6 +105,10 @@ def ask(
         if not silent:
             printer.wait("asking…")
         try:
+            intent, notices = intent_of(store, config, question, filters, plan)
+            if intent and not quiet:
+                printer.stop_waiting()
+                tell_intent(intent, facts, wanted=bool(plan), data=silent)
             answer = run_ask(
                 pipeline,
                 question,
@@ -110,7 +118,9 @@ def ask(
                 on_text=None if silent or no_stream else printer.on_text,
                 on_thinking=printer.on_thinking if think and not silent else None,
                 memory=open_memory(config.data_dir),
+                intent=intent,
             )
+            answer.notices = [*notices, *answer.notices]
         finally:
             printer.stop_waiting()
     if not quiet:
@@ -119,6 +129,7 @@ def ask(
     if as_json:
         milliseconds = round((time.monotonic() - started) * 1000)
         about = {"elapsed_ms": milliseconds, "index": facts.to_json()}
+        about |= {"plan": intent_to_dict(intent, answer.relaxed)} if intent else {}
         about |= {"context": window_to_dict(answer)} if explain else {}
         print_json({"question": question, **answer_to_dict(answer, think), **about})
     elif paths:
@@ -129,7 +140,9 @@ def ask(
     else:
         printer.finish(answer)
         if not answer.found:
-            near_tags(answer.tags, facts)
+            told = {named.words for named in intent.plan.out_of_scope} if intent else {}
+            for text in near_tags([tag for tag in answer.tags if tag not in told], facts):
+                say(text)
     if explain and not as_json:
         print_window(answer)
     if code := exit_code(answer):

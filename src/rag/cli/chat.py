@@ -74,7 +74,8 @@ def chat(
     """Ask the notes one question after the other; each may lean on what was said before.
 
     A conversation is kept in the data folder, for --continue. Ctrl-C ends an answer, Ctrl-D or
-    /quit the conversation. Off a terminal each line of stdin is a question.
+    /quit the conversation. Off a terminal each line of stdin is a question. Words of a question
+    are never taken for filters here, as `rag ask --plan` does.
 
     A line that begins with a slash and a word is a command: /facts, /remember TEXT and /forget N
     keep what the model should know of you, in this conversation and every other; /sources lists

@@ -100,6 +100,14 @@ Transforms = Annotated[
         autocompletion=_complete_transforms,
     ),
 ]
+Plan = Annotated[
+    bool | None,
+    typer.Option(
+        "--plan/--no-plan",
+        help="Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
+        " of a chat model; or search the words as typed. Without either: planner.plan.",
+    ),
+]
 ModelName = Annotated[
     str,
     typer.Option("--model", metavar="NAME", help="Let this chat model answer, and no other."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,8 +123,8 @@ def tell_corrections(corrections: dict[str, str]) -> None:
         say(f'searched for "{meant}": no note holds "{word}"')
 
 
-def near_tags(tags: list[str] | None, facts: IndexFacts) -> None:
-    """Say which tags are near one that no note has."""
+def near_tags(tags: list[str] | None, facts: IndexFacts) -> Iterator[str]:
+    """Yield which tags are near each that no note has."""
     from difflib import get_close_matches
 
     from rag.vault import normalize_tags
@@ -133,4 +134,4 @@ def near_tags(tags: list[str] | None, facts: IndexFacts) -> None:
         if name not in facts.tags:
             near = get_close_matches(name, list(facts.tags), 3, 0.5)
             also = f"; near: {', '.join('#' + n for n in near)}" if near else ""
-            say(f"no note has the tag #{name}{also}")
+            yield f"no note has the tag #{name}{also}"

@@ -17,6 +17,7 @@ from rag.cli.options import (
     OutputFormat,
     PathGlobs,
     Paths,
+    Plan,
     Quiet,
     Tags,
     TopK,
@@ -24,7 +25,8 @@ from rag.cli.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.output import print_file, print_json, say, shortened
+from rag.cli.output import print_file, print_json, print_line, say, shortened
+from rag.cli.planned import intent_to_dict, plan_lines, tell_intent
 from rag.cli.query import (
     IndexFacts,
     check_mode,
@@ -37,6 +39,7 @@ from rag.cli.query import (
 from rag.config import load_config
 
 if TYPE_CHECKING:
+    from rag.pipelines.intent import Intent
     from rag.pipelines.models import SearchResponse
 
 
@@ -57,6 +60,7 @@ def search(
     top_k: TopK = None,
     mode: Mode = None,
     transforms: Transforms = None,
+    plan: Plan = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
@@ -82,7 +86,9 @@ def search(
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
     rag search 'rollb* "error budget" -draft'
+    rag search "notes tagged runbook about the error budget" --plan
     """
+    from rag.pipelines.attempts import intent_of
     from rag.pipelines.searching import create_search_pipeline
     from rag.pipelines.searching import search as run_search
     from rag.stores import get_document_store
@@ -100,6 +106,7 @@ def search(
         closing(create_search_pipeline(store, config, rerank, transforms or None)) as pipeline,
     ):
         limit = top_k or config.search.top_k
+        intent, notices = intent_of(store, config, query, filters, plan)
         response = run_search(
             pipeline,
             query,
@@ -109,28 +116,36 @@ def search(
             chunks=chunks,
             explained=explain,
             keep_mode=mode is not None,
+            intent=intent,
         )
+        response.notices = [*notices, *response.notices]
     milliseconds = round((time.monotonic() - started) * 1000)
     if not quiet:
         facts.warn_if_stale()
         tell_corrections(response.corrections)
+        if intent:
+            tell_intent(intent, facts, wanted=bool(plan), data=as_json or paths)
         for notice in response.notices:
             say(notice)
     if as_json:
-        print_json(to_json(response, facts, milliseconds))
+        print_json(to_json(response, facts, milliseconds, intent))
     elif paths:
         for file in dict.fromkeys(map(facts.file, response.results)):
             print_file(file)
     elif response.results:
-        _print(response, facts, table, explain)
+        _print(response, facts, table, explain, intent)
     if not response.results:
         if not as_json:
             say(f"nothing found for {shortened(query)!r}")
-            near_tags(response.tags, facts)
+            told = {named.words for named in intent.plan.out_of_scope} if intent else {}
+            for text in near_tags([tag for tag in response.tags if tag not in told], facts):
+                say(text)
         raise typer.Exit(1)
 
 
-def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> dict[str, Any]:
+def to_json(
+    response: SearchResponse, facts: IndexFacts, milliseconds: int, intent: Intent | None = None
+) -> dict[str, Any]:
     """Return the JSON of a search."""
     from rag.pipelines.models import plan_to_dict, result_to_dict
 
@@ -146,15 +161,24 @@ def to_json(response: SearchResponse, facts: IndexFacts, milliseconds: int) -> d
             for rank, result in enumerate(response.results, 1)
         ],
         "total": response.total,
+        **({"plan": intent_to_dict(intent, response.relaxed)} if intent else {}),
         "elapsed_ms": milliseconds,
         "index": facts.to_json(),
     }
 
 
-def _print(response: SearchResponse, facts: IndexFacts, table: bool, explain: bool) -> None:
+def _print(
+    response: SearchResponse,
+    facts: IndexFacts,
+    table: bool,
+    explain: bool,
+    intent: Intent | None,
+) -> None:
     from rag.cli.results import print_plan, print_results, print_table
 
     if explain:
+        for line in plan_lines(intent) if intent else ():
+            print_line(line)
         print_plan(response)
     show = print_table if table else print_results
     show(response.results, response.searched, facts)

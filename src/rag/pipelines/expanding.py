@@ -205,30 +205,41 @@ class QueryExpander:
 
     @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
     def run(
-        self, text: str, transforms: list[str] | None = None, mode: str = AUTO
+        self,
+        text: str,
+        transforms: list[str] | None = None,
+        mode: str = AUTO,
+        given: Variants | None = None,
     ) -> dict[str, Any]:
         """Return the `variants` of a query, without it, `notices` for the user, and the
         `milliseconds` that it took.
 
         :param transforms: other transforms than the component's own.
         :param mode: in which the query is searched.
+        :param given: variants that others made, which come before its own.
         :raises UsageError: for a name that no transform has.
         """
         names = self.transforms if transforms is None else wanted_transforms(transforms)
         if not names:
-            return {"variants": Variants(), "notices": [], "milliseconds": 0.0}
+            return {"variants": given or Variants(), "notices": [], "milliseconds": 0.0}
         started = time.monotonic()
         dense = mode != LEXICAL and self.document_store.embedding_dim is not None
         variants, notices = self._maker.make(text, names, dense)
         milliseconds = round((time.monotonic() - started) * 1000, 1)
+        if given:
+            variants = weighed([*given, *variants][:_MOST])
         return {"variants": variants, "notices": notices, "milliseconds": milliseconds}
 
     @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
     async def run_async(
-        self, text: str, transforms: list[str] | None = None, mode: str = AUTO
+        self,
+        text: str,
+        transforms: list[str] | None = None,
+        mode: str = AUTO,
+        given: Variants | None = None,
     ) -> dict[str, Any]:
         """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, transforms, mode)
+        return await asyncio.to_thread(self.run, text, transforms, mode, given)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""

@@ -13,26 +13,33 @@ Filter = dict[str, Any]
 
 
 def build_qdrant_filters(filters: QueryFilters | None) -> Filter | None:
-    """Return the Haystack filter for vaults (any of), tags (all of) and dates (inclusive).
+    """Return the Haystack filter for vaults (any of), tags (all, any or none of) and dates of
+    creation (inclusive).
 
-    `paths` are not part of it: they need the index's list of notes (`understand`).
+    Paths, titles, values and other dates are not part of it: they need the index's list of notes
+    (`understand`).
     """
     if filters is None:
         return None
     conditions: list[Filter | None] = []
     if filters.vaults:
         conditions.append(one_of("vault", filters.vaults))
-    conditions += [
-        _condition("tags", "==", normalize_tags([tag])[0])
-        for tag in filters.tags or []
-        if normalize_tags([tag])
-    ]
-    if filters.date_from:
-        conditions.append(_condition("created", ">=", _day(filters.date_from)))
-    if filters.date_to:
-        last = f"{_day(filters.date_to)}T23:59:59.999999"
-        conditions.append(_condition("created", "<=", last))
+    conditions += [_condition("tags", "==", tag) for tag in _tags(filters.tags)]
+    if wanted := _tags(filters.any_tags):
+        conditions.append(one_of("tags", wanted))
+    if unwanted := _tags(filters.excluded_tags):
+        conditions.append(none_of(one_of("tags", unwanted)))
+    if filters.date_field == "created":
+        first, last = days(filters)
+        conditions += [_condition("created", ">=", first)] if first else []
+        conditions += [_condition("created", "<=", f"{last}T23:59:59.999999")] if last else []
     return all_of(conditions)
+
+
+def days(filters: QueryFilters) -> tuple[str, str]:
+    """Return the first and the last day of filters as ISO dates, empty for an open end."""
+    first, last = filters.date_from, filters.date_to
+    return _day(first) if first else "", _day(last) if last else ""
 
 
 def all_of(conditions: Iterable[Filter | None]) -> Filter | None:
@@ -57,6 +64,11 @@ def none_of(condition: Filter | None) -> Filter | None:
 
 def _condition(field: str, operator: str, value: Any) -> Filter:
     return {"field": f"meta.{field}", "operator": operator, "value": value}
+
+
+def _tags(tags: Sequence[str] | None) -> list[str]:
+    """Return tags as the index has them, without the parents of nested ones."""
+    return [names[0] for tag in tags or () if (names := normalize_tags([tag]))]
 
 
 def _day(value: date) -> str:

@@ -9,7 +9,7 @@ from rag.text.lexical import LEXICAL_VERSION
 from rag.vault.chunks import CHUNKER_VERSION
 
 # Raise it when points written by an older version would not be read right.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def fingerprint(config: RAGConfig) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag.exceptions import RAGError
 from rag.vault import Note
@@ -49,9 +49,11 @@ class IndexingResult:
 
 @dataclass
 class QueryFilters:
-    """Which notes may be found: vaults any-of, tags all-of, dates of creation inclusive.
+    """Which notes may be found: vaults any-of, tags all-of, dates inclusive.
 
-    `paths` are globs (`projects/**/*.md`), any of which may match.
+    `paths` are globs (`projects/**/*.md`), any of which may match; so may any of `any_tags` and of
+    `titles` (aliases and file names count), but none of `excluded_tags`. `values` is what front
+    matter fields hold. `date_field` is the date that counts: `created` or `modified`.
     """
 
     vaults: list[str] | None = None
@@ -59,6 +61,11 @@ class QueryFilters:
     date_from: date | None = None
     date_to: date | None = None
     paths: list[str] | None = None
+    any_tags: list[str] | None = None
+    excluded_tags: list[str] | None = None
+    titles: list[str] | None = None
+    values: dict[str, str] | None = None
+    date_field: Literal["created", "modified"] = "created"
 
 
 @dataclass
@@ -113,7 +120,8 @@ class SearchResponse:
     `corrections` maps words that no note holds to what was searched for instead; `tags` are
     those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
     is what was searched for besides it; `timings` the milliseconds that its `transforms` took,
-    if it has any.
+    if it has any. `relaxed` is true when filters that were only understood were let go, since
+    nothing fits them.
     """
 
     query: str
@@ -127,6 +135,7 @@ class SearchResponse:
     route: str = ""
     variants: list[SearchedVariant] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict, compare=False)
+    relaxed: bool = False
 
 
 @dataclass
@@ -154,7 +163,7 @@ class Answer:
 
     `confidence` is the mean score of its sources. `found` is false when the notes hold no
     answer. `model` names the model that wrote the text; empty means it is all quotation.
-    `searched`, `corrections`, `tags`, `route` and `variants` are as in `SearchResponse`.
+    `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`.
 
     Of a model's answer: `verified` is the share of its `sentences` that carry a source which
     bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
@@ -188,6 +197,7 @@ class Answer:
     notices: list[str] = field(default_factory=list)
     route: str = ""
     variants: list[SearchedVariant] = field(default_factory=list)
+    relaxed: bool = False
 
 
 def plan_to_dict(response: SearchResponse | Answer) -> dict[str, Any]:

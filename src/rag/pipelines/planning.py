@@ -60,8 +60,6 @@ def add_planning(
     if may_expand:
         pipeline.add_component(EXPANDER, QueryExpander(store, names, config.ollama))
         pipeline.connect(f"{EXPANDER}.variants", "query_embedder.variants")
-        pipeline.connect("query_embedder.variants", "retriever.variants")
-        pipeline.connect("retriever.plain", "ranker.plain")
         if is_routed:
             pipeline.connect(f"{ROUTER}.mode", f"{EXPANDER}.mode")
             if not chosen:
@@ -73,16 +71,21 @@ def plan_inputs(
     inputs: dict[str, dict[str, Any]],
     understood: Understood,
     keep_mode: bool = False,
+    variants: Variants | None = None,
 ) -> set[str]:
     """Add to what a pipeline is run with what its router and expander need.
 
     :param keep_mode: let no route change the mode.
+    :param variants: of the query, which others made.
     :returns: the names of the components whose outputs `planned` reads.
     """
     text, read = understood.meant, {"query_embedder"}
     if EXPANDER in pipeline.graph:
-        inputs[EXPANDER] = {"text": text}
+        inputs[EXPANDER] = {"text": text, "given": variants}
         read |= {EXPANDER, "retriever"}
+    elif variants:
+        inputs["query_embedder"]["variants"] = variants
+        read.add("retriever")
     if ROUTER in pipeline.graph:
         mode = inputs["query_embedder"].pop("mode")
         inputs[ROUTER] = {

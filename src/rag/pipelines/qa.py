@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from haystack import Pipeline
 
@@ -16,12 +16,14 @@ from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
 from rag.exceptions import QueryError, StorageError
+from rag.pipelines.attempts import Attempt, attempts, in_a_mode
 from rag.pipelines.errors import own_errors
 from rag.pipelines.generation import AnswerWriter, OnText, Written
+from rag.pipelines.listing import newest_notes
 from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, Citation, QueryFilters, Quote, SearchResponse
 from rag.pipelines.own_steps import load_steps
-from rag.pipelines.planning import plan_inputs, planned
+from rag.pipelines.planning import Planned, plan_inputs, planned
 from rag.pipelines.quotation import QuotationAnswerer
 from rag.pipelines.searching import (
     create_search_pipeline,
@@ -30,9 +32,13 @@ from rag.pipelines.searching import (
     tell_found,
     to_response,
 )
-from rag.pipelines.understanding import understand
+from rag.pipelines.understanding import Understood, understand
 from rag.pipelines.window import WindowReport
+from rag.query.syntax import parse_query
 from rag.stores.protocol import NoteStore
+
+if TYPE_CHECKING:
+    from rag.pipelines.intent import Intent
 
 NOT_FOUND = "not found in your notes"
 
@@ -102,6 +108,7 @@ def ask(
     on_thinking: OnText | None = None,
     memory: MemoryProvider | None = None,
     told: set[str] | None = None,
+    intent: Intent | None = None,
 ) -> Answer:
     """Answer a question from the notes.
 
@@ -115,6 +122,7 @@ def ask(
     :param memory: what a model is to know beside the notes: facts that the user told, and what
         was said before, such as `rag.context.MemoryManager`. Nothing of it bears out an answer.
     :param told: what a search said before and need not say again; it is added to.
+    :param intent: what the question and the filters mean, as in `search`.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.
     :raises QueryError: when the question is empty or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
@@ -128,20 +136,21 @@ def ask(
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if writer else None)
     with store.pinned(), own_errors(QueryError, "the search failed"):
-        understood = understand(store, question, filters)
-        inputs = search_inputs(understood, top_k, mode=mode)
-        read = plan_inputs(pipeline, inputs, understood, keep_mode)
-        inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
-        if writer:
-            inputs["writer"] = {
-                "query": understood.text,
+        for attempt in attempts(question, filters, mode, keep_mode, intent):
+            understood = understand(store, attempt.query, attempt.filters, attempt.lists)
+            asked = parse_query(question).text if intent else understood.text
+            told_to = {
+                "query": asked,
                 "on_text": _uncopied(on_text),
                 "on_thinking": _uncopied(on_thinking),
                 "remembered": remembered,
             }
-        output = pipeline.run(inputs, include_outputs_from={"loader", *read})
-        searched = planned(output)
-        response = to_response(output["loader"], understood, searched)
+            output, searched = _answered(
+                pipeline, store, understood, attempt, top_k, asked, told_to if writer else {}
+            )
+            if output["loader"]["documents"]:
+                break
+        response = to_response(output["loader"], understood, searched, attempt, question)
         tell_found(store, response, output["loader"]["hits"], searched)
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]
@@ -157,6 +166,38 @@ def ask(
     answer = _written(written, quotes, response, must=bool(writer.model))
     answer.notices = [*response.notices, *forgotten, *answer.notices]
     return _timed(answer, response, written.began - started)
+
+
+def _answered(
+    pipeline: Pipeline,
+    store: NoteStore,
+    understood: Understood,
+    attempt: Attempt,
+    top_k: int,
+    asked: str,
+    writing: dict[str, Any],
+) -> tuple[dict[str, Any], Planned]:
+    """Return what the components gave, and what there is to tell of how notes were searched.
+
+    :param asked: the question.
+    :param writing: what the writer is to be run with, where there is one.
+    """
+
+    def run(attempt: Attempt) -> dict[str, Any]:
+        inputs = search_inputs(understood, top_k, mode=attempt.mode)
+        read = plan_inputs(pipeline, inputs, understood, attempt.keep_mode, attempt.variants)
+        inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
+        if attempt.lists:
+            inputs["retriever"]["matched"] = newest_notes(store, understood, top_k)
+            inputs["answerer"] = {"query": asked, "typed": asked}
+        if writing:
+            inputs["writer"] = writing
+        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from={"loader", *read})
+        return outputs
+
+    output, notices = in_a_mode(attempt, run)
+    searched = planned(output)
+    return output, searched._replace(notices=[*notices, *searched.notices])
 
 
 def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
@@ -258,6 +299,7 @@ def _generated(written: Written, response: SearchResponse, common: dict[str, Any
         tags=response.tags,
         route=response.route,
         variants=response.variants,
+        relaxed=response.relaxed,
         verified=found.verified,
         sentences=len(found.claims),
         citations=[
@@ -294,6 +336,7 @@ def _quoted(quotes: list[Quote], response: SearchResponse) -> Answer:
         tags=response.tags,
         route=response.route,
         variants=response.variants,
+        relaxed=response.relaxed,
     )
 
 

@@ -13,6 +13,7 @@ from rag.config import IndexConfig
 from rag.stores.manifest import ChunkKey, NoteRow
 from rag.text.budget import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
+from rag.vault.fields import searchable_fields
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
@@ -119,7 +120,7 @@ def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -
 def _describe(row: NoteRow, note: Note, problems: list[str]) -> None:
     row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
     row.created, row.modified, row.links = note.created, note.modified, note.links
-    row.lines = len(note.lines)
+    row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
     row.problems = problems + note.problems
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexUnavailableError, QueryError
+from rag.pipelines.attempts import Attempt, attempts, in_a_mode
 from rag.pipelines.components import LexicalTextEmbedder
 from rag.pipelines.errors import own_errors
 from rag.pipelines.explaining import explain
+from rag.pipelines.listing import CHUNKS_PER_NOTE, list_notes
 from rag.pipelines.meaning import AUTO, DENSE, QueryEmbedder
 from rag.pipelines.models import QueryFilters, SearchResponse, SearchResult
 from rag.pipelines.planning import LISTED, Planned, add_planning, plan_inputs, planned
@@ -21,7 +23,6 @@ from rag.pipelines.ranking import (
     Hit,
     Hits,
     NoteRanker,
-    first_chunks,
 )
 from rag.pipelines.reranking import DEPTH, ModelReranker
 from rag.pipelines.tracing import Found, trace
@@ -31,9 +32,10 @@ from rag.stores.generations import NO_INDEX, NO_INDEX_HINT
 from rag.stores.protocol import NoteStore
 from rag.text.lexical import bounded_score, query_terms
 
-# Chunks asked of the store for each note wanted, and at least: a note is ranked by its
-# best three sections, and some notes fill the top with chunks of their own.
-_CHUNKS_PER_NOTE = 8
+if TYPE_CHECKING:
+    from rag.pipelines.intent import Intent
+
+# Chunks asked of the store at least: some notes fill the top with chunks of their own.
 _MIN_CHUNKS = 100
 
 
@@ -68,6 +70,8 @@ def create_search_pipeline(
     pipeline.connect("embedder.sparse_embedding", "retriever.query_sparse_embedding")
     pipeline.connect("query_embedder.embedding", "retriever.query_embedding")
     pipeline.connect("query_embedder.mode", "retriever.mode")
+    pipeline.connect("query_embedder.variants", "retriever.variants")
+    pipeline.connect("retriever.plain", "ranker.plain")
     pipeline.connect("retriever.candidates", "ranker.candidates")
     pipeline.connect("ranker.hits", "loader.hits")
     is_chosen = transforms is not None
@@ -90,6 +94,7 @@ def search(
     chunks: bool = False,
     explained: bool = False,
     keep_mode: bool = False,
+    intent: Intent | None = None,
 ) -> SearchResponse:
     """Run a search.
 
@@ -101,6 +106,8 @@ def search(
     :param explained: take each result's score apart.
     :param keep_mode: let no route change the mode. Without it a mode is only the default of
         queries whose route has none, as `search.mode` is.
+    :param intent: what the query and the filters mean, from `rag.pipelines.intent.find_intent`;
+        filters that were only understood are let go when nothing fits them.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no
@@ -111,14 +118,12 @@ def search(
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store = open_store(pipeline)
     with store.pinned(), own_errors(QueryError, "the search failed"):
-        understood = understand(store, query, filters)
-        if understood.text:
-            inputs = search_inputs(understood, top_k, chunks, mode)
-            read = plan_inputs(pipeline, inputs, understood, keep_mode)
-            output, searched = _run(pipeline, understood, top_k, inputs, read)
-        else:
-            output, searched = _list_notes(store, understood, top_k), LISTED
-        response = to_response(output, understood, searched)
+        for attempt in attempts(query, filters, mode, keep_mode, intent):
+            understood = understand(store, attempt.query, attempt.filters, attempt.lists)
+            output, searched = _searched(pipeline, store, understood, attempt, top_k, chunks)
+            if output["documents"]:
+                break
+        response = to_response(output, understood, searched, attempt, query)
         found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == DENSE  # words count nothing then
@@ -130,21 +135,31 @@ def search(
     return response
 
 
-def _run(
+def _searched(
     pipeline: Pipeline,
+    store: NoteStore,
     understood: Understood,
+    attempt: Attempt,
     top_k: int,
-    inputs: dict[str, dict[str, Any]],
-    read: set[str],
+    chunks: bool,
 ) -> tuple[dict[str, Any], Planned]:
     """Return what the last component gave, and what there is to tell of those before."""
-    last = "loader"
-    if "reranker" in pipeline.graph:
-        last = "reranker"
-        inputs["loader"]["top_k"] = max(top_k, DEPTH)
-        inputs[last] = {"query": understood.meant, "top_k": top_k}
-    outputs = pipeline.run(inputs, include_outputs_from={last, *read})
-    return outputs[last], planned(outputs)
+    if not understood.text:
+        return list_notes(store, understood, top_k), LISTED
+
+    def run(attempt: Attempt) -> dict[str, Any]:
+        inputs = search_inputs(understood, top_k, chunks, attempt.mode)
+        read = plan_inputs(pipeline, inputs, understood, attempt.keep_mode, attempt.variants)
+        if "reranker" in pipeline.graph:
+            inputs["loader"]["top_k"] = max(top_k, DEPTH)
+            inputs["reranker"] = {"query": attempt.rerank or understood.meant, "top_k": top_k}
+        last = "reranker" if "reranker" in pipeline.graph else "loader"
+        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from={last, *read})
+        return {"last": outputs[last], **outputs}
+
+    outputs, notices = in_a_mode(attempt, run)
+    found = planned(outputs)
+    return outputs["last"], found._replace(notices=[*notices, *found.notices])
 
 
 def tell_found(
@@ -171,7 +186,7 @@ def search_inputs(
         "retriever": {
             "weight": _weight(understood) or 1.0,
             "filters": understood.filters,
-            "top_k": max(_MIN_CHUNKS, top_k * _CHUNKS_PER_NOTE),
+            "top_k": max(_MIN_CHUNKS, top_k * CHUNKS_PER_NOTE),
             "named": named,
             "matched": understood.matched,
         },
@@ -191,33 +206,23 @@ def open_store(pipeline: Pipeline) -> NoteStore:
     return store
 
 
-def _list_notes(store: NoteStore, understood: Understood, top_k: int) -> dict[str, Any]:
-    """List the notes that a query without words selects, the newest first."""
-    notes: list[str] = []
-    wanted = top_k * _CHUNKS_PER_NOTE
-    while understood.lists:
-        found = store.newest(understood.filters, wanted)
-        notes = list(dict.fromkeys(candidate.note for candidate in found))
-        if len(notes) >= top_k or len(found) < wanted:
-            break
-        wanted *= 4
-    first = first_chunks(store, understood.filters, notes[:top_k])
-    hits = Hits(Hit(candidate.id, candidate.note, 0.0, ()) for candidate in first)
-    documents = store.get_documents([hit.id for hit in hits])
-    return {"documents": documents, "hits": hits, "duplicates": [[] for _ in documents]}
-
-
 def _weight(understood: Understood) -> float:
     """Return what the query's terms weigh together."""
     return sum(term.weight for term in query_terms(understood.text))
 
 
 def to_response(
-    output: dict[str, Any], understood: Understood, searched: Planned
+    output: dict[str, Any],
+    understood: Understood,
+    searched: Planned,
+    attempt: Attempt,
+    query: str,
 ) -> SearchResponse:
     """Turn what the loader gave into results with scores in [0, 1).
 
     :param searched: from `planned`.
+    :param attempt: how it was searched.
+    :param query: as it was typed.
     """
     asked = _weight(understood)
     results = [
@@ -229,11 +234,16 @@ def to_response(
     for result, rank in zip(results, output.get("ranks") or [], strict=False):
         result.scores["retrieval_rank"] = rank
     return SearchResponse(
-        query=understood.query,
+        query=query,
         results=results,
         total=len(results),
         mode=searched.mode,
-        notices=[*searched.notices, *filter(None, [output.get("notice")])],
+        notices=[
+            *filter(None, [attempt.notice if results else ""]),
+            *searched.notices,
+            *filter(None, [output.get("notice")]),
+        ],
+        relaxed=attempt.relaxed and bool(results),
         searched=" ".join([understood.meant, *understood.also]),
         corrections=understood.corrections,
         tags=understood.tags,

@@ -10,7 +10,14 @@ from pathlib import PurePath
 from typing import Any
 
 from rag.exceptions import QueryError
-from rag.pipelines.filtering import Filter, all_of, build_qdrant_filters, none_of, one_of
+from rag.pipelines.filtering import (
+    Filter,
+    all_of,
+    build_qdrant_filters,
+    days,
+    none_of,
+    one_of,
+)
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.occurrences import notes_holding, notes_with_words
 from rag.query.syntax import ParsedQuery, parse_query
@@ -57,9 +64,12 @@ class Understood:
         return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
 
 
-def understand(store: NoteStore, query: str, filters: QueryFilters | None = None) -> Understood:
+def understand(
+    store: NoteStore, query: str, filters: QueryFilters | None = None, lists: bool = False
+) -> Understood:
     """Read a query with the index at hand.
 
+    :param lists: take an empty query too: the filters are all that counts.
     :raises QueryError: when the query is empty, or a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """
@@ -69,7 +79,7 @@ def understand(store: NoteStore, query: str, filters: QueryFilters | None = None
             hint="Say it in fewer words.",
         )
     parsed = parse_query(query)
-    if not parsed:
+    if not (parsed or lists):
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     manifest = store.manifest()
     matched = [notes_holding(store, phrase) for phrase in dict.fromkeys(parsed.phrases)]
@@ -80,8 +90,8 @@ def understand(store: NoteStore, query: str, filters: QueryFilters | None = None
         *(one_of("file_id", notes) for notes in matched),
         *(none_of(one_of("file_id", notes)) for notes in _excluded(store, manifest, parsed)),
     ]
-    if filters and filters.paths:
-        conditions.append(one_of("file_id", _at_paths(manifest, filters.paths)))
+    if filters:
+        conditions += [one_of("file_id", notes) for notes in _selected(manifest, filters)]
     combined = all_of(conditions)
     named = manifest.named(parsed.text) if manifest else []
     text = parsed.text if named or has_words(parsed.text) else ""
@@ -102,6 +112,20 @@ def understand(store: NoteStore, query: str, filters: QueryFilters | None = None
     if manifest and corrections:
         return replace(understood, named=manifest.named(understood.meant))
     return understood
+
+
+def _selected(manifest: Manifest | None, filters: QueryFilters) -> Iterator[list[str]]:
+    """Yield the ids of the notes that each filter lets through which the points know nothing of."""
+    if filters.paths:
+        yield _at_paths(manifest, filters.paths)
+    if filters.titles:
+        named = manifest.named if manifest else lambda title: []
+        yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
+    for name, value in (filters.values or {}).items():
+        yield manifest.catalogue.bearing(name, value) if manifest else []
+    first, last = days(filters)
+    if filters.date_field == "modified" and (first or last):
+        yield manifest.catalogue.modified(first, last) if manifest else []
 
 
 def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> list[Filter | None]:

@@ -9,6 +9,7 @@ from rag.lazy import lazy_names
 
 _HOMES = {
     "rag.query.classifiers": ("CallbackClassifier", "EmbeddingClassifier", "KeywordClassifier"),
+    "rag.query.catalogue": ("Catalogue", "StaticCatalogue"),
     "rag.query.dates": ("DateRange", "parse_date_range"),
     "rag.query.generate": (
         "HypotheticalDocuments",
@@ -18,7 +19,29 @@ _HOMES = {
         "SubQuestions",
     ),
     "rag.query.generated": ("GeneratedText", "GeneratedTexts"),
+    "rag.query.guardrails": (
+        "Allowlist",
+        "DefaultTimeWindow",
+        "EmptyHyDE",
+        "MergeFlags",
+        "RerankOverride",
+        "TagExplosionCap",
+    ),
+    "rag.query.metadata": ("MetadataTransformer",),
     "rag.query.models": ("ConversationTurn", "QueryBundle"),
+    "rag.query.normalising": ("Normaliser",),
+    "rag.query.plan": (
+        "Extraction",
+        "FullTransformationResult",
+        "HyDEGeneration",
+        "MetadataExtraction",
+        "Named",
+        "QueryIntent",
+        "Route",
+        "TimeWindow",
+        "WindowName",
+    ),
+    "rag.query.planner": ("QueryTransformerFactory",),
     "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
     "rag.query.registry": (
         "classifier_names",
@@ -26,6 +49,15 @@ _HOMES = {
         "create_transformer",
         "transformer_name",
         "transformer_names",
+    ),
+    "rag.query.router": ("IntentRouter",),
+    "rag.query.tools": ("similarity_tool",),
+    "rag.query.trace": ("LiveAsker", "ReplayAsker", "Trace"),
+    "rag.query.transformation": (
+        "QueryPurpose",
+        "QueryTransformationResult",
+        "QueryTransformationUnit",
+        "QueryType",
     ),
     "rag.query.transformers": (
         "ContextualQueryTransformer",

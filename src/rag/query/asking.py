@@ -47,7 +47,9 @@ def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) 
         if not replies:
             return Asked("", name, f"{name} gave no reply")
         [reply, *_] = replies
-        return Asked(reply.text or "", str(reply.meta.get("model") or name))
+        # A model may write half a character, which no file can hold.
+        text = (reply.text or "").encode("utf-8", "replace").decode()
+        return Asked(text, str(reply.meta.get("model") or name))
     except TimeoutExpired:
         return Asked("", name, f"{name} gave no reply within {seconds:g} s")
     except RAGError as error:

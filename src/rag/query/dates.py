@@ -22,27 +22,37 @@ _ISO = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|�
 _AGO = re.compile(
     r"(?P<n>\d+)\s*(?:(?P<en>day|week|month|year)s?\s+ago|(?P<ja>日|週間?|[かカヵケヶ箇]月|年)前)$"
 )
-_NAMES = {
+NAMED = {  # steps from today, and of what
     "today": (0, "day"),
     "今日": (0, "day"),
     "本日": (0, "day"),
     "yesterday": (-1, "day"),
     "昨日": (-1, "day"),
+    "きのう": (-1, "day"),
     "一昨日": (-2, "day"),
     "おととい": (-2, "day"),
+    "the day before yesterday": (-2, "day"),
+    "the week before last": (-2, "week"),
+    "the month before last": (-2, "month"),
+    "the year before last": (-2, "year"),
     "this week": (0, "week"),
     "今週": (0, "week"),
     "last week": (-1, "week"),
     "先週": (-1, "week"),
+    "先々週": (-2, "week"),
     "this month": (0, "month"),
     "今月": (0, "month"),
     "last month": (-1, "month"),
     "先月": (-1, "month"),
+    "先々月": (-2, "month"),
     "this year": (0, "year"),
     "今年": (0, "year"),
+    "本年": (0, "year"),
     "last year": (-1, "year"),
     "去年": (-1, "year"),
     "昨年": (-1, "year"),
+    "一昨年": (-2, "year"),
+    "おととし": (-2, "year"),
 }
 _UNITS = {"日": "day", "週": "week", "週間": "week", "年": "year"}
 
@@ -57,12 +67,13 @@ def parse_date_range(text: str, today: date | None = None) -> DateRange:
     words = " ".join(unicodedata.normalize("NFKC", text).lower().split())
     try:
         if iso := _ISO.match(words):
-            return _calendar(*(int(part) if part else None for part in iso.groups()))
-        if words in _NAMES:
-            return _shift(today, *_NAMES[words])
+            year, month, day = (int(part) if part else None for part in iso.groups())
+            return calendar_range(year or 0, month, day)
+        if words in NAMED:
+            return shifted(today, *NAMED[words])
         if ago := _AGO.match(words):
             unit = ago["en"] or _UNITS.get(ago["ja"], "month")
-            return _days_ago(today, int(ago["n"]), unit)
+            return days_ago(today, int(ago["n"]), unit)
     except (ValueError, OverflowError):
         pass
     raise UsageError(
@@ -71,8 +82,11 @@ def parse_date_range(text: str, today: date | None = None) -> DateRange:
     )
 
 
-def _calendar(year: int | None, month: int | None, day: int | None) -> DateRange:
-    assert year is not None
+def calendar_range(year: int, month: int | None = None, day: int | None = None) -> DateRange:
+    """Return a year, a month of it or a day.
+
+    :raises ValueError: when the calendar has none such.
+    """
     if day is not None and month is not None:
         return DateRange(date(year, month, day), date(year, month, day))
     if month is not None:
@@ -80,7 +94,8 @@ def _calendar(year: int | None, month: int | None, day: int | None) -> DateRange
     return DateRange(date(year, 1, 1), date(year, 12, 31))
 
 
-def _shift(today: date, steps: int, unit: str) -> DateRange:
+def shifted(today: date, steps: int, unit: str) -> DateRange:
+    """Return the day, week, month or year that is some steps from that of `today`."""
     if unit == "day":
         day = today + timedelta(steps)
         return DateRange(day, day)
@@ -88,18 +103,18 @@ def _shift(today: date, steps: int, unit: str) -> DateRange:
         monday = today + timedelta(7 * steps - today.weekday())
         return DateRange(monday, monday + timedelta(6))
     if unit == "month":
-        first = _month_start(today.year, today.month + steps)
+        first = month_start(today.year, today.month + steps)
         return DateRange(first, _month_end(first.year, first.month))
-    return _calendar(today.year + steps, None, None)
+    return calendar_range(today.year + steps)
 
 
-def _days_ago(today: date, count: int, unit: str) -> DateRange:
+def days_ago(today: date, count: int, unit: str) -> DateRange:
     """Return one day: a month ago is the same day of the month, or the month's last."""
     if unit in ("day", "week"):
         day = today - timedelta(count * (7 if unit == "week" else 1))
         return DateRange(day, day)
     months = count * (12 if unit == "year" else 1)
-    first = _month_start(today.year, today.month - months)
+    first = month_start(today.year, today.month - months)
     day = first.replace(day=min(today.day, _month_end(first.year, first.month).day))
     return DateRange(day, day)
 
@@ -108,6 +123,7 @@ def _month_end(year: int, month: int) -> date:
     return date(year, month, calendar.monthrange(year, month)[1])
 
 
-def _month_start(year: int, month: int) -> date:
+def month_start(year: int, month: int) -> date:
+    """Return the first day of a month, counted on from January of a year."""
     years, index = divmod(month - 1, 12)
     return date(year + years, index + 1, 1)

@@ -37,6 +37,7 @@ def best_matches(
     limit: int = 5,
     scorer: str = "ratio",
     cutoff: float = 0.0,
+    keyed: bool = False,
 ) -> list[Match]:
     """Return the choices most like a query, the best first and of equal ones the first given.
 
@@ -44,6 +45,7 @@ def best_matches(
 
     :param scorer: one of `SCORERS`; another is `WRatio`.
     :param cutoff: the least score.
+    :param keyed: whether query and choices are in normal form already, which saves much time.
     """
     if limit < 1 or not choices:
         return []
@@ -51,10 +53,10 @@ def best_matches(
         return _by_difflib(query, choices, limit, cutoff)
     chosen = SCORERS.get(scorer, SCORERS["WRatio"])
     found = process.extract(
-        name_key(query),
+        query if keyed else name_key(query),
         choices,
         scorer=chosen,
-        processor=name_key,
+        processor=None if keyed else name_key,
         limit=limit,
         score_cutoff=cutoff,
     )

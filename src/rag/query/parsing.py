@@ -117,6 +117,28 @@ def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMEN
     return _shortened(text, longest) if has_words(text) and not _EXCUSE.match(text) else ""
 
 
+def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
+    """Return the first JSON object of a reply that is no schema, empty when there is none.
+
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return {}
+    for value in _json_values(body, unfinished=True):
+        items = value if isinstance(value, list) else [value]
+        for item in items[:_MOST_STARTS]:
+            if isinstance(item, dict) and item and not _is_schema(item):
+                return item
+    return {}
+
+
+def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
+    """Return a text of decoded JSON on one line, empty when it is none, too long or an excuse."""
+    text = _cleaned(value[: 4 * longest]) if isinstance(value, str) else ""
+    return text if has_words(text) and len(text) <= longest and not _EXCUSE.match(text) else ""
+
+
 def same_text(first: str, second: str) -> bool:
     """Tell whether two texts differ in nothing but case, width, spaces and a mark at the end."""
     return _key(first) == _key(second)
@@ -138,7 +160,14 @@ def _unfenced(text: str) -> str:
 
 
 def _json_texts(text: str, unfinished: bool = False) -> Iterator[list[str]]:
-    """Yield the texts of each piece of JSON that holds some.
+    """Yield the texts of each piece of JSON that holds some."""
+    for value in _json_values(text, unfinished):
+        if found := _strings(value, _DEEPEST):
+            yield found
+
+
+def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
+    """Yield each piece of JSON in a text.
 
     :param unfinished: whether the beginning of a text without its end is one.
     """
@@ -155,9 +184,11 @@ def _json_texts(text: str, unfinished: bool = False) -> Iterator[list[str]]:
                 value = from_json(text[start:], allow_partial=mode)
             except ValueError:
                 continue
-        found = _strings(value, _DEEPEST)
-        if found:
-            yield found
+        yield value
+
+
+def _is_schema(value: dict[str, Any]) -> bool:
+    return "type" in value and ("properties" in value or "items" in value)
 
 
 def _strings(value: Any, depth: int) -> list[str]:
@@ -169,7 +200,7 @@ def _strings(value: Any, depth: int) -> list[str]:
     if isinstance(value, list):
         found = [_strings(item, depth - 1) for item in value]
         return [text for texts in found for text in texts[: 1 if len(value) > 1 else None]]
-    if "type" in value and ("properties" in value or "items" in value):
+    if _is_schema(value):
         return []
     known = [value[key] for key in _KEYS if key in value]
     lists = [inner for inner in value.values() if isinstance(inner, list)]

@@ -167,7 +167,7 @@ class FullTransformationResult(BaseModel):
     :param expansions: tags near those of the query; they never filter.
     :param units: further texts to search for, if a model gave some.
     :param in_scope: what the query named and the index has.
-    :param out_of_scope: what the query, or a model, named and the index does not have.
+    :param out_of_scope: what the query named and the index does not have.
     :param dropped: tags that were too many.
     :param confidence: from 0 to 1, the model's where one planned, else that of the rules.
     :param fallbacks: what had to be done without, in short words: `metadata: no model answered`.

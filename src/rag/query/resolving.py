@@ -40,46 +40,48 @@ class Resolver:
     def __init__(self, catalogue: Catalogue, aliases: Mapping[str, str] | None = None) -> None:
         self.catalogue = catalogue
         self._aliases = {name_key(words): name for words, name in (aliases or {}).items()}
+        self._values: dict[str, _Names] = {}
 
-    def tag(self, words: str) -> Resolved | None:
-        """Return the tag that words name, if they name one."""
+    def tag(self, words: str, *, alike: bool = True) -> Resolved | None:
+        """Return the tag that words name, if they name one.
+
+        :param alike: whether a slip may be in it.
+        """
         key = name_key(words.lstrip("#＃"))[:_LONGEST].strip("/ ")
         if not key:
             return None
         if self.catalogue.has_tag(key):
             return Resolved(key, "exact")
-        if found := self._spellings.get(_bare(key)):
+        if found := self._by_letters(key):
             return Resolved(found, "spelling")
         if found := self._by_alias(key):
             return Resolved(found, "alias")
         if found := self._by_number(key):
             return Resolved(found, "number")
-        if found := self._leaves.get(_bare(key)):
+        if found := self._leaves.get(_bare(key), ""):
             return Resolved(found, "nested")
-        return _alike(key, self.catalogue.tags())
+        near = _alike(key, self.catalogue.tags()) if alike else ""
+        return Resolved(near, "alike") if near else None
 
-    def vault(self, words: str) -> Resolved | None:
-        """Return the vault that words name, if they name one."""
+    def vault(self, words: str, *, alike: bool = True) -> Resolved | None:
+        """Return the vault that words name, if they name one.
+
+        :param alike: whether a slip may be in it.
+        """
         key = name_key(words)[:_LONGEST]
-        vaults = self.catalogue.vaults()
         if not key:
             return None
-        for how, wanted in (("exact", key), ("alias", name_key(self._aliases.get(key, "")))):
-            if found := [vault for vault in vaults if name_key(vault) == wanted]:
-                return Resolved(words if words in found else found[0], how)
-        if found := [vault for vault in vaults if _bare(name_key(vault)) == _bare(key)]:
-            return Resolved(found[0], "spelling")
-        return _alike(key, vaults)
+        return self._vaults.find(words, key, name_key(self._aliases.get(key, "")), alike)
 
-    def title(self, words: str, alike: bool = False) -> Resolved | None:
+    def title(self, words: str, *, alike: bool = False) -> Resolved | None:
         """Return the title of the note that words name, if there is one.
 
         :param alike: whether a slip may be in it.
         """
         if found := self.catalogue.titled(words[:_LONGEST]):
             return Resolved(found[0], "exact")
-        near = _alike(name_key(words)[:_LONGEST], self.catalogue.titles()) if alike else None
-        titles = self.catalogue.titled(near.name) if near else ()
+        near = _alike(name_key(words)[:_LONGEST], self._titles) if alike else ""
+        titles = self.catalogue.titled(near) if near else ()
         return Resolved(titles[0], "alike") if titles else None
 
     def field(self, words: str) -> Resolved | None:
@@ -88,11 +90,41 @@ class Resolver:
         found = [field for field in self.catalogue.fields() if _bare(name_key(field)) == bare]
         return Resolved(found[0], "exact") if found else None
 
+    def value(self, field: str, words: str, *, alike: bool = True) -> Resolved | None:
+        """Return what a field holds that words name, if they name one.
+
+        :param alike: whether a slip may be in it.
+        """
+        if field not in self._values:
+            self._values[field] = _Names(self.catalogue.values(field))
+        key = name_key(words)[:_LONGEST]
+        return self._values[field].find(words, key, "", alike) if key else None
+
     @cached_property
-    def _spellings(self) -> dict[str, str]:
-        """Tags by their letters alone, in the singular; of several the shortest."""
-        tags = sorted(self.catalogue.tags(), key=lambda tag: (-len(tag), tag))
-        return {_bare(tag): tag for tag in tags}
+    def _vaults(self) -> _Names:
+        return _Names(self.catalogue.vaults())
+
+    @cached_property
+    def _titles(self) -> list[str]:
+        titles = self.catalogue.titles()
+        return [title.lower() if title.isascii() else name_key(title) for title in titles]
+
+    @cached_property
+    def _letters(self) -> dict[str, str]:
+        """Tags by their letters alone; of several the shortest."""
+        tags = sorted(sorted(self.catalogue.tags()), key=len, reverse=True)
+        return {tag if tag.isalnum() else _letters(tag): tag for tag in tags}
+
+    def _by_letters(self, key: str) -> str:
+        """Return the tag of these letters, in the singular or the plural.
+
+        All tags are read for it, so nothing is worked out about each of them.
+        """
+        one = _bare(key)
+        for letters in (one, f"{one}s", f"{one[:-1]}ies"):
+            if letters in self._letters and _bare(letters) == one:
+                return self._letters[letters]
+        return ""
 
     @cached_property
     def _leaves(self) -> dict[str, str]:
@@ -106,9 +138,8 @@ class Resolver:
     def _by_alias(self, key: str) -> str:
         """Return the tag that the settings, or a note's aliases, give another name."""
         for name in (self._aliases.get(key, ""), *self.catalogue.titled(key)):
-            bare = _bare(name_key(name))
-            if bare and bare in self._spellings:
-                return self._spellings[bare]
+            if name and (found := self._by_letters(name_key(name))):
+                return found
         return ""
 
     def _by_number(self, key: str) -> str:
@@ -125,9 +156,14 @@ class Resolver:
         return found[0] if len(found) == 1 else ""
 
 
+def _letters(key: str) -> str:
+    """Return a name without what sets words apart."""
+    return key.translate(_SEPARATORS) or key
+
+
 def _bare(key: str) -> str:
     """Return a name without what sets words apart, and without a plural's end."""
-    text = key.translate(_SEPARATORS) or key
+    text = _letters(key)
     if len(text) > 4 and text.endswith("ies"):
         return text[:-3] + "y"
     if len(text) > 3 and text.endswith("s") and not text.endswith(("ss", "us", "is")):
@@ -135,12 +171,33 @@ def _bare(key: str) -> str:
     return text
 
 
-def _alike(key: str, choices: Sequence[str]) -> Resolved | None:
+class _Names:
+    """A few names, by their normal form and by their letters alone; of several the first."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = frozenset(names)
+        self._by_key = {name_key(name): name for name in reversed(names)}
+        self._by_letters = {_bare(key): name for key, name in self._by_key.items()}
+
+    def find(self, words: str, key: str, alias: str, alike: bool) -> Resolved | None:
+        """Return the name of `words`, whose normal form is `key`, or that of another word."""
+        if key in self._by_key:
+            return Resolved(words if words in self._names else self._by_key[key], "exact")
+        if alias in self._by_key:
+            return Resolved(self._by_key[alias], "alias")
+        if found := self._by_letters.get(_bare(key)):
+            return Resolved(found, "spelling")
+        found = _alike(key, list(self._by_key)) if alike else ""
+        return Resolved(self._by_key[found], "alike") if found else None
+
+
+def _alike(key: str, choices: Sequence[str]) -> str:
+    """Return the name most like another, all in normal form; empty where there is any doubt."""
     if len(key) < (_SHORTEST if is_latin(key) else _SHORTEST_OTHER):
-        return None
-    found = best_matches(key, choices, 2, cutoff=_ALIKE - _CLEARLY)
+        return ""
+    found = best_matches(key, choices, 2, cutoff=_ALIKE - _CLEARLY, keyed=True)
     if not found or found[0].score < _ALIKE:
-        return None
+        return ""
     if len(found) > 1 and found[0].score - found[1].score < _CLEARLY:
-        return None
-    return Resolved(found[0].value, "alike")
+        return ""
+    return found[0].value

@@ -106,6 +106,16 @@ def parse_query(query: str) -> ParsedQuery:
     )
 
 
+def condition_spans(query: str) -> list[tuple[int, int]]:
+    """Return where fields, excluded words and beginnings of words stand; phrases are not among
+    them."""
+    return [
+        token.span()
+        for token in _TOKEN.finditer(query)
+        if _field_term(token) or _beginning(token["word"]) or token["minus"]
+    ]
+
+
 def _field_term(token: re.Match[str]) -> FieldTerm | None:
     """Return the condition that a token states, `None` when it states none."""
     field = (token["field"] or "").lower()
@@ -139,3 +149,15 @@ def _is_excluded(token: re.Match[str]) -> bool:
         return has_words(token["phrase"])
     word = token["word"] or ""
     return has_words(word) and word[0] not in _QUOTES and not _FIELD.match(word)
+
+
+def plain_words(text: str) -> str:
+    """Return the words of a text, such as a model's, that must not filter.
+
+    >>> plain_words('rolling back tag:work -draft "blue green" deploy*')
+    'rolling back blue green deploy'
+    """
+    before = None
+    while text != before:  # what stood in quotes may be a condition itself
+        before, text = text, parse_query(text).text
+    return text

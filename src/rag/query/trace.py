@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
+from haystack import default_from_dict, default_to_dict
 from pydantic import BaseModel, Field
 
 from rag.query.asking import Asked, ask
+from rag.query.callables import from_serialised, to_serialised
 from rag.query.prompts import Prompt
 
 Stage = Literal["route", "metadata", "hyde"]
 
 
 class RawResponse(BaseModel):
-    """What a model replied to one request, word for word, or why there is nothing."""
+    """What a model replied to one request, word for word, or why there is nothing.
+
+    :param code: what stood around the query in the prompt, if it is in the reply too.
+    """
 
     stage: Stage
     model: str = ""
     text: str = ""
     failure: str = ""
+    code: str = ""
 
 
 class ToolCall(BaseModel):
@@ -62,6 +68,22 @@ class LiveAsker:
         self._generators, self._timeout = dict(generators), timeout
         self.trace = Trace()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the generators, without the trace."""
+        generators = {
+            stage: to_serialised(one) for stage, one in self._generators.items() if one is not None
+        }
+        return default_to_dict(self, generators=generators, timeout=self._timeout)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the asker from what `to_dict` gave."""
+        given = data["init_parameters"]
+        generators = {stage: from_serialised(one) for stage, one in given["generators"].items()}
+        return default_from_dict(
+            cls, {**data, "init_parameters": {**given, "generators": generators}}
+        )
+
     def has(self, stage: Stage) -> bool:
         """Tell whether there is a model for a stage."""
         return self._generators.get(stage) is not None
@@ -72,7 +94,13 @@ class LiveAsker:
             return Asked("", "", "there is no model")
         asked = ask(self._generators[stage], prompt, schema, self._timeout)
         self.trace.responses.append(
-            RawResponse(stage=stage, model=asked.model, text=asked.reply, failure=asked.failure)
+            RawResponse(
+                stage=stage,
+                model=asked.model,
+                text=asked.reply,
+                failure=asked.failure,
+                code=prompt.code if prompt.code in asked.reply else "",
+            )
         )
         return asked
 
@@ -95,5 +123,9 @@ class ReplayAsker:
             if response.stage == stage:
                 del self._left[at]
                 self.trace.responses.append(response)
-                return Asked(response.text, response.model, response.failure)
-        return Asked("", "", "the audit holds no further response")
+                text = response.text
+                if response.code:  # each prompt has a code of its own
+                    text = text.replace(response.code, prompt.code)
+                return Asked(text, response.model, response.failure)
+        missing = "the audit holds no further response"
+        return Asked("", "", missing if self.has(stage) else "there is no model")

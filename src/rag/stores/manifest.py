@@ -20,12 +20,14 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from rag.exceptions import IndexUnavailableError
+from rag.stores import catalogue_tables
+from rag.stores.catalogue_tables import TAGS, CatalogueTables
 from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.transactions import transaction
 from rag.stores.vocabulary import Vocabulary
 from rag.text.normalize import name_key
 
-_SCHEMA = """
+_SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE notes (
@@ -34,15 +36,15 @@ CREATE TABLE notes (
     hash BLOB NOT NULL, chunks BLOB NOT NULL, pending INTEGER NOT NULL, failed INTEGER NOT NULL,
     id TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL,
     created TEXT NOT NULL, modified TEXT NOT NULL, links TEXT NOT NULL, lines INTEGER NOT NULL,
-    problems TEXT NOT NULL, indexed_at TEXT NOT NULL,
+    problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
     PRIMARY KEY (vault, path)
 ) WITHOUT ROWID;
 CREATE TABLE names (
-    id TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (id, key)
+    id TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, key)
 ) WITHOUT ROWID;
 CREATE INDEX names_by_key ON names (key);
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
-"""
+{catalogue_tables.SCHEMA}"""
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 _CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
 
@@ -77,12 +79,13 @@ class NoteRow:
     links: list[str] = field(default_factory=list)
     lines: int = 0
     problems: list[str] = field(default_factory=list)
+    fields: dict[str, list[str]] = field(default_factory=dict)  # from `searchable_fields`
     indexed_at: str = ""
 
 
 _COLUMNS = tuple(NoteRow.__dataclass_fields__)
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
-_JSON = ("aliases", "tags", "links", "problems")
+_JSON = ("aliases", "tags", "links", "problems", "fields")
 
 
 class Manifest:
@@ -238,14 +241,14 @@ class Manifest:
         """The words of the notes."""
         return Vocabulary(self._db)
 
+    @property
+    def catalogue(self) -> CatalogueTables:
+        """What the notes bear: tags and front matter values."""
+        return CatalogueTables(self._db)
+
     def tags(self) -> dict[str, int]:
         """Return every tag with the number of notes that bear it."""
-        return dict(
-            self._db.execute(
-                "SELECT value, count(*) FROM notes, json_each(notes.tags)"
-                " WHERE length(chunks) > 0 GROUP BY value ORDER BY value"
-            )
-        )
+        return self.catalogue.tags()
 
     # -- the writer's steps ------------------------------------------------------------
 
@@ -266,6 +269,10 @@ class Manifest:
         """Drop notes whose chunks are gone from the shard."""
         keys = [(vault, path) for path in paths]
         with self._transaction():
+            for key in keys:
+                wanted = "SELECT id FROM notes WHERE vault = ? AND path = ?"
+                if row := self._db.execute(wanted, key).fetchone():
+                    self.catalogue.drop(row[0])
             self._db.executemany(
                 "DELETE FROM names WHERE id = (SELECT id FROM notes WHERE vault = ? AND path = ?)",
                 keys,
@@ -304,11 +311,16 @@ class Manifest:
             if row.pending:
                 continue
             self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
-            if row.chunks:
-                names = {name_key(n) for n in (row.title, PurePath(row.path).stem, *row.aliases)}
-                self._db.executemany(
-                    "INSERT INTO names VALUES (?, ?)", [(row.id, name) for name in names if name]
-                )
+            if not row.chunks:
+                self.catalogue.drop(row.id)
+                continue
+            names = (*row.aliases, PurePath(row.path).stem, row.title)
+            keys = {name_key(name): name for name in names}
+            self._db.executemany(
+                "INSERT INTO names VALUES (?, ?, ?)",
+                [(row.id, key, name) for key, name in keys.items() if key],
+            )
+            self.catalogue.put(row.id, row.title, row.modified, _facts(row))
 
     @contextmanager
     def _transaction(self, revise: bool = True) -> Iterator[None]:
@@ -346,6 +358,12 @@ def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
     except sqlite3.Error:
         db.close()
         raise
+
+
+def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
+    yield from ((TAGS, tag) for tag in row.tags)
+    for name, values in row.fields.items():
+        yield from ((name, value) for value in values if name != TAGS)
 
 
 def _to_row(row: NoteRow) -> list[Any]:

@@ -1,0 +1,236 @@
+"""What a plan must hold to, whoever made it: rules, a model, or the flags of a command.
+
+Each guardrail takes a plan and returns one that holds to it. They run in the order in which they
+stand here; `EmptyHyDE` and `RerankOverride` after a model had its say about the texts. What the
+flags say always counts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from functools import partial
+from typing import Any
+
+from rag.query.plan import (
+    FullTransformationResult,
+    Kind,
+    MetadataExtraction,
+    Named,
+    TimeWindow,
+)
+from rag.query.resolving import Resolved, Resolver
+from rag.query.synthesis import is_short, paragraph_of, rerank_query_of
+from rag.query.windows import named_window, window_of
+from rag.text.normalize import name_key
+from rag.text.tokens import has_words
+
+_log = logging.getLogger(__name__)
+
+
+class MergeFlags:
+    """Put what the command line says into a plan, before anything is checked.
+
+    Vaults, titles and time replace what the query says; tags and values are added to it, tags in
+    front. Tags of which the query wants any cannot stand beside tags that must all be there: they
+    are dropped, and become words to rank by.
+
+    :param flags: `None` for none.
+    """
+
+    def __init__(self, flags: MetadataExtraction | None) -> None:
+        self._flags = flags or MetadataExtraction()
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with the flags in it."""
+        flags, read = self._flags, plan.metadata
+        tags, dropped = read.tags, []
+        if flags.tags and read.tag_match == "any":
+            tags, dropped = [], [tag for tag in tags if tag not in flags.tags]
+        metadata = read.model_copy(
+            update={
+                "vaults": flags.vaults or read.vaults,
+                "tags": _once([*flags.tags, *tags]),
+                "tag_match": flags.tag_match if flags.tags else read.tag_match,
+                "excluded_tags": _once([*flags.excluded_tags, *read.excluded_tags]),
+                "titles": flags.titles or read.titles,
+                "fields": _once([*flags.fields, *read.fields]),
+                "values": {**read.values, **flags.values},
+                "time_window": read.time_window if flags.time_window.is_open else flags.time_window,
+            }
+        )
+        update = {
+            "metadata": metadata,
+            "text": " ".join(filter(None, [plan.text, *dropped])),
+            "dropped": [*plan.dropped, *dropped],
+        }
+        return plan.model_copy(update=update)
+
+
+class Allowlist:
+    """Let through only what the index holds, under the name it has there.
+
+    What is not there goes into `out_of_scope`. A flag is not dropped: a search for a tag that
+    does not exist finds nothing.
+
+    :param flags: whose names stay as they are.
+    """
+
+    def __init__(self, resolver: Resolver, flags: MetadataExtraction | None = None) -> None:
+        self._resolver, self._flags = resolver, flags or MetadataExtraction()
+        self._find: dict[Kind, Callable[[str], Resolved | None]] = {
+            "vault": partial(resolver.vault, alike=False),
+            "tag": partial(resolver.tag, alike=False),
+            "title": resolver.title,
+            "field": resolver.field,
+        }
+        self._found: list[Named] = []
+        self._missing: list[Named] = []
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with names of the index only, `in_scope` and `out_of_scope` told."""
+        read, flags = plan.metadata, self._flags
+        self._missing = list(plan.out_of_scope)
+        self._found = [named for named in plan.in_scope if self._holds(named)]
+        update = {
+            "vaults": self._names("vault", read.vaults, flags.vaults),
+            "tags": self._names("tag", read.tags, flags.tags),
+            "excluded_tags": self._names("tag", read.excluded_tags, flags.excluded_tags),
+            "titles": self._names("title", read.titles, flags.titles),
+            "fields": self._names("field", read.fields, flags.fields),
+            "values": self._values(read.values),
+        }
+        first: dict[tuple[str, str], Named] = {}
+        for named in self._found:
+            first.setdefault((named.kind, named.name), named)
+        scope = {"in_scope": list(first.values()), "out_of_scope": _once(self._missing)}
+        return plan.model_copy(update={"metadata": read.model_copy(update=update), **scope})
+
+    def _holds(self, named: Named) -> bool:
+        found = self._find[named.kind](named.name)
+        if found is None or found.name != named.name:
+            self._missing.append(named.model_copy(update={"name": ""}))
+            return False
+        return True
+
+    def _names(self, kind: Kind, names: Sequence[str], flags: Sequence[str]) -> list[str]:
+        kept = []
+        for name in names:
+            found = self._find[kind](name)
+            if found and (found.how == "exact" or name not in flags):
+                self._found.append(Named(kind=kind, words=name, name=found.name))
+                kept.append(found.name)
+                continue
+            self._missing.append(Named(kind=kind, words=name))
+            kept += [name] if name in flags else []
+        return _once(kept)
+
+    def _values(self, values: dict[str, str]) -> dict[str, str]:
+        kept = {}
+        for field, value in values.items():
+            if found := self._value(field, value):
+                self._found.append(Named(kind="field", words=f"{field}: {value}", name=found[0]))
+                kept[found[0]] = found[1]
+                continue
+            self._missing.append(Named(kind="field", words=f"{field}: {value}"))
+            if field in self._flags.values:
+                kept[field] = value
+        return kept
+
+    def _value(self, field: str, value: str) -> tuple[str, str] | None:
+        named = self._resolver.field(field)
+        if named is None:
+            return None
+        key = name_key(value)
+        held = self._resolver.catalogue.values(named.name)
+        return next(((named.name, one) for one in held if name_key(one) == key), None)
+
+
+class DefaultTimeWindow:
+    """Give a plan a time: the one it has, or the configured one.
+
+    :param default: the name of a window; another name is `ALL_TIME`.
+    :param today: the day that names are counted from.
+    """
+
+    def __init__(self, default: str = "ALL_TIME", today: date | None = None) -> None:
+        self._today = today or date.today()
+        self._default = named_window(default, self._today) or TimeWindow()
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with a window that names its days."""
+        given = plan.metadata.time_window
+        window = given if given.is_open and given.text else self.window(given)
+        return plan.model_copy(
+            update={"metadata": plan.metadata.model_copy(update={"time_window": window})}
+        )
+
+    def window(self, given: Any) -> TimeWindow:
+        """Return the window that is given in whatever form, the default for what is none.
+
+        :param given: a window, its name, or a mapping such as a model writes:
+            `{"first": "2026-10-01", "last": "2026-10-31"}`, `{"name": "LAST_MONTH"}`.
+        """
+        return window_of(given, self._today) or self._default
+
+
+class TagExplosionCap:
+    """Keep only the first tags of a plan that has too many; those of flags are never dropped.
+
+    :param cap: more tags than this are too many.
+    :param keep: how many are kept then.
+    """
+
+    def __init__(self, cap: int = 8, keep: int = 5, flags: Iterable[str] = ()) -> None:
+        self._cap, self._keep, self._flags = cap, keep, {name_key(tag) for tag in flags}
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with so many tags; the others are in `dropped`, and logged."""
+        tags = plan.metadata.tags
+        if len(tags) <= self._cap:
+            return plan
+        own = [tag for tag in tags if name_key(tag) in self._flags]
+        others = [tag for tag in tags if name_key(tag) not in self._flags]
+        room = max(self._keep - len(own), 0)
+        _log.info("%d tags are more than %d; dropped: %s", len(tags), self._cap, others[room:])
+        kept = {*own, *others[:room]}
+        metadata = plan.metadata.model_copy(update={"tags": [t for t in tags if t in kept]})
+        dropped = [*plan.dropped, *others[room:]]
+        return plan.model_copy(update={"metadata": metadata, "dropped": dropped})
+
+
+class EmptyHyDE:
+    """Make a paragraph of the query and its metadata where no model wrote one."""
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with a paragraph that is never empty."""
+        if has_words(plan.hyde.hyde_paragraph):
+            return plan
+        update = {"hyde_paragraph": paragraph_of(plan), "by": ""}
+        return plan.model_copy(update={"hyde": plan.hyde.model_copy(update=update)})
+
+
+class RerankOverride:
+    """Make a query to order results by where there is none worth it.
+
+    :param failed: whether nothing could be read in the query, by whoever was to do it.
+    :param expand: gives the tags near others.
+    """
+
+    def __init__(
+        self, failed: bool = False, expand: Callable[[Sequence[str]], Sequence[str]] | None = None
+    ) -> None:
+        self._failed, self._expand = failed, expand
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with a rerank query that is never short."""
+        if not (self._failed or is_short(plan.hyde.rerank_query)):
+            return plan
+        near = self._expand(plan.metadata.tags) if self._expand else ()
+        hyde = plan.hyde.model_copy(update={"rerank_query": rerank_query_of(plan, near)})
+        return plan.model_copy(update={"hyde": hyde})
+
+
+def _once(items: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(items))

@@ -1,0 +1,103 @@
+"""The last step of a plan: one spelling of every name, the tags near it, the fields its words mean.
+
+All of it comes from the index and the settings, so that the same query gives the same names
+however a model puts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag.query.concepts import CONCEPTS
+from rag.query.plan import FullTransformationResult
+from rag.query.resolving import Resolver
+from rag.text.normalize import name_key
+
+_MOST_EXPANSIONS = 8
+_PER_TAG = 5
+_EXAMINED = 4000  # characters of a query
+
+
+class Normaliser:
+    """Binds a plan to the names of the index.
+
+    :param neighbours: tags that go together, by tag; those of the index that stand together come
+        after them.
+    :param fields: words that mean a front matter field, by field.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        neighbours: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._resolver = resolver
+        self._neighbours = {name_key(tag): tuple(near) for tag, near in (neighbours or {}).items()}
+        self._meant = {field: (field, *words) for field, words in (fields or {}).items()}
+
+    def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
+        """Return the plan with canonical tags, expansions and fields."""
+        read = plan.metadata
+        tags, excluded = self.canonical(read.tags), self.canonical(read.excluded_tags)
+        near = [tag for tag in self.expand(tags) if tag not in excluded]
+        fields = dict.fromkeys([*read.fields, *read.values, *self.columns(plan.query)])
+        return plan.model_copy(
+            update={
+                "metadata": read.model_copy(update={"tags": tags, "excluded_tags": excluded}),
+                "expansions": near,
+                "mapped_physical_columns": list(fields),
+            }
+        )
+
+    def canonical(self, tags: Sequence[str]) -> list[str]:
+        """Return tags as the index writes them, each once, in their order; one that it does not
+        hold stays, in normal form."""
+        found = []
+        for tag in tags:
+            resolved = self._resolver.tag(tag, alike=False)
+            found.append(resolved.name if resolved else name_key(tag.lstrip("#＃")))
+        return list(dict.fromkeys(filter(None, found)))
+
+    def expand(self, tags: Sequence[str]) -> list[str]:
+        """Return tags of the index near others: first those the settings name, then those that
+        notes bear beside them; at most 8."""
+        catalogue, near = self._resolver.catalogue, []
+        for tag in tags:
+            configured = self._neighbours.get(name_key(tag), ())
+            named = (self._resolver.tag(name, alike=False) for name in configured)
+            near += [found.name for found in named if found]
+        for tag in tags:
+            near += catalogue.neighbours(tag, _PER_TAG)[:_PER_TAG]
+        taken = set(tags)
+        return [tag for tag in dict.fromkeys(near) if tag not in taken][:_MOST_EXPANSIONS]
+
+    def columns(self, query: str) -> list[str]:
+        """Return the front matter fields of the index that the words of a query mean."""
+        text = name_key(query[:_EXAMINED])
+        held = {name_key(field): field for field in self._resolver.catalogue.fields()}
+        found = [field for key, field in held.items() if _says(text, key)]
+        for field, words in self._meant.items():
+            known = self._resolver.field(field)
+            if known and any(_says(text, name_key(word)) for word in words):
+                found.append(known.name)
+        for concept, words in CONCEPTS.items():
+            if any(_says(text, word) for word in (concept, *words)):
+                found += [held[word] for word in (concept, *words) if word in held]
+        return list(dict.fromkeys(found))
+
+
+_KATAKANA = "\u30a1-\u30fa\u30fc"
+
+
+def _says(text: str, word: str) -> bool:
+    """Tell whether a text holds a word, as a word: Latin letters and katakana end where others
+    begin."""
+    if word not in text:
+        return False
+    kind = f"[{_KATAKANA}]" if re.match(f"[{_KATAKANA}]", word) else "[a-z0-9]"
+    before = f"(?<!{kind})" if re.match(kind, word) else ""
+    after = f"(?!{kind})" if re.search(f"{kind}$", word) else ""
+    return re.search(f"{before}{re.escape(word)}{after}", text) is not None

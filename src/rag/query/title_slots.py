@@ -1,0 +1,63 @@
+"""The notes that a query names: `the note "X"`, `note called X`, 「X」というノート, "X"."""
+
+from __future__ import annotations
+
+import re
+
+from rag.query.folding import HIDDEN, Folded
+from rag.query.naming import Names, Read
+from rag.query.resolving import Resolver
+from rag.query.slots import Slots, matches
+
+_B, _E = "(?<![a-z0-9_])", "(?![a-z0-9_])"
+_NOTE = "(?:notes?|pages?|memos?)"
+_CALLED = "(?:called|titled|named|entitled)"
+_QUOTED = re.compile(rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』")
+_BEFORE = re.compile(rf"{_B}{_NOTE}(?P<called> +{_CALLED})? +$|(?:ノート|メモ|ページ|記事)の?$")
+_AFTER = re.compile(
+    "(?P<ja>(?:という|と題した|と題する|っていう|って)?(?:(?:タイトル|題名|題|名前|名)の)?の?"
+    "(?:ノート|メモ|ページ|記事)(?:の|を|に|で|から)?)"
+    rf"| +(?P<en>{_NOTE}){_E}"
+)
+_PARTICLE = re.compile("(?P<other>という|って|と題)|の|を|に|で|は|から")
+_NAMED = re.compile(rf"{_B}{_NOTE}(?P<called> +{_CALLED} +)")
+_STOP_WORDS = "about in from since that which tagged with modified created"
+_STOPS = frozenset(_STOP_WORDS.split())
+_MOST_WORDS = 8
+
+
+def read_titles(folded: Folded, resolver: Resolver, slots: Slots) -> None:
+    """Read the titles of a query into its slots."""
+    for quoted in matches(_QUOTED, folded):
+        _read_quoted(folded, resolver, slots, *quoted.span())
+    names = Names(folded, resolver.title)
+    for cue in matches(_NAMED, folded):
+        if read := names.after(cue.end(), _MOST_WORDS, _STOPS):
+            _note(folded, slots, read, cue.start("called"), read.end)
+
+
+def _read_quoted(folded: Folded, resolver: Resolver, slots: Slots, start: int, end: int) -> None:
+    """Read a title in quotes: any other phrase in quotes stays one."""
+    before = _BEFORE.search(folded.open[max(0, start - 30) : start])
+    after = _AFTER.match(folded.open, end)
+    words = folded.plain[start + 1 : end - 1]
+    found = resolver.title(words, alike=bool(before or after))
+    read = Read(start, end, folded.words(start + 1, end - 1), found.name if found else "")
+    particle = _PARTICLE.match(folded.open, end)
+    if not (before or after) and (not found or (particle and particle["other"])):
+        return
+    if after and after["ja"]:
+        end = after.end()
+    elif particle:
+        end = particle.end()
+    if before:
+        start -= len(before["called"] or "") + 1 if before[0].isascii() else len(before[0])
+    _note(folded, slots, read, start, end)
+
+
+def _note(folded: Folded, slots: Slots, read: Read, start: int, end: int) -> None:
+    if read.name:
+        slots.add("title", read, slots.titles)
+        folded.take(start, end)
+    else:
+        slots.leave("title", read, folded)

@@ -1,0 +1,196 @@
+"""The part of the manifest that says what notes bear: their tags and front matter values.
+
+A fact is a field and one value of it; the values of `TAGS` are the notes' tags. Facts and notes
+go by numbers. Who bears a fact is in `bearers`, what a note bears on its card, so that every
+question is a look at an index. A pair is one number, that of the fact before that of the card: so
+they take a fifth of the time to verify, which every search does.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rag.text.normalize import name_key
+
+SCHEMA = """
+CREATE TABLE cards (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+    modified TEXT NOT NULL, facts TEXT NOT NULL
+);
+CREATE INDEX cards_by_modified ON cards (modified);
+CREATE TABLE facts (
+    number INTEGER PRIMARY KEY, field TEXT NOT NULL, value TEXT NOT NULL, notes INTEGER NOT NULL,
+    UNIQUE (field, value)
+);
+CREATE INDEX facts_by_use ON facts (field, notes);
+CREATE TABLE bearers (pair INTEGER PRIMARY KEY);
+"""
+TAGS = "tags"
+_CARDS = 1 << 32  # more than there ever are
+_SAMPLE = 100  # notes of a tag, by which its neighbours are told
+_MOST_BESIDE = 500  # of the facts that those bear
+
+Fact = tuple[str, str]  # field and value
+
+
+class CatalogueTables:
+    """What notes bear. Its writing methods are part of the manifest's own transactions."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    # -- writing -----------------------------------------------------------------------
+
+    def put(self, identity: str, title: str, modified: str, facts: Iterable[Fact]) -> None:
+        """Record what a note bears, in the place of what it bore before."""
+        card, before = self._card(identity)
+        known = {fact: self._number(fact) for fact in dict.fromkeys(facts)}
+        fresh = [fact for fact, number in known.items() if number not in before]
+        self._db.executemany(
+            "INSERT INTO facts (field, value, notes) VALUES (?, ?, 1)"
+            " ON CONFLICT (field, value) DO UPDATE SET notes = notes + 1",
+            fresh,
+        )
+        known |= {fact: self._number(fact) for fact in fresh if not known[fact]}
+        numbers = json.dumps([*known.values()])
+        if card:
+            self._db.execute(
+                "UPDATE cards SET title = ?, modified = ?, facts = ? WHERE number = ?",
+                (title, modified, numbers, card),
+            )
+        else:
+            made = self._db.execute(
+                "INSERT INTO cards (id, title, modified, facts) VALUES (?, ?, ?, ?)",
+                (identity, title, modified, numbers),
+            )
+            card = made.lastrowid or 0
+        self._db.executemany(
+            "INSERT INTO bearers VALUES (?)", [(known[fact] * _CARDS + card,) for fact in fresh]
+        )
+        self._take(card, before - {*known.values()})
+
+    def drop(self, identity: str) -> None:
+        """Forget a note, and what no other note bears."""
+        card, before = self._card(identity)
+        self._take(card, before)
+        self._db.execute("DELETE FROM cards WHERE number = ?", (card,))
+
+    def _card(self, identity: str) -> tuple[int, set[int]]:
+        """Return the number of a note, 0 where it is new, and those of its facts."""
+        wanted = "SELECT number, facts FROM cards WHERE id = ?"
+        row = self._db.execute(wanted, (identity,)).fetchone()
+        return (row[0], set(json.loads(row[1]))) if row else (0, set())
+
+    def _number(self, fact: Fact) -> int:
+        """Return the number of a fact, 0 where it is new."""
+        wanted = "SELECT number FROM facts WHERE field = ? AND value = ?"
+        row = self._db.execute(wanted, fact).fetchone()
+        return row[0] if row else 0
+
+    def _bearers(self, column: str, fact: int, most: int = -1) -> Iterator[tuple[str]]:
+        """Yield a column of the cards of the notes that bear a fact."""
+        first = fact * _CARDS
+        return self._db.execute(
+            f"SELECT {column} FROM bearers CROSS JOIN cards ON number = pair - ?"
+            " WHERE pair BETWEEN ? AND ? LIMIT ?",
+            (first, first, first + _CARDS - 1, most),
+        )
+
+    def _take(self, card: int, facts: Iterable[int]) -> None:
+        numbers = [(number,) for number in facts]
+        self._db.executemany(f"DELETE FROM bearers WHERE pair = ? * {_CARDS} + {card}", numbers)
+        self._db.executemany("UPDATE facts SET notes = notes - 1 WHERE number = ?", numbers)
+        self._db.executemany("DELETE FROM facts WHERE number = ? AND notes = 0", numbers)
+
+    # -- reading -----------------------------------------------------------------------
+
+    def tags(self) -> dict[str, int]:
+        """Return every tag with the number of notes that bear it, sorted."""
+        return dict(
+            self._db.execute(
+                "SELECT value, notes FROM facts WHERE field = ? ORDER BY value", (TAGS,)
+            )
+        )
+
+    def has_tag(self, tag: str) -> bool:
+        """Tell whether a note bears exactly this tag."""
+        wanted = "SELECT 1 FROM facts WHERE field = ? AND value = ?"
+        return self._db.execute(wanted, (TAGS, tag)).fetchone() is not None
+
+    def beside(self, tag: str, limit: int) -> list[str]:
+        """Return the tags that stand beside a tag most often, as far as some of its notes tell."""
+        cards = self._bearers("facts", self._number((TAGS, tag)), _SAMPLE)
+        counts = Counter(number for (facts,) in cards for number in json.loads(facts))
+        often = [number for number, _ in counts.most_common(_MOST_BESIDE)]
+        marks = ", ".join("?" * len(often))
+        names = self._db.execute(
+            "SELECT value, number FROM facts WHERE field = ? AND value != ?"
+            f" AND number IN ({marks})",
+            (TAGS, tag, *often),
+        )
+        ranked = sorted((-counts[number], name) for name, number in names)
+        return [name for _, name in ranked[:limit]]
+
+    def fields(self) -> list[str]:
+        """Return the names of the front matter fields, sorted."""
+        # One look for each name, where a DISTINCT would read all values.
+        rows = self._db.execute(
+            "WITH RECURSIVE names (name) AS (SELECT min(field) FROM facts UNION ALL"
+            " SELECT (SELECT min(field) FROM facts WHERE field > name) FROM names"
+            " WHERE name IS NOT NULL)"
+            " SELECT name FROM names WHERE name IS NOT NULL AND name != ?",
+            (TAGS,),
+        )
+        return [name for (name,) in rows]
+
+    def values(self, field: str, limit: int) -> list[str]:
+        """Return what a field holds, the most frequent first."""
+        rows = self._db.execute(
+            "SELECT value FROM facts WHERE field = ? AND field != ?"
+            " ORDER BY notes DESC, number DESC LIMIT ?",
+            (field, TAGS, limit),
+        )
+        return [value for (value,) in rows]
+
+    def bearing(self, field: str, value: str) -> list[str]:
+        """Return the ids of the notes whose field holds a value, in any case and width."""
+        wanted = name_key(value)
+        known = self._db.execute("SELECT value, number FROM facts WHERE field = ?", (field,))
+        found: set[str] = set()
+        for number in [number for text, number in known if name_key(text) == wanted]:
+            found.update(identity for (identity,) in self._bearers("id", number))
+        return sorted(found)
+
+    def modified(self, first: str, last: str) -> list[str]:
+        """Return the ids of the notes that were modified from one day to another, both included.
+
+        :param first: an ISO date; empty leaves that end open, as for `last`.
+        """
+        rows = self._db.execute(
+            "SELECT id FROM cards WHERE modified >= ? AND modified < ? ORDER BY id",
+            (first or "0", f"{last}T24" if last else "~"),
+        )
+        return [identity for (identity,) in rows]
+
+    def titled(self, name: str) -> list[str]:
+        """Return the titles of the notes with that title, alias or file name."""
+        rows = self._db.execute(
+            "SELECT title FROM names JOIN cards USING (id) WHERE key = ? ORDER BY id",
+            (name_key(name),),
+        )
+        return list(dict.fromkeys(title for (title,) in rows))
+
+    def names(self) -> list[str]:
+        """Return the titles, aliases and file names of all notes."""
+        return list(dict.fromkeys(name for (name,) in self._db.execute("SELECT name FROM names")))
+
+    def size(self) -> tuple[int, int]:
+        """Return how many notes and facts there are."""
+        counts = self._db.execute(
+            "SELECT (SELECT count(*) FROM cards), (SELECT count(*) FROM facts)"
+        )
+        notes, facts = counts.fetchone()
+        return notes, facts

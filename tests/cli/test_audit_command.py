@@ -1,0 +1,172 @@
+"""`rag audit`: what was planned, shown, listed and made again."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from ollama_server import OllamaServer
+from rag.config import PlannerConfig
+from rag.query.audit import FILE, AuditRecord, AuditTrail
+from rag.query.plan import FullTransformationResult, MetadataExtraction
+from rag.query.trace import Trace
+
+QUERY = "rolling back tagged ops since 2025-06"
+
+
+@pytest.fixture
+def data(shelf: Path, tmp_path: Path) -> Path:
+    """A data folder of the test's own, with the index of all tests."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "index").symlink_to(shelf / "data" / "index")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def trail(data: Path) -> AuditTrail:
+    return AuditTrail(data)
+
+
+def record(trail: AuditTrail, query: str, days_ago: int = 0, **changes: object) -> str:
+    """Record that a query was planned, and return its id."""
+    metadata = MetadataExtraction(tags=["ops"])
+    made = AuditRecord.of(
+        query,
+        FullTransformationResult(query=query, text="rolling back", metadata=metadata),
+        Trace(),
+        flags=None,
+        today=date.today(),
+        full=False,
+        latency_ms=7.6,
+        settings=PlannerConfig(),
+        catalogue="",
+    )
+    time = datetime.now().astimezone() - timedelta(days_ago)
+    return trail.record(made.model_copy(update={"time": time, **changes}))
+
+
+class TestList:
+    def test_the_newest_queries_come_first_with_what_was_understood(self, rag, trail):
+        names = [record(trail, text) for text in ("the first", "the second")]
+        ran = rag("audit")
+        head, *lines = ran.out.splitlines()
+        assert (ran.code, ran.err) == (0, "")
+        assert head.split() == ["id", "time", "route", "ms", "understood", "query"]
+        assert [line.split()[0] for line in lines if line[0] != " "] == names[::-1]
+        assert lines[0].split()[3:6] == ["hybrid_both", "8", "#ops"]
+        assert "second" in lines[0]
+
+    def test_ten_of_them_or_as_many_as_are_wanted(self, rag, trail):
+        for number in range(12):
+            record(trail, f"query {number}")
+        assert len(rag("audit", "--json").json["records"]) == 10
+        found = rag("audit", "--last", "11", "--json").json["records"]
+        assert [item["query"] for item in found][:2] == ["query 11", "query 10"]
+        assert len(found) == 11
+
+    @pytest.mark.parametrize("since", ["yesterday", "昨日", str(date.today() - timedelta(1))])
+    def test_all_since_a_day_in_words_or_figures(self, rag, trail, since):
+        for age in (3, 1, 0):
+            record(trail, f"{age} days ago", age)
+        found = rag("audit", "--since", since, "--json").json["records"]
+        assert [item["query"] for item in found] == ["0 days ago", "1 days ago"]
+        assert len(rag("audit", "--since", since, "--last", "1", "--json").json["records"]) == 1
+
+    def test_what_is_no_date_is_a_usage_error(self, rag, trail):
+        record(trail, "query")
+        assert rag("audit", "--since", "whenever").code == 2
+
+    def test_nothing_yet_says_so_and_how_recording_is_switched(self, rag, data, monkeypatch):
+        ran = rag("audit")
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("no plan is recorded yet\n")
+        assert "planner.audit = false" in ran.err
+        monkeypatch.setenv("RAG_PLANNER__AUDIT", "false")
+        assert "planner.audit = true" in rag("audit").err
+        assert rag("audit", "--json").json["records"] == []
+
+    def test_nothing_since_then_says_so(self, rag, trail):
+        record(trail, "query", 3)
+        ran = rag("audit", "--since", "today")
+        assert (ran.code, ran.err.splitlines()[0]) == (
+            1,
+            f"no plan is recorded since {date.today()}",
+        )
+
+    def test_lines_that_hold_no_record_are_passed_over_and_told(self, rag, trail):
+        record(trail, "query")
+        with next(trail.path.rglob(FILE)).open("a") as file:
+            file.write("what is this?\n{}\n")
+        ran = rag("audit")
+        assert ran.code == 0
+        assert ran.err == "passed over 2 lines that hold no record\n"
+
+    def test_nothing_in_a_query_steers_the_terminal(self, rag, trail):
+        name = record(trail, "\x1b]0;title\x07\x1b[31mred\x9b2J \u202eback\r\nnext \ud800")
+        for ran in (rag("audit"), rag("audit", name)):
+            assert ran.code == 0
+            assert not set(ran.out) & {"\x1b", "\x07", "\x9b", "\r", "\u202e"}
+
+
+class TestOne:
+    def test_its_whole_record_by_the_beginning_of_its_id(self, rag, trail):
+        name = record(trail, "query")
+        ran = rag("audit", name[:11])
+        assert json.loads(ran.out)["id"] == name
+        assert rag("audit", name, "--json").json["record"]["query"] == "query"
+
+    @pytest.mark.parametrize("command", [["audit", "zzz"], ["audit", "--replay", "zzz"]])
+    def test_an_unknown_one_is_a_usage_error(self, rag, trail, command):
+        record(trail, "query")
+        ran = rag(*command)
+        assert (ran.code, ran.err) == (2, "rag: no record 'zzz'\n`rag audit` lists them.\n")
+
+    @pytest.mark.parametrize("command", [["x", "--last", "1"], ["x", "--replay", "y"]])
+    def test_one_and_several_at_once_are_a_usage_error(self, rag, trail, command):
+        assert rag("audit", *command).code == 2
+
+
+class TestReplay:
+    def test_a_search_is_replayed_without_its_model(self, rag, trail, monkeypatch):
+        with OllamaServer() as server:
+            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+            monkeypatch.setenv("RAG_OLLAMA__URL", server.url)
+            monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
+            monkeypatch.setenv("RAG_PLANNER__ROUTER", "model")
+            server.say("I cannot say.", {"primary_route": "vector_only"}, {"hyde_paragraph": "A"})
+            assert rag("search", QUERY, "--plan").code == 0
+            server.fail("/api/chat", times=None)
+            assert rag("search", "先週のロールバック", "--plan").code in (0, 1)
+            asked = len(server.requests())
+            [failed, answered] = trail.last(2)
+            assert [len(found.responses) for found in (answered, failed)] == [3, 1]
+            for found in (answered, failed):
+                ran = rag("audit", "--replay", found.id)
+                assert (ran.code, ran.out) == (0, f"{found.id}: the same plan\n")
+            assert len(server.requests()) == asked
+
+    def test_another_plan_is_shown_and_exit_code_1(self, rag, trail):
+        name = record(trail, QUERY)
+        ran = rag("audit", "--replay", name)
+        assert ran.code == 1
+        assert 'metadata.time_window: {"name": "ALL_TIME"' in ran.out
+        assert "the index changed since" in ran.err
+        as_json = rag("audit", "--replay", name, "--json")
+        assert (as_json.code, as_json.json["same"], as_json.json["id"]) == (1, False, name)
+        assert {item["field"] for item in as_json.json["differences"]} >= {"metadata.time_window"}
+
+    def test_without_an_index_it_is_exit_code_3(self, rag, trail):
+        name = record(trail, QUERY)
+        (trail.path.parents[1] / "index").unlink()
+        assert rag("audit", "--replay", name).code == 3
+
+
+def test_a_trail_that_cannot_be_written_fails_no_search(rag, data):
+    (data / "logs").write_text("in the way")
+    ran = rag("search", QUERY, "--plan")
+    assert ran.code == 0
+    assert "not recorded" in ran.err
+    assert rag("audit").code == 1

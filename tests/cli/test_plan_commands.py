@@ -1,0 +1,210 @@
+"""`--plan`, `--no-plan`, `rag plan` and `planner.plan` on the command line."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ollama_server import OllamaServer
+from rag.query.audit import AuditTrail
+
+QUERY = "rolling back tagged ops since 2025-06"
+LINE = "#ops · since 1 June 2025 · rolling back"
+WAY_BACK = "(--no-plan searches the words as typed)"
+
+
+@pytest.fixture(autouse=True)
+def no_audit(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index is that of all tests."""
+    monkeypatch.setenv("RAG_PLANNER__AUDIT", "false")
+
+
+def places(ran) -> list[str]:
+    return [result["path"] for result in ran.json["results"]]
+
+
+class TestSearch:
+    def test_words_that_look_like_filters_filter(self, rag):
+        ran = rag("search", QUERY, "--json")
+        assert (ran.code, places(ran)) == (0, ["runbooks/Rollback.md"])
+
+    def test_what_was_understood_is_said_off_the_results(self, rag):
+        ran = rag("search", QUERY)
+        assert ran.err == f"{LINE} {WAY_BACK}\n"
+        assert ran.out.splitlines()[0].split()[:3] == ["1", "Rolling", "back"]
+
+    def test_quiet_says_nothing(self, rag):
+        assert rag("search", QUERY, "-q").err == ""
+
+    def test_paths_stay_paths(self, rag, library):
+        assert rag("search", QUERY, "--paths").out == f"{library / 'runbooks/Rollback.md'}\n"
+
+    def test_no_plan_searches_the_words_as_typed(self, rag):
+        ran = rag("search", QUERY, "--no-plan", "--json")
+        assert "plan" not in ran.json and ran.err == ""
+
+    def test_a_plain_query_is_not_planned_unless_that_is_asked_for(self, rag):
+        assert "plan" not in rag("search", "rolling back", "--json").json
+        ran = rag("search", "rolling back", "--json", "--plan")
+        assert ran.json["plan"]["narrows"] is False
+        assert ran.err == f"rolling back {WAY_BACK}\n"
+
+    def test_the_setting_switches_it_off(self, rag, monkeypatch):
+        monkeypatch.setenv("RAG_PLANNER__PLAN", "never")
+        assert "plan" not in rag("search", QUERY, "--json").json
+
+    def test_json_tells_the_plan(self, rag):
+        plan = rag("search", QUERY, "--json").json["plan"]
+        assert plan["understood"] == LINE
+        assert (plan["route"], plan["route_by"]) == ("hybrid_both", "rules")
+        assert (plan["text"], plan["narrows"], plan["relaxed"]) == ("rolling back", True, False)
+        assert plan["metadata"]["tags"] == ["ops"]
+        assert plan["metadata"]["time_window"]["first"] == "2025-06-01"
+        assert plan["audit"] is None and plan["latency_ms"] >= 0
+
+    def test_filters_alone_list_the_newest_first(self, rag):
+        ran = rag("search", "notes tagged ops", "--json")
+        assert places(ran) == ["runbooks/Rollback.md", "Backups.md"]
+        assert ran.json["plan"]["understood"] == "#ops · newest first"
+
+    def test_japanese_is_answered_in_japanese(self, rag):
+        ran = rag("search", "タグ「ops」が付いたメモ")
+        assert ran.code == 0 and ran.err.startswith("#ops · 新しい順")
+
+    def test_what_fits_nothing_is_let_go_and_said(self, rag):
+        ran = rag("search", "証明書 #ops", "--json")
+        assert (ran.code, places(ran)) == (0, ["証明書.md"])
+        assert ran.json["plan"]["relaxed"] is True
+        assert "searched without those filters" in ran.err
+
+    def test_nothing_at_all_is_nothing(self, rag):
+        ran = rag("search", "walrus #ops", "--json")
+        assert ran.code == 1 and ran.json["plan"]["relaxed"] is False
+
+    def test_flags_hold(self, rag):
+        assert places(rag("search", QUERY, "-t", "ops/backup", "--plan", "--json")) == []
+        assert rag("search", "証明書 #ops", "--from", "2025-01").code == 1
+
+    def test_a_tag_that_is_not_there_is_told_with_those_near(self, rag):
+        ran = rag("search", "backups tagged zzbackup")
+        assert ran.err == "no note has the tag #zzbackup; near: #ops/backup\n"
+
+    def test_explain_shows_the_plan(self, rag):
+        ran = rag("search", QUERY, "--explain")
+        assert "route" in ran.out and "hybrid_both (by rules" in ran.out
+
+    def test_a_router_that_does_not_exist_is_an_error(self, rag, monkeypatch):
+        monkeypatch.setenv("RAG_PLANNER__ROUTER", "nobody")
+        ran = rag("search", QUERY)
+        assert ran.code == 2 and "planner.router" in ran.err
+
+
+class TestAsk:
+    def test_it_answers_from_the_notes_that_are_meant(self, rag):
+        ran = rag("ask", "How long are backups kept? tagged ops/backup", "--json")
+        assert [source["path"] for source in ran.json["sources"]] == ["Backups.md"]
+        assert ran.json["plan"]["metadata"]["tags"] == ["ops/backup"]
+
+    def test_no_plan_asks_as_typed(self, rag):
+        ran = rag("ask", "How long are backups kept? tagged ops/backup", "--json", "--no-plan")
+        assert "plan" not in ran.json
+
+    def test_what_was_understood_stands_above_the_answer(self, rag):
+        ran = rag("ask", "How long does rolling back take? #ops")
+        assert ran.code == 0 and ran.err.startswith("#ops · ") and "two minutes" in ran.out
+
+
+class TestPlan:
+    def test_it_shows_everything_and_searches_nothing(self, rag):
+        ran = rag("plan", QUERY, "-v", "work")
+        assert ran.code == 0 and ran.out.splitlines()[0] == f"work vault · {LINE}"
+        rows = dict(line.split(None, 1) for line in ran.out.splitlines()[1:])
+        assert rows["vault"] == "work" and rows["tag"] == "#ops" and rows["text"] == "rolling back"
+        assert rows["time"] == "since 1 June 2025: created 2025-06-01 to … (DATES)"
+        assert "made without a model" in rows["hyde"] and rows["confidence"]
+
+    def test_json_is_that_of_a_search(self, rag):
+        shown = rag("plan", QUERY, "--json").json
+        searched = rag("search", QUERY, "--plan", "--json").json["plan"]
+        assert shown["query"] == QUERY and set(searched) <= set(shown)
+        assert {**searched, "latency_ms": 0} == {**{k: shown[k] for k in searched}, "latency_ms": 0}
+
+    def test_it_reads_stdin(self, rag, monkeypatch):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{QUERY}\n"))
+        assert rag("plan", "-").out.splitlines()[0] == LINE
+
+    def test_it_is_recorded(self, rag, library, monkeypatch, tmp_path):
+        monkeypatch.setenv("RAG_PLANNER__AUDIT", "true")
+        data = tmp_path / "data"
+        data.mkdir()
+        (data / "index").symlink_to(library.parent / "data" / "index")
+        monkeypatch.setenv("RAG_DATA_DIR", str(data))
+        shown = rag("plan", QUERY, "--json").json
+        assert AuditTrail(data).find(shown["audit"]).query == QUERY
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (["plan", " "], 1),
+            (["plan", "x" * 4001], 1),
+            (["plan", "words", "-v", "nowhere"], 2),
+            (["plan", "words", "--from", "whenever"], 2),
+            (["plan", "words", "--model", "m", "--no-model"], 2),
+            (["plan"], 2),
+        ],
+    )
+    def test_mistakes_have_the_codes_of_a_search(self, rag, arguments, code):
+        ran = rag(*arguments)
+        known = rag("search", *arguments[1:]) if "--model" not in arguments else ran
+        assert ran.code == known.code and ran.code in (code, known.code) and ran.err
+
+    def test_without_an_index_it_says_so(self, rag, monkeypatch, tmp_path):
+        monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "none"))
+        assert rag("plan", "words").code == 3
+
+    @pytest.fixture
+    def server(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+        with OllamaServer(["llama3.2"]) as running:
+            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+            monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
+            monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
+            yield running
+
+    def test_it_asks_the_model_and_no_model_does_not(self, rag, server):
+        final = {"action": "final", "transformed_query": "undo it", "confidence": 0.9}
+        server.say(final, "A note.")
+        shown = rag("plan", QUERY, "--json").json
+        assert shown["models"] and shown["metadata"]["tags"] == ["ops"]
+        asked = len(server.requests("/api/chat"))
+        assert rag("plan", QUERY, "--json", "--no-model").json["models"] == {}
+        assert len(server.requests("/api/chat")) == asked > 0
+
+
+def test_an_index_of_an_older_version_says_so(rag, write_notes, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
+    with monkeypatch.context() as older:
+        older.setattr("rag.pipelines.fingerprint.SCHEMA_VERSION", 2)
+        assert rag("index", "-q", write_notes("work", {"a.md": "A note. #ops"})).code == 0
+    for command in (["search", "note #ops"], ["plan", "note #ops"]):
+        ran = rag(*command)
+        assert ran.code == 3 and "Bring it up to date with `rag index`" in ran.err
+    assert rag("index", "-q").code == 0
+    assert rag("search", "note #ops").code == 0
+
+
+def test_a_plain_search_does_not_wait_for_the_planner(library):
+    script = (
+        "import sys; from rag.cli.app import run;"
+        " assert run(['search', 'rolling', 'back', '-q']) == 0;"
+        " names = 'plan metadata planner rules router guardrails audit trace times resolving';"
+        " wanted = {f'rag.query.{n}' for n in names.split()};"
+        " wanted |= {f'rag.pipelines.{n}' for n in ('intent', 'catalogue', 'planner_models')};"
+        " print(*sorted(wanted & set(sys.modules)), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip() == ""

@@ -1,0 +1,88 @@
+"""The line that says what was understood."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from rag.cli.understood import understood_line, window_words
+from rag.pipelines.intent import Intent
+from rag.pipelines.models import QueryFilters
+from rag.query.plan import FullTransformationResult, MetadataExtraction, TimeWindow
+
+TODAY = date(2026, 11, 20)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "english", "japanese"),
+    [
+        ("2026-10-01", "2026-10-31", "1–31 October", "10月1日〜31日"),
+        ("2025-10-01", "2025-10-31", "1–31 October 2025", "2025年10月1日〜31日"),
+        ("2026-11-20", "2026-11-20", "20 November", "11月20日"),
+        ("2025-11-20", "2025-11-20", "20 November 2025", "2025年11月20日"),
+        ("2026-10-28", "2026-11-03", "28 October – 3 November", "10月28日〜11月3日"),
+        ("2025-10-28", "2025-11-03", "28 October – 3 November 2025", "2025年10月28日〜11月3日"),
+        (
+            "2025-12-29",
+            "2026-01-04",
+            "29 December 2025 – 4 January",
+            "2025年12月29日〜2026年1月4日",
+        ),
+        ("2026-01-01", "2026-12-31", "2026", "2026年"),
+        ("2024-01-01", "2025-12-31", "2024–2025", "2024〜2025年"),
+        ("2024-05-01", None, "since 1 May 2024", "2024年5月1日から"),
+        ("2026-05-01", None, "since 1 May", "5月1日から"),
+        (None, "2024-05-01", "until 1 May 2024", "2024年5月1日まで"),
+        (None, None, "", ""),
+    ],
+)
+def test_days_are_said_as_people_say_them(first, last, english, japanese):
+    window = TimeWindow(first=first, last=last)
+    assert window_words(window, TODAY) == english
+    assert window_words(window, TODAY, japanese=True) == japanese
+
+
+OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "read", "line"),
+    [
+        (
+            "q",
+            "rollbacks",
+            {"vaults": ["work"], "tags": ["kubernetes"], "time_window": OCTOBER},
+            "work vault · #kubernetes · 1–31 October · rollbacks",
+        ),
+        (
+            "先月の会議",
+            "会議",
+            {"vaults": ["work"], "tags": ["kubernetes"], "time_window": OCTOBER},
+            "work 保管庫 · #kubernetes · 10月1日〜31日 · 会議",
+        ),
+        (
+            "q",
+            "",
+            {"vaults": ["a", "b"], "tags": ["x", "y"]},
+            "a, b vaults · #x · #y · newest first",
+        ),
+        ("q", "t", {"tags": ["x", "y"], "tag_match": "any"}, "#x or #y · t"),
+        ("のメモ", "", {"tags": ["x", "y"], "tag_match": "any"}, "#x・#y · 新しい順"),
+        ("q", "t", {"excluded_tags": ["x"], "titles": ["A", "B"]}, "not #x · “A” or “B” · t"),
+        ("除く", "t", {"excluded_tags": ["x"], "titles": ["A"]}, "#x 以外 · 「A」 · t"),
+        ("q", "t", {"values": {"status": "open"}}, "status: open · t"),
+        (
+            "q",
+            "t",
+            {"time_window": OCTOBER.model_copy(update={"field": "modified"})},
+            "modified 1–31 October · t",
+        ),
+        ("nothing in it", "t", {}, "nothing in it"),
+    ],
+)
+def test_the_line_says_all_that_filters_and_what_is_left(query, text, read, line):
+    metadata = MetadataExtraction(**read)
+    plan = FullTransformationResult(query=query, text=text, metadata=metadata)
+    filters = QueryFilters()
+    assert understood_line(Intent(plan, filters, filters, today=TODAY)) == line

@@ -1,0 +1,493 @@
+"""Planned queries: the words that filter do so, and never at the cost of an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from ollama_server import Model, OllamaServer, refused
+from rag.config import OllamaConfig, PlannerConfig, RAGConfig
+from rag.exceptions import ConfigError, QueryError
+from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
+from rag.pipelines.attempts import intent_of, wants_plan
+from rag.pipelines.intent import Intent, find_intent
+from rag.pipelines.planner_models import PlannerModels
+from rag.pipelines.qa import ask, create_qa_pipeline
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.searching import open_store
+from rag.query.audit import AuditTrail
+from rag.query.metadata import MetadataTransformer
+from rag.query.plan import MetadataExtraction, Route, TimeWindow, WindowName
+from rag.stores import get_document_store
+
+TODAY = date(2026, 11, 20)
+NOTES = {
+    "work": {
+        "deploy.md": "---\ntags: [kubernetes, ops]\ncreated: 2026-10-05\nstatus: Open\n---\n"
+        "# Deploying\n\nRolling back takes two minutes. A rollback is safe.\n",
+        "pods.md": "---\ntags: [kubernetes, draft]\ncreated: 2026-09-01\nmodified: 2026-11-10\n"
+        "status: done\n---\n# Pods\n\nA rollback of pods.\n",
+        "backup.md": "---\ntags: [ops/backup]\ncreated: 2026-10-20\nmodified: 2026-10-20\n---\n"
+        "# Backups\n\nKept for ninety days, for a rollback.\n",
+    },
+    "仕事": {
+        "会議.md": "---\ntags: [会議]\ncreated: 2026-11-12\nmodified: 2026-11-12\n---\n"
+        "# 定例会議\n\n証明書の更新を三月に行う。\n",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def built(build_index) -> RAGConfig:
+    return build_index(NOTES)
+
+
+@pytest.fixture
+def config(built: RAGConfig, tmp_path) -> RAGConfig:
+    """The settings, with an audit of the test's own."""
+    return replace(built, planner=PlannerConfig(audit=False))
+
+
+@pytest.fixture(scope="module")
+def pipeline(built):
+    with get_document_store(built) as store, closing(create_search_pipeline(store, built)) as made:
+        yield made
+
+
+Plan = Callable[..., Intent]
+Search = Callable[..., list[str]]
+
+
+@pytest.fixture
+def plan(pipeline, config) -> Plan:
+    """Plan a query: `plan("notes tagged ops", tags=["x"])`, the flags by name."""
+
+    def made(query: str, config: RAGConfig = config, full: bool = False, **flags) -> Intent:
+        filters = QueryFilters(**flags)
+        intent, notices = find_intent(
+            open_store(pipeline), config, query, filters, full=full, today=TODAY
+        )
+        assert intent is not None and notices == []
+        return intent
+
+    return made
+
+
+@pytest.fixture
+def run(pipeline) -> Callable[..., SearchResponse]:
+    return lambda intent, **given: search(
+        pipeline, intent.plan.query, intent.flags, 10, intent=intent, **given
+    )
+
+
+@pytest.fixture
+def found(plan, run) -> Search:
+    """Return the paths that a planned query finds, sorted."""
+    return lambda query, **flags: sorted(paths(run(plan(query, **flags))))
+
+
+def paths(response: SearchResponse) -> list[str]:
+    return [result.file_path for result in response.results]
+
+
+class TestFilters:
+    def test_a_vault(self, found):
+        assert found("rollback in my work vault") == ["backup.md", "deploy.md", "pods.md"]
+
+    def test_a_vault_and_a_time_in_japanese(self, found):
+        assert found("仕事の保管庫の先週の証明書") == ["会議.md"]
+
+    @pytest.mark.parametrize("tag", ["#kubernetes", "tagged Kubernetes", "tagged k8s"])
+    def test_a_tag(self, found, tag):
+        assert found(f"rollback {tag}") == ["deploy.md", "pods.md"]
+
+    def test_all_of_a_query_together(self, plan, run):
+        query = "notes tagged k8s from last month in my work vault about rollbacks"
+        intent = plan(query)
+        response = run(intent)
+        assert paths(response) == ["deploy.md"]
+        assert (response.query, intent.text, response.relaxed) == (query, "rollbacks", False)
+
+    def test_conditions_in_the_query_syntax_hold_beside_the_plan(self, found):
+        assert found("rollback #kubernetes -tag:draft") == ["deploy.md"]
+        assert found('#kubernetes "rollback of pods"') == ["pods.md"]
+
+    def test_words_without_a_sign_filter_nothing(self, plan):
+        intent = plan("kubernetes rollback")
+        assert not intent.narrows and intent.text == "kubernetes rollback"
+
+    @pytest.mark.parametrize(
+        ("meant", "selected"),
+        [
+            ({"excluded_tags": ["draft"]}, ["backup.md", "deploy.md"]),
+            ({"tags": ["draft", "ops/backup"], "tag_match": "any"}, ["backup.md", "pods.md"]),
+            ({"tags": ["kubernetes", "ops"], "tag_match": "all"}, ["deploy.md"]),
+            ({"titles": ["Backups", "pods"]}, ["backup.md", "pods.md"]),
+            ({"values": {"status": "open"}}, ["deploy.md"]),
+            ({"values": {"status": "nothing"}, "titles": ["Pods"]}, []),
+        ],
+    )
+    def test_each_filter_that_a_plan_may_hold(self, planned, meant, selected):
+        assert planned(**meant) == selected
+
+    def test_a_window_is_of_the_date_that_is_meant(self, planned):
+        days = {"first": date(2026, 11, 1), "last": date(2026, 11, 15)}
+        for field, selected in (("created", ["会議.md"]), ("modified", ["pods.md", "会議.md"])):
+            window = TimeWindow(name=WindowName.DATES, field=field, **days)
+            assert planned(time_window=window, text="rollback 証明書") == selected
+
+    def test_filters_of_a_library_may_be_of_any_kind(self, pipeline):
+        filters = QueryFilters(
+            any_tags=["#Ops", "会議"],
+            excluded_tags=["kubernetes"],
+            date_from=date(2026, 10, 20),
+            date_field="modified",
+        )
+        assert paths(search(pipeline, "rollback", filters)) == ["backup.md"]
+
+
+@pytest.fixture
+def planned(plan, run, monkeypatch) -> Callable[..., list[str]]:
+    """Return what a plan of certain metadata finds, without relaxing."""
+
+    def selected(text: str = "rollback", **meant) -> list[str]:
+        monkeypatch.setattr(
+            MetadataTransformer,
+            "transform",
+            lambda self, query, catalogue, **_: plan_of(query, MetadataExtraction(**meant)),
+        )
+        response = run(plan(text))
+        return [] if response.relaxed else sorted(paths(response))
+
+    return selected
+
+
+def plan_of(query: str, metadata: MetadataExtraction):
+    from rag.query.plan import FullTransformationResult
+
+    return FullTransformationResult(query=query, text=query, metadata=metadata)
+
+
+class TestLists:
+    def test_filters_alone_list_the_newest_first(self, plan, run):
+        intent = plan("notes tagged kubernetes in my work vault")
+        assert intent.plan.intent.primary_route is Route.METADATA_ONLY and intent.lists
+        assert paths(run(intent)) == ["deploy.md", "pods.md"]
+
+    def test_nothing_but_an_empty_text_is_needed(self, plan, run):
+        assert paths(run(plan("#会議"))) == ["会議.md"]
+
+    def test_conditions_of_the_query_hold_there_too(self, plan, run):
+        assert paths(run(plan("#kubernetes tag:draft"))) == ["pods.md"]
+
+
+class TestFlags:
+    def test_a_vault_takes_the_place_of_that_of_the_query(self, found):
+        assert found("証明書 in my work vault", vaults=["仕事"]) == ["会議.md"]
+
+    def test_dates_take_the_place_of_those_of_the_query(self, plan, found):
+        flags = {"date_from": date(2026, 9, 1), "date_to": date(2026, 9, 30)}
+        assert found("rollback from last month", **flags) == ["pods.md"]
+
+    def test_tags_are_added(self, found):
+        assert found("rollback tagged k8s", tags=["draft"]) == ["pods.md"]
+
+    def test_a_tag_that_is_not_there_still_finds_nothing(self, found):
+        assert found("rollback tagged k8s", tags=["zzz"]) == []
+
+    def test_they_hold_whatever_a_plan_says(self, plan, run, monkeypatch):
+        october = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31), field="modified")
+        meant = MetadataExtraction(vaults=["work"], time_window=october, values={"status": "done"})
+        monkeypatch.setattr(
+            MetadataTransformer, "transform", lambda self, query, *_, **__: plan_of(query, meant)
+        )
+        flags = {"vaults": ["work"], "date_from": date(2026, 10, 1), "values": {"status": "open"}}
+        assert paths(run(plan("rollback", **flags))) == ["deploy.md"]
+        assert run(plan("rollback", **{**flags, "vaults": ["仕事"]})).results == []
+
+    def test_paths_hold(self, found):
+        assert found("rollback tagged k8s", paths=["dep*.md"]) == ["deploy.md"]
+
+
+class TestNothingFits:
+    def test_what_was_understood_is_let_go_and_that_is_said(self, plan, run):
+        response = run(plan("証明書 #kubernetes"))
+        assert paths(response) == ["会議.md"] and response.relaxed
+        assert "nothing fits what was understood" in response.notices[0]
+
+    def test_without_words_the_query_is_searched_as_typed(self, plan, run):
+        intent = plan("#kubernetes from last month", tags=["会議"])
+        assert intent.lists and not run(intent).relaxed  # no word of it is in such a note
+        response = run(plan("#kubernetes 会議", vaults=["仕事"]))
+        assert paths(response) == ["会議.md"] and response.relaxed
+
+    @pytest.mark.parametrize(
+        ("query", "flags"),
+        [("証明書 #kubernetes", {"vaults": ["work"]}), ("証明書 #kubernetes vault:work", {})],
+    )
+    def test_what_the_user_typed_as_a_filter_is_never_let_go(self, plan, run, query, flags):
+        response = run(plan(query, **flags))
+        assert response.results == [] and not response.relaxed and response.notices == []
+
+
+class TestModes:
+    def test_meaning_alone_where_there_is_none_is_searched_as_usual(self, plan, run):
+        intent = plan("something like a rollback")
+        assert intent.by_meaning
+        response = run(intent)
+        assert response.mode == "lexical" and len(response.results) == 3
+        assert "not searched by meaning alone" in response.notices[0]
+
+    def test_the_mode_of_the_user_wins(self, plan, run):
+        response = run(plan("something like a rollback"), mode="lexical", keep_mode=True)
+        assert response.mode == "lexical" and response.notices == []
+
+
+class TestWhetherToPlan:
+    @pytest.mark.parametrize(
+        ("setting", "query", "wanted", "planned"),
+        [
+            ("auto", "rollback tagged k8s", None, True),
+            ("auto", "先週のメモ", None, True),
+            ("auto", "kubernetes rollback", None, False),
+            ("auto", "kubernetes rollback", True, True),
+            ("auto", "rollback tagged k8s", False, False),
+            ("always", "kubernetes rollback", None, True),
+            ("always", "kubernetes rollback", False, False),
+            ("never", "rollback tagged k8s", None, False),
+            ("never", "rollback tagged k8s", True, True),
+            ("always", " ", True, False),
+            ("always", "x" * 4001, True, False),
+        ],
+    )
+    def test_it_is_said_or_set_or_seen(self, setting, query, wanted, planned):
+        config = RAGConfig(planner=PlannerConfig(plan=setting))
+        assert wants_plan(config, query, wanted) is planned
+
+    def test_a_query_that_is_not_planned_has_no_intent(self, pipeline, config):
+        assert intent_of(open_store(pipeline), config, "kubernetes rollback") == (None, [])
+
+
+class TestFailures:
+    @pytest.mark.parametrize("error", [RuntimeError("boom"), KeyError("x"), QueryError("no")])
+    def test_whatever_goes_wrong_the_query_is_searched_as_typed(
+        self, pipeline, config, monkeypatch, error
+    ):
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(MetadataTransformer, "transform", fail)
+        intent, [notice] = find_intent(open_store(pipeline), config, "rollback #ops")
+        assert intent is None and "could not be planned" in notice
+
+    def test_a_router_that_does_not_exist_is_an_error_of_the_settings(self, pipeline, config):
+        wrong = replace(config, planner=replace(config.planner, router="modle"))
+        with pytest.raises(ConfigError, match=r"planner\.router.*'modle'") as caught:
+            find_intent(open_store(pipeline), wrong, "rollback #ops")
+        assert "model" in caught.value.hint
+
+    def test_an_index_of_another_version_is_no_reason_to_fail(self, built, config, tmp_path):
+        import sqlite3
+
+        data = tmp_path / "old"
+        with IndexRun(replace(config, data_dir=data)) as run:
+            (tmp_path / "v").mkdir()
+            (tmp_path / "v/a.md").write_text("A rollback. #ops")
+            run.index_vault("v", tmp_path / "v")
+            run.publish()
+        [manifest] = data.glob("index/gen-*/manifest*")
+        manifest.chmod(0o600)
+        with closing(sqlite3.connect(manifest)) as db:
+            db.execute("DROP TABLE facts")
+            db.commit()
+        with get_document_store(replace(config, data_dir=data)) as store:
+            intent, [notice] = find_intent(store, config, "rollback #ops")
+        assert intent is None and "could not be planned" in notice
+
+    @pytest.mark.parametrize("query", ["\ud800 #ops", "#ops \x00", "#" * 300, "「『#【タグ"])
+    def test_odd_queries_are_planned_all_the_same(self, plan, run, query):
+        intent = plan(query)
+        intent.plan.model_dump_json()
+        run(intent)
+
+
+class TestAudit:
+    def test_a_planned_query_is_recorded(self, pipeline, config, tmp_path):
+        config = replace(config, data_dir=tmp_path, planner=PlannerConfig())
+        intent, notices = find_intent(
+            open_store(pipeline), config, "rollback #ops", QueryFilters(vaults=["work"])
+        )
+        assert intent is not None and notices == []
+        record = AuditTrail(tmp_path).find(intent.audit)
+        assert (record.query, record.flags.vaults) == ("rollback #ops", ["work"])
+        assert record.result == intent.plan
+
+    def test_a_trail_that_cannot_be_written_is_said_when_a_plan_was_asked_for(
+        self, pipeline, config, tmp_path
+    ):
+        (tmp_path / "logs").write_text("a file in the way")
+        config = replace(config, data_dir=tmp_path, planner=PlannerConfig())
+        for full, count in ((True, 1), (False, 0)):
+            intent, notices = find_intent(open_store(pipeline), config, "rollback #ops", full=full)
+            assert intent is not None and intent.audit == "" and len(notices) == count
+
+
+FINAL = {
+    "action": "final",
+    "transformed_query": "undo a release",
+    "confidence": 0.9,
+    "units": [{"query": "backups kept", "confidence": 0.9}],
+}
+
+
+@pytest.fixture
+def server():
+    with OllamaServer(["llama3.2", Model("bge-m3", 32)]) as running:
+        yield running
+
+
+@pytest.fixture
+def modelled(config, server) -> RAGConfig:
+    quick = {"retries": 0, "connect_timeout": 1.0, "transform_timeout": 0.4}
+    ollama = OllamaConfig(url=server.url, chat_model="llama3.2", embedding_model="", **quick)
+    return replace(config, ollama=ollama)
+
+
+class TestModels:
+    def test_what_a_model_wrote_is_searched_beside_the_query(self, plan, run, modelled, server):
+        server.say(FINAL, "A release is undone by a rollback.")
+        intent = plan("pods tagged k8s", modelled, full=True)
+        assert {v.transform for v in intent.variants} == {"plan"}  # an index without vectors
+        response = run(intent)
+        assert paths(response)[0] == "pods.md"  # the best of the query itself
+        assert {v.transform for v in response.variants} == {"plan"}
+        assert response.results[0].found_by == ["original"]
+
+    def test_what_was_made_without_a_model_is_not_searched(self, plan):
+        intent = plan("rollback tagged k8s", full=True)
+        assert intent.plan.hyde.hyde_paragraph and not intent.variants
+
+    def test_the_filters_are_those_of_the_rules_whatever_a_model_says(self, plan, modelled, server):
+        server.say("I am afraid I cannot.", "no")
+        bad = plan("rollback tagged k8s", modelled, full=True)
+        assert bad.filters == plan("rollback tagged k8s").filters
+
+    def test_a_plan_by_itself_asks_no_model_where_the_rules_leave_nothing_open(
+        self, plan, modelled, server
+    ):
+        plan("rollback tagged k8s", modelled)
+        assert server.requests() == []
+
+    @pytest.mark.parametrize("kind", ["status", "garbage", "hangup", "slow"])
+    def test_a_model_that_fails_is_not_asked_twice_and_nothing_is_lost(
+        self, plan, modelled, server, kind
+    ):
+        server.fail("/api/chat", kind, times=9, **({"seconds": 1.0} if kind == "slow" else {}))
+        intent = plan("rollback tagged k8s", modelled, full=True)
+        assert intent.filters.tags == ["kubernetes"] and intent.plan.fallbacks
+        assert len(server.requests("/api/chat")) <= 1
+
+    def test_where_nobody_listens_nobody_is_asked(self, plan, modelled):
+        with refused() as url:
+            away = replace(modelled, ollama=replace(modelled.ollama, url=url))
+            assert not PlannerModels(away).has("metadata")
+            intent = plan("rollback tagged k8s", away, full=True)
+        assert intent.filters.tags == ["kubernetes"] and not intent.plan.models
+
+    def test_results_are_reranked_by_the_query_of_the_plan(self, built, plan, modelled, server):
+        intent = plan("rollback tagged k8s")
+        server.say({"ranking": [2, 1]})
+        with (
+            get_document_store(modelled) as store,
+            closing(create_search_pipeline(store, modelled, rerank=True)) as pipeline,
+        ):
+            search(pipeline, intent.plan.query, None, intent=intent)
+        [request] = server.requests("/api/chat")
+        assert intent.plan.hyde.rerank_query in json.dumps(request.json)
+
+
+class TestMeaning:
+    @pytest.fixture
+    def searched(self, embed, with_ollama, write_notes, server):
+        """Search a planned query of an index with vectors."""
+        config = with_ollama(chat_model="llama3.2", transform_timeout=2.0)
+        config = replace(config, planner=PlannerConfig(audit=False))
+        embed(config, work=write_notes("work", NOTES["work"]))
+
+        def run(query: str, full: bool = False, **given) -> tuple[Intent, SearchResponse]:
+            with (
+                get_document_store(config) as store,
+                closing(create_search_pipeline(store, config)) as pipeline,
+            ):
+                intent, _ = find_intent(store, config, query, full=full)
+                return intent, search(pipeline, query, None, 10, intent=intent, **given)
+
+        return run
+
+    @pytest.fixture
+    def server(self):
+        with OllamaServer(["llama3.2", Model("bge-m3", 32)]) as running:
+            yield running
+
+    def test_a_query_of_likeness_is_searched_by_meaning_alone(self, searched):
+        _, response = searched("something like a rollback")
+        assert response.mode == "dense" and response.results and response.notices == []
+
+    def test_but_not_in_a_mode_that_the_user_chose(self, searched):
+        _, response = searched("something like a rollback", mode="hybrid", keep_mode=True)
+        assert response.mode == "hybrid"
+
+    def test_and_as_usual_where_no_vector_comes(self, searched, server):
+        server.fail("/api/embed", "drop", times=99)
+        _, response = searched("something like a rollback")
+        assert response.mode == "lexical" and response.results
+        assert "not searched by meaning alone" in response.notices[0]
+
+    def test_the_note_that_a_model_imagined_is_sought_by_its_meaning(self, searched, server):
+        server.say(FINAL, "A release is undone by a rollback of the cluster.")
+        intent, response = searched("rollback tagged k8s", full=True)
+        [hyde] = [variant for variant in intent.variants if variant.transform == "hyde"]
+        assert not hyde.words and hyde.text == intent.plan.hyde.hyde_paragraph
+        assert {v.label: v.sides for v in response.variants}["hyde"] == ["meaning"]
+        assert sorted(paths(response)) == ["deploy.md", "pods.md"]
+
+
+class TestAsk:
+    @pytest.fixture
+    def answer(self, built, plan):
+        with (
+            get_document_store(built) as store,
+            closing(create_qa_pipeline(store, built)) as pipeline,
+        ):
+            yield lambda query, **flags: ask(
+                pipeline, query, QueryFilters(**flags), intent=plan(query, **flags)
+            )
+
+    def test_it_answers_from_the_notes_that_are_meant(self, answer):
+        found = answer("How long are they kept for a rollback? tagged ops/backup")
+        assert {source.file_path for source in found.sources} == {"backup.md"}
+
+    def test_what_fits_nothing_is_let_go(self, answer):
+        found = answer("証明書の更新はいつ？ #kubernetes")
+        assert found.relaxed and [source.file_path for source in found.sources] == ["会議.md"]
+        assert "nothing fits" in found.notices[0]
+
+    def test_a_model_is_shown_the_newest_notes_where_nothing_is_left_to_rank_by(
+        self, built, plan, modelled, server
+    ):
+        server.say("Rolling back takes two minutes [1].")
+        intent = plan("notes tagged kubernetes")
+        with (
+            get_document_store(modelled) as store,
+            closing(create_qa_pipeline(store, modelled)) as pipeline,
+        ):
+            found = ask(pipeline, intent.plan.query, None, intent=intent)
+        assert found.found
+        prompt = json.dumps(server.requests("/api/chat")[-1].json)
+        assert "two minutes" in prompt and "of pods" in prompt
+        assert "ninety days" not in prompt and "notes tagged kubernetes" in prompt

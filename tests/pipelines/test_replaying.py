@@ -1,0 +1,195 @@
+"""A recorded plan is made again from what the models said, and compared with the one of then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+from haystack.components.generators.chat import MockChatGenerator
+
+from rag.config import PlannerConfig, RAGConfig
+from rag.exceptions import IndexUnavailableError
+from rag.pipelines.catalogue import ManifestCatalogue
+from rag.pipelines.lookup import open_manifest
+from rag.pipelines.replaying import replay
+from rag.query.audit import AuditRecord, decoded, encoded
+from rag.query.metadata import MetadataTransformer
+from rag.query.models import QueryBundle
+from rag.query.plan import MetadataExtraction, Route
+from rag.query.router import IntentRouter
+from rag.query.trace import LiveAsker, Stage
+
+TODAY = date(2026, 11, 21)
+QUERY = "notes tagged k8s from last month in my work vault about rollbacks"
+NOTES = {
+    "work": {
+        "a.md": "---\ntags: [kubernetes]\ncreated: 2026-10-05\n---\n# Rollbacks\n\nRolling back.\n",
+        "b.md": "---\ntags: [helm, kubernetes]\n---\n# Releases of Konstanz\n\nA release.\n",
+    }
+}
+ANSWERS = {
+    "well": '{"query": "undoing a release", "confidence": 0.9, "matches": [], "units": ["undo"]}',
+    "with a tool": '{"action": "rapidfuzz_similarity", "arguments": {"query": "rolbacks"}}',
+    "in prose": "I would look for rollbacks.",
+    "not at all": "",
+    "with invented tags": '{"query": "x", "confidence": 1, "matches": [{"words": "k8s", "kind": '
+    '"tag", "name": "made-up"}]}',
+    "half a character": '{"query": "undo \\ud800", "confidence": 1}',
+}
+
+
+@pytest.fixture(scope="module")
+def config(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+    return build_index(NOTES)
+
+
+def recorded(
+    config: RAGConfig,
+    query: str = QUERY,
+    models: Mapping[Stage, Any] | None = None,
+    by: str = "rules",
+    router: IntentRouter | None = None,
+    flags: MetadataExtraction | None = None,
+    full: bool = True,
+    **settings: Any,
+) -> AuditRecord:
+    """Plan a query, and return its record as it is read back."""
+    planner = PlannerConfig(router=by, **settings)
+    asker = LiveAsker(models or {})
+    transformer = MetadataTransformer(planner, asker, router)
+    with open_manifest(config) as manifest:
+        catalogue = ManifestCatalogue(manifest)
+        plan = transformer.transform(query, catalogue, flags=flags, today=TODAY, full=full)
+        digest = catalogue.digest()
+    record = AuditRecord.of(
+        query,
+        plan,
+        asker.trace,
+        flags=flags,
+        today=TODAY,
+        full=full,
+        latency_ms=1.0,
+        settings=planner,
+        catalogue=digest,
+    )
+    return decoded(encoded(record))
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_whatever_a_model_said_the_plan_is_the_same_again(config, answer):
+    stages: list[Stage] = ["route", "metadata", "hyde"]
+    models = {stage: MockChatGenerator(answer, model="m") for stage in stages}
+    record = recorded(config, models=models, by="model")
+    again = replay(config, record)
+    assert again.differences == []
+    assert again.notices == []
+    assert again.same
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("query", [QUERY, "#kubernetes", "先週の会議", "plain words", "", "\ud800"])
+def test_without_a_model_too(config, query, full):
+    assert replay(config, recorded(config, query, full=full)).differences == []
+
+
+def test_a_code_that_the_model_repeats_is_no_difference(config):
+    class Parrot:
+        """Says what it is told."""
+
+        def run(self, messages: list[Any]) -> dict[str, Any]:
+            reply = MockChatGenerator(messages[-1].text, model="m").run(messages)
+            return {"replies": reply["replies"]}
+
+    record = recorded(config, models={"hyde": Parrot(), "metadata": Parrot()})
+    assert any(response.code for response in record.responses)
+    assert replay(config, record).differences == []
+
+
+def test_it_counts_from_the_day_and_with_the_flags_and_settings_of_then(config):
+    flags = MetadataExtraction(tags=["helm"])
+    record = recorded(config, flags=flags, aliases={"orchestration": "kubernetes"})
+    again = replay(replace(config, planner=PlannerConfig(tag_cap=1, tag_keep=1)), record)
+    assert again.same
+    assert again.result.metadata.tags == record.result.metadata.tags
+    assert again.result.metadata.time_window.first == date(2026, 10, 1)
+
+
+def test_each_difference_is_shown_with_what_it_was_and_is(config):
+    record = recorded(config)
+    metadata = record.result.metadata.model_copy(update={"vaults": ["home"]})
+    tampered = record.result.model_copy(update={"metadata": metadata, "text": "other"})
+    again = replay(config, record.model_copy(update={"result": tampered}))
+    assert not again.same
+    assert [tuple(difference) for difference in again.differences] == [
+        ("text", "other", record.result.text),
+        ("metadata.vaults", ["home"], ["work"]),
+    ]
+
+
+def test_it_says_when_the_index_is_another(config, build_index):
+    record = recorded(config)
+    other = build_index({"work": {"a.md": "---\ntags: [cooking]\n---\nRamen.\n"}})
+    again = replay(other, record)
+    assert "metadata.tags" in [difference.field for difference in again.differences]
+    assert "index changed" in again.notices[0]
+
+
+def test_it_says_when_the_record_was_cut(config):
+    record = recorded(config).model_copy(update={"cut": True})
+    assert "not whole" in replay(config, record).notices[0]
+
+
+def test_it_says_when_the_settings_are_those_of_another_version(config):
+    record = recorded(config)
+    settings = {**record.settings, "magic": 1}
+    del settings["tag_cap"]
+    again = replay(config, record.model_copy(update={"settings": settings}))
+    assert "(magic, tag_cap)" in again.notices[0]
+    assert again.same
+
+
+def test_without_an_index_it_is_an_error(config, tmp_path):
+    with pytest.raises(IndexUnavailableError):
+        replay(RAGConfig(data_dir=tmp_path), recorded(config))
+
+
+class Moody:
+    """A plug-in that says something else each time."""
+
+    def __init__(self, *said: Any) -> None:
+        self._said = list(said)
+
+    def classify(self, query: QueryBundle) -> Any:
+        said = self._said.pop()
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+@pytest.mark.parametrize(
+    ("said", "route"),
+    [
+        ("vector_only", Route.VECTOR_ONLY),
+        ("metadata_only", Route.HYBRID_BOTH),
+        ("nonsense", Route.HYBRID_BOTH),
+        (7, Route.HYBRID_BOTH),
+        (ZeroDivisionError("division by zero"), Route.HYBRID_BOTH),
+    ],
+    ids=str,
+)
+def test_a_plug_in_is_not_asked_again_but_quoted(config, said, route):
+    router = IntentRouter("moody", classifier=Moody("hybrid_both", said))
+    record = recorded(config, by="moody", router=router)
+    again = replay(config, record)
+    assert again.differences == []
+    assert again.result.intent.primary_route == route
+
+
+def test_no_name_of_the_index_leaks_through_the_arguments_of_tools(config):
+    choices = '{"action": "rapidfuzz_similarity", "arguments": {"query": "rollbakcs"}}'
+    record = recorded(config, models={"metadata": MockChatGenerator(choices, model="m")})
+    assert record.tools
+    assert "Konstanz" not in encoded(record).decode()

@@ -1,0 +1,183 @@
+"""What a model wants, out of whatever it writes."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.query import QueryPurpose, QueryType
+from rag.query.actions import Final, ToolUse, action_in, confidence_of, result_of
+
+TODAY = date(2026, 11, 21)
+TOOLS = ["rapidfuzz_similarity", "weather"]
+ANSWER = {"transformed_query": "undo a release", "confidence": 0.8}
+
+
+def read(reply: Any) -> Any:
+    return action_in(reply if isinstance(reply, str) else json.dumps(reply), TOOLS)
+
+
+class TestActions:
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            {"action": "tool", "tool": "weather", "arguments": {"query": "x"}},
+            {"tool": "weather", "arguments": {"query": "x"}},
+            {"action": "weather", "args": {"query": "x"}},
+            {"name": "weather", "parameters": '{"query": "x"}'},
+            {"response": {"action": "tool", "tool": "weather", "input": {"query": "x"}}},
+            [{"action": "tool", "tool": "weather", "arguments": {"query": "x"}}],
+        ],
+    )
+    def test_a_tool_is_asked_for_in_many_ways(self, reply: Any):
+        assert read(reply) == ToolUse("weather", {"query": "x"})
+
+    def test_a_tool_that_is_not_there_is_asked_for_all_the_same(self):
+        assert read({"action": "tool", "tool": "rm", "arguments": 3}) == ToolUse("rm", 3)
+        assert read({"action": "tool"}) == ToolUse("", {})
+        assert read({"action": "tool", "tool": 7, "arguments": "{"}) == ToolUse("", "{")
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            {"action": "final", **ANSWER},
+            ANSWER,
+            {"action": "final", "answer": ANSWER},
+            {"final": ANSWER},
+            {"action": "done", **ANSWER},
+            f"<think>{{}}</think> Here it is:\n```json\n{json.dumps(ANSWER)}\n``` Bye.",
+            json.dumps(ANSWER)[:-1],
+            f'{{"type": "object", "properties": {{"query": {{}}}}}}\n{json.dumps(ANSWER)}',
+        ],
+    )
+    def test_an_answer_is_given_in_many_ways(self, reply: Any):
+        final = read(reply)
+        assert isinstance(final, Final)
+        assert result_of("q", final.payload, TODAY).transformed_query == "undo a release"
+
+    @pytest.mark.parametrize(
+        "reply", ["", "{}", "[]", "3", "null", "Sure.", '{"action": "final"}', '{"a": {"b": 1}}']
+    )
+    def test_what_is_neither_is_nothing(self, reply: str):
+        assert read(reply) is None
+
+    def test_an_echo_of_the_prompt_is_nothing(self):
+        assert action_in(f"<<< 1234\n{json.dumps(ANSWER)}", TOOLS, "1234") is None
+
+    def test_what_is_kept_is_json_and_has_an_end(self):
+        numbers, deep = ",".join(["1" * 400] * 30), f"{'[' * 40}1{']' * 40}"
+        reply = f'{{"query": "\\ud800", "units": [NaN, 1e999, {numbers}], "x": {deep}}}'
+        final = action_in(reply, TOOLS)
+        assert isinstance(final, Final)
+        text = json.dumps(final.payload, allow_nan=False, ensure_ascii=False)
+        assert len(text.encode()) < 1000
+
+
+class TestConfidence:
+    @pytest.mark.parametrize(
+        ("said", "meant"),
+        [
+            *((0.85, 0.85), (85, 0.85), ("0.85", 0.85), ("85", 0.85), ("85%", 0.85)),
+            *(("85 ％", 0.85), (1, 1.0), (0, 0.0), (100, 1.0), ("1%", 0.01), ("100%", 1.0)),
+            *(("High", 0.9), ("medium", 0.6), ("low", 0.3), ("高い", 0.9), ("certain", 0.95)),
+            *((".5", 0.5), ("0.5 ", 0.5)),
+        ],
+    )
+    def test_it_is_understood_as_number_percentage_or_word(self, said: Any, meant: float):
+        assert confidence_of(said) == meant
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            *(None, True, False, "", "very", "1e9", "-1", -0.5, 101, 1 << 2000, [], {}),
+            *(float("nan"), float("inf"), "nan", "٣", "0." + "9" * 9000),
+        ],
+    )
+    def test_anything_else_is_none_at_all(self, said: Any):
+        assert confidence_of(said) == 0.0
+
+
+class TestResults:
+    def test_all_of_an_answer(self):
+        payload = {
+            "transformed_query": " - “undo a release”\n",
+            "confidence": "80%",
+            "query_type": "How-To",
+            "intent": "ANSWER",
+            "units": [{"query": "a b", "query_type": "lookup", "confidence": 90}, "c d", "a b"],
+            "event_keyword": "release",
+            "rerank_query": "undo a failed release",
+            "reasoning": "It asks\n how.",
+            "matches": [{"words": "k8s stuff", "kind": "tag", "name": "kubernetes"}],
+            "time_window": {"first": "2026-10-01", "last": "2026-10-31"},
+        }
+        made = result_of("query", payload, TODAY)
+        assert (made.original_query, made.transformed_query) == ("query", "undo a release")
+        assert (made.confidence, made.query_type) == (0.8, QueryType.HOW_TO)
+        assert made.intent == QueryPurpose.ANSWER
+        assert [(unit.query, unit.confidence) for unit in made.units] == [("a b", 0), ("c d", 0)]
+        assert (made.event_keyword, made.reasoning) == ("release", "It asks how.")
+        assert made.rerank_query == "undo a failed release"
+        [match] = made.matches
+        assert (match.kind, match.words, match.name) == ("tag", "k8s stuff", "kubernetes")
+        assert made.time_window and made.time_window.last == date(2026, 10, 31)
+
+    def test_nonsense_is_left_out(self):
+        payload = {
+            "transformed_query": ["x"],
+            "query_type": ["lookup"],
+            "intent": None,
+            "units": [None, 3, {"query": 4}, {"query": "I'm sorry, I can't help"}, ""],
+            "matches": [3, {"words": "x", "kind": "planet", "name": "y"}, {"kind": "tag"}],
+            "time_window": {"first": "soon"},
+            "event_keyword": {"a": 1},
+            "reasoning": 5,
+        }
+        made = result_of("query", payload, TODAY)
+        assert made.transformed_query == "query"
+        assert (made.query_type, made.intent) == (QueryType.UNKNOWN, QueryPurpose.UNKNOWN)
+        assert (made.units, made.matches, made.time_window) == ([], [], None)
+        assert (made.event_keyword, made.reasoning) == ("", "")
+
+    def test_giant_answers_are_cut(self):
+        payload = {
+            "transformed_query": "word " * 1000,
+            "units": [f"unit {n}" for n in range(99)],
+            "matches": [{"words": "w", "kind": "tag", "name": "n" * 999}] * 99,
+            "reasoning": "x" * 9999,
+        }
+        made = result_of("query", payload, TODAY)
+        assert made.transformed_query == "query"
+        assert (len(made.units), len(made.matches)) == (5, 20)
+        assert len(made.matches[0].name) == 100 and len(made.reasoning) <= 300
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    [
+        *("action", "tool", "name", "arguments", "transformed_query", "confidence", "units"),
+        *("matches", "time_window", "query_type", "intent", "event_keyword", "reasoning", "final"),
+    ]
+)
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=8) | JSON | st.text(max_size=60))
+@settings(max_examples=150)
+def test_any_reply_at_all_is_understood_or_not_but_never_an_error(said: Any):
+    action = read(said)
+    if isinstance(action, Final):
+        made = result_of("query", action.payload, TODAY)
+        assert made.transformed_query and 0 <= made.confidence <= 1
+        made.model_dump_json()
+        json.dumps(action.payload, allow_nan=False)

@@ -1,0 +1,319 @@
+"""The guardrails of a plan, one by one, and that flags always win."""
+
+from __future__ import annotations
+
+import logging
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.query import (
+    Allowlist,
+    DefaultTimeWindow,
+    EmptyHyDE,
+    FullTransformationResult,
+    HyDEGeneration,
+    MergeFlags,
+    MetadataExtraction,
+    Named,
+    RerankOverride,
+    StaticCatalogue,
+    TagExplosionCap,
+    TimeWindow,
+)
+from rag.query.resolving import Resolver
+from rag.query.synthesis import is_short
+from rag.query.windows import window_of
+
+TODAY = date(2026, 11, 21)
+CATALOGUE = StaticCatalogue(
+    vaults=["work", "仕事"],
+    tags=["kubernetes", "helm", "project/alpha", "会議"],
+    titles=["Deploy checklist"],
+    aliases={"Release list": "Deploy checklist"},
+    fields={"status": ["draft", "done"], "due": []},
+)
+OCTOBER = TimeWindow.model_validate(
+    {"name": "DATES", "first": "2026-10-01", "last": "2026-10-31", "text": "in October"}
+)
+
+
+def plan(query: str = "rollbacks", text: str | None = None, **read: Any) -> Any:
+    text = query if text is None else text
+    return FullTransformationResult(query=query, text=text, metadata=MetadataExtraction(**read))
+
+
+class TestFlagsComeFirst:
+    def merged(self, flags: dict[str, Any], **read: Any) -> FullTransformationResult:
+        return MergeFlags(MetadataExtraction(**flags))(plan(**read))
+
+    def test_without_flags_a_plan_stays_as_it_is(self):
+        made = plan(tags=["helm"], vaults=["work"], tag_match="any", time_window=OCTOBER)
+        assert MergeFlags(None)(made) == made
+
+    def test_vaults_titles_and_time_replace_those_of_the_query(self):
+        flags = {"vaults": ["home"], "titles": ["A"], "time_window": OCTOBER}
+        made = self.merged(flags, vaults=["work"], titles=["B"]).metadata
+        assert (made.vaults, made.titles, made.time_window) == (["home"], ["A"], OCTOBER)
+
+    def test_an_open_time_replaces_nothing(self):
+        made = self.merged({"time_window": TimeWindow()}, time_window=OCTOBER)
+        assert made.metadata.time_window == OCTOBER
+
+    def test_tags_stand_in_front_of_those_of_the_query(self):
+        made = self.merged({"tags": ["a", "b"], "excluded_tags": ["x"]}, tags=["c", "b"])
+        assert (made.metadata.tags, made.metadata.excluded_tags) == (["a", "b", "c"], ["x"])
+
+    def test_tags_of_which_any_would_do_cannot_weaken_those_of_flags(self):
+        made = self.merged({"tags": ["a"]}, tags=["b", "a", "c"], tag_match="any")
+        assert (made.metadata.tags, made.metadata.tag_match) == (["a"], "all")
+        assert (made.dropped, made.text) == (["b", "c"], "rollbacks b c")
+
+    def test_values_of_flags_count_more(self):
+        made = self.merged(
+            {"values": {"status": "done"}, "fields": ["due"]},
+            values={"status": "draft", "type": "x"},
+            fields=["status"],
+        ).metadata
+        assert made.values == {"status": "done", "type": "x"}
+        assert made.fields == ["due", "status"]
+
+
+class TestAllowlist:
+    def checked(self, flags: MetadataExtraction | None = None, **read: Any) -> Any:
+        return Allowlist(Resolver(CATALOGUE), flags)(plan(**read))
+
+    def test_names_are_those_of_the_index(self):
+        made = self.checked(
+            vaults=["Work"], tags=["KUBERNETES"], titles=["release list"], fields=["Status"]
+        )
+        read = made.metadata
+        assert (read.vaults, read.tags) == (["work"], ["kubernetes"])
+        assert (read.titles, read.fields) == (["Deploy checklist"], ["status"])
+        assert [(n.kind, n.name) for n in made.in_scope] == [
+            ("vault", "work"),
+            ("tag", "kubernetes"),
+            ("title", "Deploy checklist"),
+            ("field", "status"),
+        ]
+
+    def test_what_the_index_does_not_hold_is_out_of_scope(self):
+        made = self.checked(
+            vaults=["garden"],
+            tags=["blockchain", "helm"],
+            excluded_tags=["zebra"],
+            titles=["Nothing"],
+            fields=["mood"],
+        )
+        read = made.metadata
+        assert (read.vaults, read.tags, read.excluded_tags) == ([], ["helm"], [])
+        assert (read.titles, read.fields) == ([], [])
+        assert [(n.kind, n.words, n.name) for n in made.out_of_scope] == [
+            ("vault", "garden", ""),
+            ("tag", "blockchain", ""),
+            ("tag", "zebra", ""),
+            ("title", "Nothing", ""),
+            ("field", "mood", ""),
+        ]
+
+    def test_a_value_must_stand_in_the_field(self):
+        made = self.checked(values={"STATUS": "Draft", "due": "never", "mood": "good"})
+        assert made.metadata.values == {"status": "draft"}
+        assert [n.words for n in made.out_of_scope] == ["due: never", "mood: good"]
+
+    def test_what_is_in_scope_already_keeps_its_words_and_is_told_once(self):
+        found = Named(kind="tag", words="k8s", name="kubernetes")
+        made = plan(tags=["kubernetes"]).model_copy(update={"in_scope": [found]})
+        assert Allowlist(Resolver(CATALOGUE))(made).in_scope == [found]
+
+    def test_what_was_wrongly_in_scope_is_not(self):
+        wrong = Named(kind="vault", words="attic", name="attic")
+        made = plan().model_copy(update={"in_scope": [wrong]})
+        made = Allowlist(Resolver(CATALOGUE))(made)
+        assert (made.in_scope, made.out_of_scope) == ([], [Named(kind="vault", words="attic")])
+
+    def test_flags_stay_even_where_the_index_has_no_such_name(self):
+        flags = MetadataExtraction(tags=["nothing", "kuberntes"], values={"mood": "good"})
+        made = self.checked(flags, tags=["nothing", "kuberntes"], values={"mood": "good"})
+        assert made.metadata.tags == ["nothing", "kuberntes"]
+        assert made.metadata.values == {"mood": "good"}
+        assert [n.words for n in made.out_of_scope] == ["nothing", "kuberntes", "mood: good"]
+
+    @given(st.lists(st.text(max_size=20), max_size=5))
+    @settings(max_examples=20)
+    def test_nothing_else_survives(self, names: list[str]):
+        made = self.checked(vaults=names, tags=names, excluded_tags=names, titles=names)
+        read = made.metadata
+        assert {*read.tags, *read.excluded_tags} <= {*CATALOGUE.tags()}
+        assert {*read.vaults} <= {*CATALOGUE.vaults()}
+        assert {*read.titles} <= {"Deploy checklist"}
+
+
+class TestDefaultTimeWindow:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            *(None, "", "null", "SOON", 0, 3.5, [], {}, {"name": None}, {"first": ""}),
+            {"first": "2026-10-31", "last": "2026-10-01"},
+            {"first": "2026-02-30"},
+            {"first": "last week", "last": "2026-10-01"},
+            {"first": 1790000000, "last": "2026-10-01"},
+            {"first": ["2026-10-01"]},
+            {"first": "2026-10-01", "field": "mood"},
+            {"name": "DATES"},
+            TimeWindow(),
+            "ALL_TIME",
+        ],
+    )
+    def test_what_is_no_window_becomes_the_default(self, given: Any):
+        made = DefaultTimeWindow("THIS_YEAR", TODAY).window(given)
+        assert made.model_dump(mode="json") == {
+            "name": "THIS_YEAR",
+            "first": "2026-01-01",
+            "last": "2026-12-31",
+            "field": "created",
+            "text": "",
+        }
+        assert DefaultTimeWindow("ALL_TIME", TODAY).window(given) == TimeWindow()
+
+    @pytest.mark.parametrize(
+        ("name", "first", "last"),
+        [
+            ("TODAY", "2026-11-21", "2026-11-21"),
+            ("this week", "2026-11-16", "2026-11-22"),
+            ("Last-Week", "2026-11-09", "2026-11-15"),
+            ("THIS_MONTH", "2026-11-01", "2026-11-30"),
+            (" last_month ", "2026-10-01", "2026-10-31"),
+            ("PAST_SIX_MONTHS", "2026-05-21", None),
+            ("LAST_YEAR", "2025-01-01", "2025-12-31"),
+        ],
+    )
+    def test_names_have_their_days(self, name: str, first: str, last: str | None):
+        for written in (name, {"name": name}):
+            made = window_of(written, TODAY)
+            assert made
+            assert made.first == date.fromisoformat(first)
+            assert made.last == (date.fromisoformat(last) if last else None)
+
+    def test_days_as_a_model_writes_them(self):
+        made = window_of(
+            {"first": "2026-10-01T00:00:00Z", "last": None, "field": "modified"}, TODAY
+        )
+        assert made == TimeWindow.model_validate(
+            {"name": "DATES", "first": "2026-10-01", "field": "modified"}
+        )
+
+    def test_a_plan_keeps_its_own_time(self):
+        made = DefaultTimeWindow("TODAY", TODAY)(plan(time_window=OCTOBER))
+        assert made.metadata.time_window == OCTOBER
+
+    def test_a_plan_without_time_gets_the_default(self):
+        made = DefaultTimeWindow("TODAY", TODAY)(plan())
+        assert made.metadata.time_window.first == TODAY
+
+    def test_who_asks_for_all_time_gets_it(self):
+        always = TimeWindow(text="ever")
+        made = DefaultTimeWindow("TODAY", TODAY)(plan(time_window=always))
+        assert made.metadata.time_window == always
+
+
+class TestTagExplosionCap:
+    def test_as_many_as_the_cap_are_kept(self):
+        made = plan(tags=list("abcdefgh"))
+        assert TagExplosionCap(8, 5)(made) == made
+
+    def test_of_more_the_first_are_kept_and_the_others_told(self, caplog: pytest.LogCaptureFixture):
+        caplog.set_level(logging.INFO)
+        made = TagExplosionCap(8, 5)(plan(tags=list("abcdefghi")))
+        assert (made.metadata.tags, made.dropped) == (list("abcde"), list("fghi"))
+        assert "9 tags are more than 8; dropped: ['f', 'g', 'h', 'i']" in caplog.text
+
+    def test_tags_of_flags_are_never_dropped(self):
+        flags = ["i", "H"]
+        made = TagExplosionCap(4, 3, flags)(plan(tags=list("abcdefghi")))
+        assert (made.metadata.tags, made.dropped) == (list("ahi"), list("bcdefg"))
+
+    def test_more_flags_than_are_kept_are_all_kept(self):
+        made = TagExplosionCap(2, 1, list("abc"))(plan(tags=list("abcdefg")))
+        assert (made.metadata.tags, made.dropped) == (list("abc"), list("defg"))
+
+
+class TestEmptyHyDE:
+    def test_what_a_model_wrote_stays(self):
+        made = plan().model_copy(update={"hyde": HyDEGeneration(hyde_paragraph="A.", by="m")})
+        assert EmptyHyDE()(made) == made
+
+    @pytest.mark.parametrize("empty", ["", "  \n", "…"])
+    def test_query_and_metadata_make_a_paragraph(self, empty: str):
+        made = plan(
+            "notes tagged k8s about rollbacks",
+            'rollbacks -draft tag:x "blue green"?',
+            tags=["kubernetes"],
+            vaults=["work"],
+            titles=["Deploy checklist"],
+            time_window=OCTOBER,
+        ).model_copy(update={"hyde": HyDEGeneration(hyde_paragraph=empty, by="m")})
+        made = EmptyHyDE()(made)
+        assert made.hyde.by == ""
+        assert made.hyde.hyde_paragraph == (
+            "A note about rollbacks blue green. Tags: kubernetes. Vault: work. "
+            "Title: Deploy checklist. Time: 2026-10-01 – 2026-10-31."
+        )
+
+    def test_in_the_language_of_the_query(self):
+        made = EmptyHyDE()(plan("先週の障害のまとめ", "障害のまとめ", tags=["会議"]))
+        assert made.hyde.hyde_paragraph == "障害のまとめについてのノート。タグ: 会議。"
+
+    def test_nothing_to_say_is_still_something(self):
+        assert EmptyHyDE()(plan("", "")).hyde.hyde_paragraph == "A note."
+
+    @given(st.text(max_size=50), st.text(max_size=50))
+    @settings(max_examples=40)
+    def test_it_is_never_empty_nor_long(self, query: str, text: str):
+        paragraph = EmptyHyDE()(plan(query, text * 100)).hyde.hyde_paragraph
+        assert paragraph.strip() and len(paragraph) <= 1500 and "\n" not in paragraph
+
+
+class TestRerankOverride:
+    def over(self, rerank: str, made: Any = None, failed: bool = False) -> str:
+        made = made or plan("rollbacks", tags=["helm", "project/alpha"], event_keyword="outage")
+        made = made.model_copy(update={"hyde": HyDEGeneration(rerank_query=rerank)})
+        expand = lambda tags: [f"near {tags[0]}"] if tags else []  # noqa: E731
+        return RerankOverride(failed, expand)(made).hyde.rerank_query
+
+    @pytest.mark.parametrize(
+        "long", ["undo a release", "デプロイ 障害 対応手順", "障害対応とデプロイと手順書"]
+    )
+    def test_three_words_are_enough(self, long: str):
+        assert self.over(long) == long
+
+    @pytest.mark.parametrize("short", ["", "roll back", "a - …", "障害対応", "障害の対応について"])
+    def test_a_short_one_is_made_of_all_that_is_known(self, short: str):
+        assert self.over(short) == "rollbacks outage helm project alpha near helm"
+
+    def test_where_nothing_could_be_read_any_is_replaced(self):
+        assert self.over("undo a release", failed=True).startswith("rollbacks outage")
+
+    def test_each_part_stands_there_once(self):
+        assert self.over("", plan("Helm", tags=["helm"])) == "Helm near helm"
+
+    @pytest.mark.parametrize(
+        ("query", "rerank"),
+        [
+            ("helm", "notes about helm"),
+            ("", "notes in all vaults"),
+            ("?!", "notes in all vaults"),
+            ("障害", "障害 ノート 記録 メモ"),
+            ("tag:x", "notes about tag:x"),
+        ],
+    )
+    def test_with_nothing_else_known_it_is_filled_up(self, query: str, rerank: str):
+        assert self.over("", plan(query)) == rerank
+
+    @given(st.text(max_size=50))
+    @settings(max_examples=40)
+    def test_it_is_never_short(self, query: str):
+        assert not is_short(self.over("", plan(query)))

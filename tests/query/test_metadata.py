@@ -1,0 +1,407 @@
+"""Whole plans: what a model may add, what it may not, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.components.generators.chat import MockChatGenerator
+from haystack.dataclasses import ChatMessage
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.config import PlannerConfig
+from rag.exceptions import RAGError
+from rag.query import (
+    FullTransformationResult,
+    IntentRouter,
+    LiveAsker,
+    MetadataExtraction,
+    MetadataTransformer,
+    Named,
+    ReplayAsker,
+    StaticCatalogue,
+    TimeWindow,
+    metadata,
+)
+from rag.query.plan import Extraction
+from rag.query.synthesis import is_short
+
+TODAY = date(2026, 11, 21)
+CATALOGUE = StaticCatalogue(
+    vaults=["work", "home"],
+    titles=["Deploy checklist"],
+    notes=[["kubernetes", "helm"], ["kubernetes", "docker"], ["rust"], ["database"]],
+    fields={"status": ["draft"], "due": []},
+)
+FINAL = {
+    "action": "final",
+    "transformed_query": "undo a failed release",
+    "confidence": 0.9,
+    "event_keyword": "release",
+    "reasoning": "It asks how to undo one.",
+    "rerank_query": "undo a failed release quickly",
+}
+HYDE = {"hyde_paragraph": "Run helm rollback. Wait.", "rerank_query": "roll back helm release"}
+OPEN = "notes tagged blockchain about ledgers"
+
+
+def asker(metadata: Any = None, hyde: Any = None, route: Any = None) -> LiveAsker:
+    """Ask models that reply so; `None` is no model, an exception is raised."""
+
+    def generator(said: Any) -> Any:
+        def reply(messages: list[ChatMessage]) -> str:
+            if isinstance(said, Exception):
+                raise said
+            return said if isinstance(said, str) else json.dumps(said)
+
+        return None if said is None else MockChatGenerator(response_fn=reply, model="mock")
+
+    replies = {"metadata": metadata, "hyde": hyde, "route": route}
+    return LiveAsker({stage: generator(said) for stage, said in replies.items()})  # type: ignore
+
+
+def plan(
+    query: str,
+    models: LiveAsker | ReplayAsker | None = None,
+    flags: dict[str, Any] | None = None,
+    full: bool = True,
+    **config: Any,
+) -> FullTransformationResult:
+    transformer = MetadataTransformer(PlannerConfig(**config), models)
+    merged = MetadataExtraction(**flags) if flags else None
+    return transformer.transform(query, CATALOGUE, flags=merged, today=TODAY, full=full)
+
+
+def answer(**more: Any) -> dict[str, Any]:
+    return {**FINAL, **more}
+
+
+def match(words: str, name: str, kind: str = "tag") -> dict[str, Any]:
+    return answer(matches=[{"words": words, "kind": kind, "name": name}])
+
+
+class TestByRules:
+    def test_a_whole_plan(self):
+        made = plan("Notes tagged k8s from last month in my work vault about rollbacks", full=False)
+        read = made.metadata
+        assert (read.vaults, read.tags, made.text) == (["work"], ["kubernetes"], "rollbacks")
+        assert (read.time_window.first, read.time_window.last) == (
+            date(2026, 10, 1),
+            date(2026, 10, 31),
+        )
+        assert made.intent.primary_route == "hybrid_both"
+        assert made.expansions == ["docker", "helm"]
+        assert made.hyde.rerank_query == "rollbacks kubernetes docker helm"
+        assert made.hyde.hyde_paragraph.startswith("A note about rollbacks. Tags: kubernetes.")
+        assert (made.confidence, made.fallbacks, made.models) == (1.0, [], {})
+
+    def test_the_confidence_is_the_share_that_is_known(self):
+        assert plan("tagged kubernetes and tagged blockchain", full=False).confidence == 0.5
+
+    def test_nothing_but_filters_lists_notes(self):
+        made = plan("#kubernetes", full=False)
+        assert (made.text, made.intent.primary_route) == ("", "metadata_only")
+
+    def test_words_that_filter_nothing_are_searched_for(self):
+        made = plan("?!", full=False)
+        assert (made.text, made.intent.primary_route) == ("?!", "hybrid_both")
+
+    def test_a_configured_time_is_that_of_queries_without(self):
+        made = plan("rollbacks", full=False, time_window="THIS_MONTH")
+        assert made.metadata.time_window.first == date(2026, 11, 1)
+
+    def test_rules_that_fail_leave_a_search_without_filters(self, monkeypatch: pytest.MonkeyPatch):
+        def fail(*_: Any, **__: Any) -> Extraction:
+            raise IndexError("oh")
+
+        monkeypatch.setattr(metadata, "extract", fail)
+        made = plan("tagged kubernetes", full=False)
+        assert (made.text, made.metadata.filters_anything) == ("tagged kubernetes", False)
+        assert made.fallbacks == ["metadata: the rules failed: oh"]
+        assert made.hyde.rerank_query == "notes about tagged kubernetes"
+
+    def test_an_index_that_cannot_be_read_is_an_error(self, monkeypatch: pytest.MonkeyPatch):
+        def fail(*_: Any, **__: Any) -> Extraction:
+            raise RAGError("locked")
+
+        monkeypatch.setattr(metadata, "extract", fail)
+        with pytest.raises(RAGError):
+            plan("tagged kubernetes")
+
+
+class TestFlags:
+    def test_they_come_before_the_guardrails(self):
+        flags = {"vaults": ["home"], "tags": [f"t{n}" for n in range(9)]}
+        made = plan("tagged kubernetes in my work vault", flags=flags, full=False)
+        assert made.metadata.vaults == ["home"]
+        assert made.metadata.tags == flags["tags"]
+        assert made.dropped == ["kubernetes"]
+
+    def test_a_time_of_flags_is_the_time(self):
+        window = TimeWindow.model_validate({"name": "DATES", "first": "2020-01-01"})
+        made = plan("notes from last month", flags={"time_window": window}, full=False)
+        assert made.metadata.time_window.first == date(2020, 1, 1)
+
+    @pytest.mark.parametrize("query", ["", "?!"])
+    def test_flags_alone_can_make_it_a_list(self, query: str):
+        made = plan(query, flags={"tags": ["helm"]}, full=False)
+        assert (made.text, made.intent.primary_route) == ("", "metadata_only")
+
+
+class TestOpenSlots:
+    def test_a_model_may_say_what_they_mean(self):
+        made = plan(OPEN, asker(match("blockchain", "Database")))
+        assert (made.metadata.tags, made.text) == (["database"], "ledgers")
+        assert made.in_scope == [Named(kind="tag", words="blockchain", name="database")]
+        assert (made.out_of_scope, made.models) == ([], {"metadata": "mock"})
+        assert (made.confidence, made.metadata.event_keyword) == (0.9, "release")
+
+    def test_the_first_name_of_a_slot_counts(self):
+        names = [match("#Blockchain", name)["matches"][0] for name in ("rust", "helm")]
+        made = plan(OPEN, asker(answer(matches=names)))
+        assert made.metadata.tags == ["rust"]
+        assert made.fallbacks[:1] == ["metadata: 1 name of the model filled no open slot"]
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            match("blockchain", "no-such-tag"),
+            match("blockchain", "databas"),
+            match("ledgers", "database"),
+            match("blockchain", "work", "vault"),
+            match("blockchain", "rust", "vault"),
+            match("blockchain about ledgers", "database"),
+            {**match("blockchain", "database"), "confidence": 0.69},
+            answer(tags=["database"], vaults=["work"]),
+            answer(time_window={"first": "2026-10-01"}),
+        ],
+    )
+    def test_nothing_else_filters(self, reply: Any):
+        made = plan(OPEN, asker(reply))
+        assert not made.metadata.filters_anything
+        assert (made.text, made.out_of_scope) == (OPEN, [Named(kind="tag", words="blockchain")])
+        assert made.intent.primary_route == "hybrid_both"
+
+    def test_what_is_not_wanted_is_not_asked_for(self):
+        made = plan("backups not tagged blockchain", asker(match("blockchain", "database")))
+        assert made.metadata.tags == []
+        assert made.metadata.excluded_tags in ([], ["database"])
+
+    def test_an_open_vault(self):
+        made = plan("budget in my office vault", asker(match("office", "work", "vault")))
+        assert made.metadata.vaults == ["work"]
+
+    def test_an_open_title_and_an_open_time(self, monkeypatch: pytest.MonkeyPatch):
+        title = Named(kind="title", words="the list")
+        read = Extraction(
+            text="the list after the offsite x", open=[title], time_slot="the offsite"
+        )
+        monkeypatch.setattr(metadata, "extract", lambda *_, **__: read.model_copy(deep=True))
+        reply = match("the list", "deploy checklist", "title")
+        reply["time_window"] = {"first": "2026-05-01", "last": "2026-05-03"}
+        made = plan("q", asker(reply))
+        assert made.metadata.titles == ["Deploy checklist"]
+        assert made.metadata.time_window.model_dump(mode="json") == {
+            "name": "DATES",
+            "first": "2026-05-01",
+            "last": "2026-05-03",
+            "field": "created",
+            "text": "the offsite",
+        }
+        assert (made.text, made.fallbacks) == ("after x", ["hyde: there is no model"])
+        made = plan("q", asker(FINAL))
+        assert "time: when “the offsite” was is not known" in made.fallbacks
+
+
+class TestEffort:
+    @pytest.mark.parametrize(
+        ("query", "full", "extractor", "asked"),
+        [
+            ("rollbacks #helm", False, "auto", []),
+            (OPEN, False, "auto", ["metadata"]),
+            ("rollbacks #helm", True, "auto", ["metadata", "hyde"]),
+            ("rollbacks #helm", False, "model", ["metadata"]),
+            ("#helm", True, "auto", ["metadata"]),
+            ("rollbacks #helm", True, "model", ["metadata", "hyde"]),
+            (OPEN, True, "rules", []),
+            ("?!", True, "model", []),
+        ],
+    )
+    def test_who_is_asked(self, query: str, full: bool, extractor: str, asked: list[str]):
+        models = asker(FINAL, HYDE, "vector_only")
+        plan(query, models, full=full, extractor=extractor)
+        assert [response.stage for response in models.trace.responses] == asked
+
+    def test_a_configured_router_is_asked(self):
+        models = asker(route='{"primary_route": "vector_only"}')
+        made = plan("rollbacks", models, full=False, router="model")
+        assert (made.intent.primary_route, made.models) == ("vector_only", {"route": "mock"})
+
+    def test_without_models_a_full_plan_says_so_and_another_does_not(self):
+        assert plan(OPEN, full=False).fallbacks == []
+        made = plan(OPEN, router="model")
+        assert made.fallbacks == [f"{s}: there is no model" for s in ("metadata", "route", "hyde")]
+
+
+class TestWords:
+    def test_a_models_own_words_are_searched_for_beside_the_query(self):
+        units = ["Roll back?", "Undo a failed release!", "rolling back", "u a", "u b"]
+        assert plan("roll back", asker(answer(units=units))).units[-1] == "u b"
+        units = ["rolling back", *(f"u {n}" for n in "abcd")]
+        made = plan("roll back", asker(answer(units=units)))
+        assert made.text == "roll back"
+        assert made.units == ["undo a failed release", "rolling back", "u a", "u b"]
+
+    def test_they_cannot_filter(self):
+        words = 'tag:work "vault:home x" -draft kube* title:"Old list" undo'
+        made = plan("roll back", asker(answer(transformed_query=words, rerank_query=words)))
+        assert made.units == ["x kube Old list undo"]
+        assert made.hyde.rerank_query == "x kube Old list undo"
+
+    def test_the_models_paragraph_and_rerank_query(self):
+        made = plan("rollbacks", asker(FINAL, HYDE))
+        assert made.hyde.model_dump() == {**HYDE, "by": "mock"}
+        assert made.models == {"metadata": "mock", "hyde": "mock"}
+
+    @pytest.mark.parametrize(
+        ("reply", "paragraph"),
+        [
+            ("Run the script. Wait.", "Run the script. Wait."),
+            ('```json\n{"paragraph": "Run it."}\n```', "Run it."),
+            ('{"document": "Run it.", "rerank_query": 7}', "Run it."),
+        ],
+    )
+    def test_a_paragraph_in_another_form(self, reply: str, paragraph: str):
+        made = plan("rollbacks", asker(FINAL, reply))
+        assert made.hyde.hyde_paragraph == paragraph
+        assert made.hyde.rerank_query == "undo a failed release quickly"
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            *("", "{}", "Rollbacks?", '{"hyde_paragraph": ""}', '{"hyde_paragraph": ["x"]}'),
+            *("I'm sorry, I can't help with that.", '{"hyde_paragraph": "rollbacks"}'),
+        ],
+    )
+    def test_a_useless_one_is_replaced(self, reply: str):
+        made = plan("rollbacks", asker(FINAL, reply))
+        assert made.hyde.hyde_paragraph == "A note about rollbacks."
+        assert (made.hyde.by, "hyde" in made.models) == ("", False)
+        assert made.fallbacks == ["hyde: mock wrote no passage"]
+
+    @pytest.mark.parametrize("echo", ["tagged helm about rollbacks", "rollbacks"])
+    def test_an_echo_is_useless(self, echo: str):
+        made = plan("tagged helm about rollbacks", asker(FINAL, {"hyde_paragraph": echo}))
+        assert made.hyde.by == ""
+
+    def test_a_model_that_fails_is_told_of(self):
+        made = plan("rollbacks", asker(OSError("down"), OSError("down"), OSError("down")))
+        assert made.fallbacks == ["metadata: mock failed: down", "hyde: mock failed: down"]
+        assert made.hyde.rerank_query == "notes about rollbacks"
+        made = plan("undo the releases #helm", asker(OSError("down")))
+        assert made.hyde.rerank_query == "undo the releases helm kubernetes"
+
+
+def test_a_plan_without_models_replays_from_its_trace():
+    live = asker()
+    made = plan(OPEN, live, router="model")
+    assert plan(OPEN, ReplayAsker(live.trace), router="model") == made
+
+
+def test_half_a_character_of_a_model_is_no_reason_to_fail():
+    live = asker("\ud800", "Run it\ud800.", '{"primary_route": "\ud800"}')
+    made = plan(OPEN, live, router="model")
+    assert made.hyde.hyde_paragraph == "Run it?."
+    live.trace.model_dump_json()
+
+
+def test_a_plan_replays_from_its_trace():
+    tool = {"action": "tool", "tool": "rapidfuzz_similarity", "arguments": {"query": "x"}}
+    replies = iter([tool, match("blockchain", "rust")])
+    live = asker("x", HYDE, '{"primary_route": "vector_only"}')
+    live._generators["metadata"] = MockChatGenerator(
+        response_fn=lambda _: json.dumps(next(replies)), model="mock"
+    )
+    made = plan(OPEN, live, router="model")
+    assert made.metadata.tags == ["rust"] and len(live.trace.responses) == 4
+    replayed = ReplayAsker(live.trace)
+    assert plan(OPEN, replayed, router="model") == made
+    assert replayed.trace == live.trace
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+MATCHES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "words": st.sampled_from(["blockchain", "ledgers", "x"]) | st.text(max_size=4),
+            "kind": st.sampled_from(["tag", "vault", "title", "field"]) | JSON,
+            "name": st.sampled_from(["rust", "work", "no"]) | JSON,
+        }
+    ),
+    max_size=3,
+)
+WINDOWS = (
+    st.fixed_dictionaries({"first": st.sampled_from(["2026-10-01", "0001-01-01", "x"])}) | JSON
+)
+REPLIES = st.fixed_dictionaries(
+    {"confidence": st.just(1)},
+    optional={
+        "action": st.just("final"),
+        "transformed_query": st.text(max_size=12) | JSON,
+        "units": JSON,
+        "matches": MATCHES | JSON,
+        "time_window": WINDOWS,
+        "event_keyword": JSON,
+        "rerank_query": st.text(max_size=9),
+        "hyde_paragraph": JSON,
+        "primary_route": st.sampled_from(["vector_only", "sql_only", "x"]) | JSON,
+    },
+)
+
+
+@given(REPLIES | JSON | st.text(max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_any_reply_at_all_gives_a_plan_of_names_of_the_index(reply: Any):
+    made = plan(OPEN, asker(reply, reply, reply), router="model")
+    read = made.metadata
+    assert {*read.tags, *read.excluded_tags, *made.expansions} <= {*CATALOGUE.tags()}
+    assert len(read.tags) <= 1 and not (read.vaults or read.titles or read.values)
+    assert read.time_window.is_open
+    assert made.text == ("ledgers" if read.tags else OPEN)
+    assert made.hyde.hyde_paragraph.strip() and not is_short(made.hyde.rerank_query)
+    assert made.intent.primary_route in ("vector_only", "hybrid_both")
+    again = FullTransformationResult.model_validate_json(made.model_dump_json())
+    assert again == made
+
+
+@pytest.mark.parametrize(
+    "query", ["\ud800 tagged helm", "\x00\x1b[31m", "x" * 100_000, "🎉" * 50, "「" * 99, "#" * 999]
+)
+def test_any_query_at_all_gives_a_plan(query: str):
+    made = plan(query, asker(FINAL, HYDE))
+    assert made.hyde.hyde_paragraph and not is_short(made.hyde.rerank_query)
+    assert len(made.hyde.rerank_query) <= 2000
+    made.model_dump_json()
+
+
+def test_it_is_a_component_that_goes_through_yaml():
+    models = LiveAsker({"metadata": MockChatGenerator(json.dumps(FINAL), model="mock")}, 5)
+    config = PlannerConfig(aliases={"k8s": "kubernetes"}, tag_cap=9)
+    pipeline = Pipeline()
+    pipeline.add_component("plan", MetadataTransformer(config, models, IntentRouter()))
+    text = pipeline.dumps()
+    again = Pipeline.loads(text, allowed_modules=["rag"])
+    assert again.dumps() == text
+    made = again.run({"plan": {"query": "#helm", "catalogue": CATALOGUE, "full": True}})["plan"]
+    assert made["route"] == "metadata_only"
+    assert made["plan"].models == {"metadata": "mock"}

@@ -1,0 +1,174 @@
+"""Tools of a model: what they find, what goes wrong, and what of it is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from haystack.tools import Tool
+
+from rag.query import StaticCatalogue, similarity_tool
+from rag.query import matching as names
+from rag.query.tools import ToolBox, plugin_tools
+
+Install = Callable[..., None]
+CATALOGUE = StaticCatalogue(
+    vaults=["work"],
+    tags=["kubernetes", "helm", *(f"tag-{n}" for n in range(30))],
+    titles=["Deploy checklist"],
+    aliases={"Release list": "Deploy checklist"},
+    fields={"status": []},
+)
+PARAMETERS = {"type": "object", "properties": {"query": {"type": "string"}}}
+
+
+def found(**arguments: Any) -> dict[str, Any]:
+    return dict(similarity_tool(CATALOGUE, 8).invoke(**arguments))
+
+
+def box(function: Callable[..., Any] | None = None) -> ToolBox:
+    mine = [Tool("mine", "Does it.", PARAMETERS, function)] if function else []
+    return ToolBox([similarity_tool(CATALOGUE), *mine])
+
+
+class TestSimilarity:
+    @pytest.mark.parametrize(
+        ("query", "value", "kind"),
+        [
+            ("kuberntes", "kubernetes", "tag"),
+            ("WORK", "work", "vault"),
+            ("deploy chek list", "Deploy checklist", "title"),
+            ("releaze list", "Release list", "title"),
+            ("state status", "status", "field"),
+        ],
+    )
+    def test_without_choices_it_looks_through_the_index(self, query: str, value: str, kind: str):
+        made = found(query=query)
+        assert made["engine"] == "rapidfuzz"
+        best = made["matches"][0]
+        assert (best["value"], best["kind"]) == (value, kind)
+        assert 0 < best["score"] <= 100
+
+    def test_given_choices_are_compared(self):
+        made = found(query="helmet", choices=["bike", "helm", "elm"], limit=2, scorer="ratio")
+        assert [match["value"] for match in made["matches"]] == ["helm", "elm"]
+        assert set(made["matches"][0]) == {"value", "score"}
+
+    @pytest.mark.parametrize("limit", [None, 8, 99, 0, -3, "many", float("inf"), [1]])
+    def test_never_more_than_the_candidates_there_may_be(self, limit: Any):
+        assert len(found(query="tag", limit=limit)["matches"]) == 8
+
+    def test_a_limit_may_be_a_text(self):
+        assert len(found(query="tag", limit="3")["matches"]) == 3
+
+    @pytest.mark.parametrize("scorer", [None, "Unheard", 7, "partial_ratio"])
+    def test_an_unknown_scorer_is_the_usual_one(self, scorer: Any):
+        assert found(query="helm", scorer=scorer)["matches"][0]["value"] == "helm"
+
+    def test_without_rapidfuzz_it_is_difflib(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(names, "SCORERS", {})
+        monkeypatch.setattr("rag.query.tools.ENGINE", "difflib")
+        made = found(query="kuberntes")
+        assert (made["engine"], made["matches"][0]["value"]) == ("difflib", "kubernetes")
+
+    def test_choices_of_any_kind_are_texts(self):
+        assert found(query="3", choices=[3, None])["matches"][0]["value"] == "3"
+
+
+class TestUse:
+    def test_a_model_is_told_what_came_of_it(self):
+        outcome = box().use("rapidfuzz_similarity", {"query": "kuberntes", "limit": 1})
+        shown, told = outcome.told.split(" -> ", 1)
+        assert json.loads(shown) == {"query": "kuberntes", "limit": 1}
+        assert json.loads(told)["result"]["matches"][0]["value"] == "kubernetes"
+
+    def test_the_trace_keeps_lengths_and_counts_and_no_text(self):
+        arguments = {"query": "SECRET", "choices": ["SECRET", "b"], "limit": 3, "SECRET": 1}
+        use = box(lambda **given: {"engine": "e", "matches": [1, 2]}).use
+        call = use("mine", {"query": "SECRET", "SECRET": ["x"]}).call
+        assert (call.engine, call.matches) == ("e", 2)
+        assert call.arguments == {"query": {"characters": 6}, "others": 1}
+        call = box().use("rapidfuzz_similarity", arguments).call
+        assert call.arguments == {
+            "query": {"characters": 6},
+            "choices": {"items": 2},
+            "limit": 3,
+            "others": 1,
+        }
+        assert "SECRET" not in call.model_dump_json()
+
+    @pytest.mark.parametrize(
+        "arguments", [None, 3, "SECRET", ["SECRET"], {}, {"SECRET": 1}, {"query": None}]
+    )
+    def test_bad_arguments_are_told(self, arguments: Any):
+        outcome = box().use("rapidfuzz_similarity", arguments)
+        assert '"error": "' in outcome.told
+        assert outcome.call.failure in ("bad arguments", "TypeError")
+        assert "SECRET" not in outcome.call.model_dump_json()
+
+    def test_an_unknown_tool_is_told_with_those_there_are(self):
+        outcome = box().use("SECRET", {"query": "x"})
+        assert "there is no such tool; there are: rapidfuzz_similarity" in outcome.told
+        assert (outcome.call.tool, outcome.call.failure) == ("unknown", "unknown tool")
+        assert "SECRET" not in outcome.call.model_dump_json()
+
+    def test_a_tool_that_raises_is_told_of(self):
+        def fail(query: str) -> None:
+            raise OSError(f"no {query}")
+
+        outcome = box(fail).use("mine", {"query": "SECRET"})
+        assert "it failed: no SECRET" in outcome.told
+        assert (outcome.call.failure, outcome.call.matches) == ("OSError", 0)
+        assert "SECRET" not in outcome.call.model_dump_json()
+
+    @pytest.mark.parametrize(
+        "result", [None, object(), "x" * 10**6, {"matches": 3}, {"a": {1: {2}}}, "\ud800", [1]]
+    )
+    def test_any_result_is_told_in_so_many_characters(self, result: Any):
+        outcome = box(lambda query: result).use("mine", {"query": "x"})
+        assert len(outcome.told.encode()) < 5000
+        assert not outcome.call.failure
+
+    def test_a_result_that_turns_in_circles_is_a_failure(self):
+        circle: list[Any] = []
+        circle.append(circle)
+        outcome = box(lambda query: circle).use("mine", {"query": "x"})
+        assert "it failed" in outcome.told and outcome.call.failure == "ValueError"
+
+    def test_of_two_tools_of_a_name_the_first_counts(self):
+        tools = [Tool("t", "x", PARAMETERS, lambda query, n=n: n) for n in (1, 2)]
+        assert ToolBox(tools).use("t", {"query": "x"}).told.endswith('"result": 1}')
+
+    def test_tools_are_described_by_themselves(self):
+        described = box(lambda query: None).described()
+        assert "- rapidfuzz_similarity: Compares words" in described
+        assert '- mine: Does it. Arguments: {"query": {"type": "string"}}' in described
+
+
+class TestPlugIns:
+    def test_a_plug_in_brings_a_tool_of_the_index(self, install: Install):
+        source = (
+            "from haystack.tools import Tool\n"
+            "def make(catalogue):\n"
+            "    def tags(): return {'matches': list(catalogue.tags())[:2]}\n"
+            "    return Tool('tags', 'Lists.', {'type': 'object', 'properties': {}}, tags)"
+        )
+        install("fancy", {"rag.tools": {"tags": "tag_tool:make"}}, tag_tool=source)
+        [tool], failures = plugin_tools(CATALOGUE)
+        assert failures == []
+        outcome = ToolBox([tool]).use("tags", {})
+        assert '["kubernetes", "helm"]' in outcome.told and outcome.call.matches == 2
+
+    def test_those_that_cannot_be_made_are_told_of(self, install: Install):
+        entries = {"bad": "bad_tools:fail", "none": "bad_tools:none", "gone": "no_module:x"}
+        source = "def fail(c): 1 / 0\ndef none(c): return 3"
+        install("fancy", {"rag.tools": entries}, bad_tools=source)
+        tools, failures = plugin_tools(CATALOGUE)
+        assert tools == []
+        assert failures == [
+            "the plug-in 'bad' of fancy cannot be made",
+            "the plug-in 'gone' of fancy cannot be imported",
+            "the plug-in 'none' of rag.tools made no tool",
+        ]

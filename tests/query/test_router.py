@@ -1,0 +1,175 @@
+"""Which way a query goes, whoever chooses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.components.generators.chat import MockChatGenerator
+
+from rag.query import (
+    Extraction,
+    IntentRouter,
+    KeywordClassifier,
+    LiveAsker,
+    MetadataExtraction,
+    QueryBundle,
+    Route,
+    Trace,
+)
+
+Install = Callable[..., None]
+META, VECTOR, HYBRID = Route.METADATA_ONLY, Route.VECTOR_ONLY, Route.HYBRID_BOTH
+TAGGED = MetadataExtraction(tags=["helm"])
+
+
+def route(router: IntentRouter, query: str, text: str | None = None, **read: Any) -> Any:
+    metadata = MetadataExtraction(**read)
+    return router.classify(
+        query, Extraction(text=query if text is None else text, metadata=metadata)
+    )
+
+
+def says(reply: str) -> IntentRouter:
+    return IntentRouter("model", MockChatGenerator(reply, model="mock"))
+
+
+class TestByRules:
+    @pytest.mark.parametrize(
+        ("query", "text", "tags", "expected"),
+        [
+            ("rolling back", "rolling back", [], HYBRID),
+            ("tagged helm", "", ["helm"], META),
+            ("tagged helm?", " ?", ["helm"], META),
+            ("rollbacks tagged helm", "rollbacks", ["helm"], HYBRID),
+            ("", "", [], HYBRID),
+            ("?!", "?!", [], HYBRID),
+            ("tag:helm", "tag:helm", [], META),
+            ("tag:helm rollback", "tag:helm rollback", [], HYBRID),
+            ("-draft", "-draft", [], META),
+            ('"roll back"', '"roll back"', ["helm"], HYBRID),
+            ("something like a diary", "something like a diary", [], VECTOR),
+            ("notes SIMILAR  to my essay", "notes SIMILAR  to my essay", [], VECTOR),
+            ("what reminds me of Kyoto", "what reminds me of Kyoto", [], VECTOR),
+            ("京都の話に似たノート", "京都の話に似たノート", [], VECTOR),
+            ("日記のような文章", "日記のような文章", [], VECTOR),
+            ("something like a diary", "something like a diary", ["helm"], HYBRID),
+            ("something like tag:x", "something like tag:x", [], HYBRID),
+            ('something like "a diary"', 'something like "a diary"', [], HYBRID),
+            ("I would like a list", "I would like a list", [], HYBRID),
+        ],
+    )
+    def test_words_and_filters_say_where(
+        self, query: str, text: str, tags: list[str], expected: Route
+    ):
+        intent = route(IntentRouter(), query, text, tags=tags)
+        assert (intent.primary_route, intent.by) == (expected, "rules")
+        assert intent.reason
+
+
+class TestByModel:
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            '{"primary_route": "vector_only", "reason": "like"}',
+            '<think>hm</think>```json\n{"primary_route": "VECTOR-ONLY"}\n```',
+            '{"route": "vector only"}',
+            "vector_only",
+        ],
+    )
+    def test_it_is_understood_however_it_is_written(self, reply: str):
+        intent = route(says(reply), "rolling back")
+        assert (intent.primary_route, intent.by) == (VECTOR, "model")
+
+    @pytest.mark.parametrize(
+        "reply", ["", "{}", "sure", '{"primary_route": 3}', '["vector"]', "[]"]
+    )
+    def test_what_is_no_route_is_in_doubt(self, reply: str):
+        intent = route(says(reply), "rolling back")
+        assert (intent.primary_route, intent.by) == (HYBRID, "default")
+        assert intent.reason == "mock named no route"
+
+    def test_without_a_model_it_is_in_doubt(self):
+        intent = route(IntentRouter("model"), "rolling back")
+        assert (intent.primary_route, intent.reason) == (HYBRID, "there is no model")
+
+    @pytest.mark.parametrize("tags", [[], ["helm"]])
+    @pytest.mark.parametrize("name", ["metadata_only", "sql_only"])
+    def test_words_that_are_left_are_ranked_by_whatever_it_says(self, tags: list[str], name: str):
+        intent = route(says(f'{{"primary_route": "{name}"}}'), "rolling back", tags=tags)
+        assert intent.primary_route == HYBRID
+
+    def test_filters_alone_need_no_model(self):
+        asker = LiveAsker({"route": MockChatGenerator("vector_only")})
+        left = Extraction(metadata=TAGGED)
+        assert IntentRouter("model").classify("x", left, asker).primary_route == META
+        assert asker.trace == Trace()
+
+    def test_an_echo_is_no_answer(self):
+        intent = route(IntentRouter("model", MockChatGenerator()), "vector_only vector_only")
+        assert (intent.primary_route, intent.by) == (HYBRID, "default")
+
+    def test_what_it_said_is_in_the_trace(self):
+        asker = LiveAsker({"route": MockChatGenerator("vector_only", model="mock")})
+        IntentRouter("model").classify("a b", Extraction(text="a b"), asker)
+        [response] = asker.trace.responses
+        assert (response.stage, response.text, response.model) == ("route", "vector_only", "mock")
+
+
+class TestByClassifier:
+    def by(self, label: Any) -> IntentRouter:
+        class Says:
+            def classify(self, query: QueryBundle) -> Any:
+                if isinstance(label, Exception):
+                    raise label
+                return label
+
+        return IntentRouter("mine", classifier=Says())
+
+    @pytest.mark.parametrize("label", ["vector_only", " Vector-Only "])
+    def test_its_label_is_the_route(self, label: str):
+        intent = route(self.by(label), "rolling back")
+        assert (intent.primary_route, intent.by) == (VECTOR, "mine")
+
+    def test_hybrid_both_is_a_route_and_no_doubt(self):
+        assert route(self.by("hybrid_both"), "rolling back").by == "mine"
+
+    def test_it_cannot_leave_words_unranked_either(self):
+        assert route(self.by("sql_only"), "rolling back", tags=["a"]).primary_route == HYBRID
+
+    @pytest.mark.parametrize(
+        ("label", "reason"),
+        [
+            ("recipes", "mine said 'recipes', which is no route"),
+            (None, "mine said None, which is no route"),
+            (OSError("no disk"), "mine failed: no disk"),
+        ],
+    )
+    def test_another_label_or_a_failure_is_in_doubt(self, label: Any, reason: str):
+        intent = route(self.by(label), "rolling back")
+        assert (intent.primary_route, intent.by, intent.reason) == (HYBRID, "default", reason)
+
+    def test_a_plug_in_goes_by_its_name(self, install: Install):
+        source = (
+            "class Near:\n    def classify(self, query):\n        return 'vector_only'\n"
+            "def make(generator):\n    return Near()"
+        )
+        install("fancy", {"rag.classifiers": {"near": "near_to:make"}}, near_to=source)
+        intent = route(IntentRouter("near"), "rolling back")
+        assert (intent.primary_route, intent.by) == (VECTOR, "near")
+
+    def test_a_plug_in_that_is_not_there_is_in_doubt(self):
+        intent = route(IntentRouter("absent"), "rolling back")
+        assert (intent.by, intent.reason) == ("default", "no classifier is named 'absent'")
+
+
+def test_it_is_a_component_that_goes_through_yaml():
+    classifier = KeywordClassifier({"vector_only": ["like"]}, default="hybrid_both")
+    pipeline = Pipeline()
+    pipeline.add_component("router", IntentRouter("words", classifier=classifier))
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+    assert again.dumps() == pipeline.dumps()
+    made = again.run({"router": {"query": "something like it"}})["router"]
+    assert (made["route"], made["intent"].by) == ("vector_only", "words")

@@ -1,0 +1,351 @@
+"""Plans that need no model: filters from the words of a query, and what is left to rank by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plan_table import CATALOGUE, ROWS, TODAY, Row
+
+from rag.query.catalogue import StaticCatalogue
+from rag.query.plan import Extraction, MetadataExtraction
+from rag.query.rules import extract
+from rag.query.syntax import parse_query
+
+FLOOR = 0.9  # of rows that are right in every part
+BEYOND = {  # what the rules do not understand
+    "tag: recipe soup ideas",  # recipe/soup is a tag too
+    "what did Alice say about the roof in October",  # questions ask about months, too
+    "春のお花見のメモを先月分から",  # "from" the notes of last month, not since
+}
+
+
+def read(query: str, **more: Any) -> Extraction:
+    return extract(query, CATALOGUE, today=TODAY, **more)
+
+
+def filters(metadata: MetadataExtraction) -> dict[str, Any]:
+    """What differs from a query without filters, in the form of the table."""
+    told = metadata.model_dump(exclude_defaults=True, exclude={"time_window"})
+    window = metadata.time_window
+    return told if window.is_open else {**told, "window": (window.first, window.last, window.field)}
+
+
+def route(got: Extraction) -> str:
+    return "hybrid_both" if got.text or not got.metadata.filters_anything else "metadata_only"
+
+
+def is_right(row: Row) -> bool:
+    got = read(row.query)
+    return (filters(got.metadata), got.text, route(got)) == row[1:]
+
+
+class TestTheTable:
+    def test_plans_are_what_a_person_expects(self) -> None:
+        """`pytest -s` prints those that are not."""
+        wrong = [row for row in ROWS if not is_right(row)]
+        for row in wrong:
+            got = read(row.query)
+            print(f"\n{row.query}\n  expected {row.filters} {row.text!r}")
+            print(f"  but got  {filters(got.metadata)} {got.text!r}")
+        assert {row.query for row in wrong} <= BEYOND
+        assert len(ROWS) - len(wrong) >= FLOOR * len(ROWS)
+
+    def test_it_is_large_and_in_both_languages(self) -> None:
+        japanese = [row for row in ROWS if any("ぁ" <= char <= "鿿" for char in row.query)]
+        assert len(ROWS) >= 300
+        assert 0.4 <= len(japanese) / len(ROWS) <= 0.6
+
+    def test_no_query_stands_in_it_twice(self) -> None:
+        assert len({row.query for row in ROWS}) == len(ROWS)
+
+
+class TestSlots:
+    def test_what_is_found_says_which_words_named_it(self) -> None:
+        named = [(n.kind, n.words, n.name) for n in read("#K8s in my Work vault").found]
+        assert named == [("tag", "K8s", "kubernetes"), ("vault", "Work", "work")]
+
+    @pytest.mark.parametrize(
+        ("query", "kind", "words"),
+        [
+            ("notes tagged quantum physics from last week", "tag", "quantum physics"),
+            ("先週の #量子 のメモ", "tag", "量子"),
+            ("タグ量子のノート", "tag", "量子"),
+            ("tagged docker and blockchain", "tag", "blockchain"),
+            ("budget in my finance vault", "vault", "finance"),
+            ("財務保管庫の予算", "vault", "財務"),
+            ('the note called "Quarterly goals"', "title", "Quarterly goals"),
+            ("「秘密計画」というノート", "title", "秘密計画"),
+        ],
+    )
+    def test_what_the_index_does_not_have_stays_open_and_in_the_text(
+        self, query: str, kind: str, words: str
+    ) -> None:
+        got = read(query)
+        assert [(n.kind, n.words, n.name) for n in got.open] == [(kind, words, "")]
+        assert words in got.text
+
+    def test_an_open_slot_closes_when_the_settings_give_its_words_a_name(self) -> None:
+        query = "notes tagged moby whale about images"
+        assert read(query).open
+        got = read(query, aliases={"moby whale": "docker"})
+        assert (got.metadata.tags, got.text, got.open) == (["docker"], "images", [])
+
+    def test_an_alias_of_a_vault_is_one_too(self) -> None:
+        got = read("予算 会社の保管庫", aliases={"会社": "仕事"})
+        assert (got.metadata.vaults, got.text) == (["仕事"], "予算")
+
+    def test_words_are_compared_for_likeness_a_few_times_only(self) -> None:
+        assert len(read("#kuberntes " * 30).found) < 20
+
+    def test_a_tag_to_the_letter_comes_before_a_longer_one_that_is_alike(self) -> None:
+        catalogue = StaticCatalogue(tags=["docker", "docker-composer"])
+        assert extract("tagged docker compose", catalogue).metadata.tags == ["docker"]
+
+    def test_commas_join_further_tags_only_where_the_index_has_them(self) -> None:
+        assert read("tagged docker, images and volumes").open == []
+
+    def test_of_two_tags_one_excluded_the_other_is_all_there_is(self) -> None:
+        got = read("#docker or #Docker but not #rust").metadata
+        assert (got.tags, got.tag_match, got.excluded_tags) == (["docker"], "all", ["rust"])
+
+    def test_a_slip_in_a_title_is_forgiven_beside_a_word_for_notes(self) -> None:
+        assert read('the note "Deploy cheklist"').metadata.titles == ["Deploy checklist"]
+        assert read('"Deploy cheklist"').metadata.titles == []
+
+    def test_who_wrote_notes_is_no_field_when_nobody_is_known_by_that_name(self) -> None:
+        assert read("songs written by Dylan").metadata.fields == []
+
+    def test_a_film_that_is_called_like_a_note_is_none(self) -> None:
+        assert read("「年間計画」という映画").metadata.titles == []
+
+    def test_when_something_is_due_is_not_when_its_note_was_written(self) -> None:
+        for query in ("reports due last week", "締切が先週の課題"):
+            got = read(query)
+            assert (filters(got.metadata), got.text) == ({"fields": ["due"]}, query)
+
+    @pytest.mark.parametrize("query", ["how do tags work", "in my vault", "the note", "#", "タグ"])
+    def test_a_cue_without_a_name_is_no_slot(self, query: str) -> None:
+        assert (read(query).open, read(query).text) == ([], query)
+
+    def test_a_hundred_tags_are_read_and_none_is_lost_on_the_way(self) -> None:
+        tags = [f"tag{number:03}" for number in range(60)]
+        query = " ".join(f"#{tag}" for tag in tags)
+        assert extract(query, StaticCatalogue(tags=tags)).metadata.tags == tags
+
+    def test_a_tag_that_is_named_twice_counts_once(self) -> None:
+        assert read("#docker #Docker tagged docker").metadata.tags == ["docker"]
+
+    @pytest.mark.parametrize(
+        ("query", "words"),
+        [
+            ("notes from around Christmas", "Christmas"),
+            ("正月に書いたメモ", "正月"),
+            ("what I wrote the other day", "the other day"),
+        ],
+    )
+    def test_a_time_that_no_rule_can_tell_is_a_slot_of_its_own(
+        self, query: str, words: str
+    ) -> None:
+        assert (read(query).time_slot, read(query).text) == (words, query)
+
+    def test_without_notes_beside_it_such_a_time_is_a_topic(self) -> None:
+        assert read("christmas cookies").time_slot == ""
+
+
+class TestTheRest:
+    @pytest.mark.parametrize(
+        ("query", "text"),
+        [
+            ("#docker release notes", "release notes"),
+            ("deploy　#docker　rollback", "deploy　rollback"),
+            ("デプロイの#docker手順", "デプロイ手順"),
+            ("The Hobbit #book", "The Hobbit"),
+            ("#book The Hobbit", "The Hobbit"),
+            ("show me the #docker notes that mention the cache, please", "the cache"),
+            ("私が先週書いた料理のメモを探してください", "料理"),
+            ("what did I write about tea last week?", "what did I write about tea"),
+        ],
+    )
+    def test_words_that_only_lead_to_others_go_and_nothing_else(
+        self, query: str, text: str
+    ) -> None:
+        assert read(query).text == text
+
+    def test_what_a_long_query_goes_on_to_say_stays(self) -> None:
+        query = "#docker " + "word " * 2_000 + "#rust"
+        got = read(query)
+        assert (got.metadata.tags, got.text) == (["docker"], query.removeprefix("#docker "))
+
+
+class TestTheSyntax:
+    @pytest.mark.parametrize(
+        "kept",
+        ["tag:docker", "-tag:docker", 'title:"Daily note"', "-helm", "kube*", '"last week"'],
+    )
+    def test_its_conditions_are_left_to_it(self, kept: str) -> None:
+        got = read(f"{kept} rollback #rust")
+        assert (got.metadata.tags, got.text) == (["rust"], f"{kept} rollback")
+        assert parse_query(kept).fields == parse_query(got.text).fields
+
+    def test_an_excluded_hash_is_an_excluded_word(self) -> None:
+        assert read("-#docker #rust").metadata.tags == ["rust"]
+
+    def test_a_date_in_quotes_is_a_phrase(self) -> None:
+        assert read('notes about "March 2024"').metadata.time_window.is_open
+
+
+class TestOtherIndexes:
+    def test_an_empty_index_filters_by_time_only(self) -> None:
+        got = extract("#docker in my work vault last week", StaticCatalogue(), today=TODAY)
+        assert filters(got.metadata).keys() == {"window"}
+        assert {n.words for n in got.open} == {"docker", "work"}
+
+    def test_a_field_counts_only_where_notes_have_it(self) -> None:
+        assert extract("status: done", StaticCatalogue()).metadata.fields == []
+
+    def test_words_for_a_field_mean_the_one_that_the_index_has(self) -> None:
+        catalogue = StaticCatalogue(fields={"締切": ["2026-12-01"], "状態": ["済"]})
+        got = extract("deadline is 2026-12-01 status: 済", catalogue, today=TODAY).metadata
+        assert got.values == {"締切": "2026-12-01", "状態": "済"}
+
+    def test_the_longest_name_wins(self) -> None:
+        catalogue = StaticCatalogue(tags=["machine", "machine-learning"])
+        got = extract("tagged machine learning basics", catalogue)
+        assert (got.metadata.tags, got.text) == (["machine-learning"], "basics")
+
+
+# -- any text -----------------------------------------------------------------------------
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "#",
+            "#docker",
+            "tagged ",
+            "タグ",
+            "の",
+            "と",
+            "か",
+            "vault",
+            "保管庫",
+            "「",
+            "」",
+            '"',
+            "'",
+        ),
+        *(
+            "last week",
+            "先週",
+            "since ",
+            "2024",
+            "-",
+            "/",
+            "5月",
+            "3日",
+            "前",
+            "まで",
+            "から",
+            "〜",
+        ),
+        *("between ", "and ", "or ", "not ", "without ", "status", " is ", ":", "draft", "ノート"),
+        *(
+            "note ",
+            "called ",
+            "Deploy checklist",
+            "work",
+            "仕事",
+            " ",
+            "　",
+            "という",
+            "映画",
+            "以外",
+        ),
+        *(
+            "\ud800",
+            "\x00",
+            "\x1f",
+            "\x1e",
+            "\u200b",
+            "ﾀﾞ",
+            "İ",
+            "ß",
+            "\u0301",
+            "\n",
+            "９",
+            "の付いた",
+        ),
+        *(
+            "due ",
+            "by ",
+            "tomorrow",
+            "modified ",
+            "更新した",
+            "について",
+            "三",
+            "十",
+            "年",
+            "月",
+            "日",
+        ),
+    ]
+)
+TEXTS = st.text(max_size=60) | st.lists(PIECES, max_size=25).map("".join)
+
+
+def is_subsequence(part: str, whole: str) -> bool:
+    rest = iter(whole)
+    return all(char in rest for char in part)
+
+
+def check(query: str) -> None:
+    got, typed = read(query), query.encode("utf-8", "replace").decode()
+    metadata = got.metadata
+    assert {*metadata.tags, *metadata.excluded_tags} <= {*CATALOGUE.tags()}
+    assert {*metadata.vaults} <= {*CATALOGUE.vaults()}
+    assert all(CATALOGUE.titled(title) for title in metadata.titles)
+    assert all(value in CATALOGUE.values(name) for name, value in metadata.values.items())
+    assert {*metadata.values} <= {*metadata.fields} <= {*CATALOGUE.fields()}
+    assert is_subsequence(got.text, typed)
+    assert metadata.filters_anything or got.text == typed
+    assert all(named.words in typed for named in [*got.found, *got.open])
+    assert read(query) == got
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS)
+def test_any_text_is_read_and_nothing_leaves_the_index(query: str) -> None:
+    check(query)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(PIECES, min_size=1, max_size=4).map("".join))
+def test_a_hundred_kilobytes_are_read_too(piece: str) -> None:
+    check((piece * 100_000)[:100_000])
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, st.dates())
+def test_any_day_can_be_today(query: str, today: Any) -> None:
+    extract(f"notes last month {query}", CATALOGUE, today=today)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: "#x" * n,
+        lambda n: "tagged kubernets " * n,
+        lambda n: "「" * n,
+        lambda n: "last " * n,
+        lambda n: "notes about " * n + "x",
+        lambda n: "のノート" * n + "x #docker",
+        lambda n: "the " * n + "#docker",
+        lambda n: " " * n + "#docker",
+        lambda n: "between march and " * n,
+    ],
+)
+def test_repetition_costs_no_more_than_its_length(make: Callable[[int], str]) -> None:
+    check(make(2_000))

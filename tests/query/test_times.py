@@ -1,0 +1,217 @@
+"""Times in running text, English and Japanese, and the days that they mean."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from plan_table import TODAY
+
+from rag.query.folding import Folded
+from rag.query.plan import TimeWindow, WindowName
+from rag.query.times import find_time, named_window, window_name
+
+ALWAYS = (None, None, "created")
+
+
+def window(query: str, today: date = TODAY) -> TimeWindow:
+    found = find_time(Folded(query).open, today)
+    return found.window if found else TimeWindow()
+
+
+def days(query: str, today: date = TODAY) -> tuple[str | None, str | None]:
+    ends = window(query, today)
+    return ends.first and ends.first.isoformat(), ends.last and ends.last.isoformat()
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last"),
+    [
+        ("notes from 2024-05-03", "2024-05-03", "2024-05-03"),
+        ("notes from 2024/05", "2024-05-01", "2024-05-31"),
+        ("notes from 2024.05.03.", "2024-05-03", "2024-05-03"),
+        ("notes from 3rd of May 2024", "2024-05-03", "2024-05-03"),
+        ("notes from Sept 2024", "2024-09-01", "2024-09-30"),
+        ("notes from December 24th", "2025-12-24", "2025-12-24"),
+        ("notes of last March", "2026-03-01", "2026-03-31"),
+        ("notes from last November", "2025-11-01", "2025-11-30"),
+        ("the day before yesterday", "2026-11-19", "2026-11-19"),
+        ("the month before last", "2026-09-01", "2026-09-30"),
+        ("notes from a couple of weeks ago", "2026-11-02", "2026-11-08"),
+        ("two months ago", "2026-09-01", "2026-09-30"),
+        ("a year ago", "2025-01-01", "2025-12-31"),
+        ("the past month", "2026-10-21", "2026-11-21"),
+        ("the last 10 days", "2026-11-12", "2026-11-21"),
+        ("this weekend", "2026-11-21", "2026-11-22"),
+        ("last Saturday", "2026-11-14", "2026-11-14"),
+        ("this Monday", "2026-11-16", "2026-11-16"),
+        ("last quarter", "2026-07-01", "2026-09-30"),
+        ("notes from 2025 Q4", "2025-10-01", "2025-12-31"),
+        ("notes from Q4", "2026-10-01", "2026-12-31"),
+        ("last summer", "2026-06-01", "2026-08-31"),
+        ("this fall", "2026-09-01", "2026-11-30"),
+        ("winter 2024 notes", "2024-12-01", "2025-02-28"),
+        ("2024年の5月3日のメモ", "2024-05-03", "2024-05-03"),
+        ("三月十日のメモ", "2026-03-10", "2026-03-10"),
+        ("二十日前のメモ", "2026-11-01", "2026-11-01"),
+        ("去年の夏", "2025-06-01", "2025-08-31"),
+        ("一昨年のメモ", "2024-01-01", "2024-12-31"),
+        ("おととい", "2026-11-19", "2026-11-19"),
+        ("半年前のメモ", "2026-05-01", "2026-05-31"),
+        ("直近3か月", "2026-08-21", "2026-11-21"),
+        ("先々週の金曜日", "2026-11-06", "2026-11-06"),
+        ("今年の第2四半期のメモ", "2026-04-01", "2026-06-30"),
+    ],
+)
+def test_words_mean_days(query: str, first: str, last: str) -> None:
+    assert days(query) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last"),
+    [
+        ("since yesterday", "2026-11-20", None),
+        ("since 3 weeks ago", "2026-10-31", None),
+        ("starting from May", "2026-05-01", None),
+        ("notes from March onwards", "2026-03-01", None),
+        ("after last month", "2026-11-01", None),
+        ("notes before May 2024", None, "2024-04-30"),
+        ("until last week", None, "2026-11-15"),
+        ("between 2024-05 and 2024-07", "2024-05-01", "2024-07-31"),
+        ("notes from November to February", "2025-11-01", "2026-02-28"),
+        ("notes from March to May 2024", "2024-03-01", "2024-05-31"),
+        ("notes of 2024-05-01 - 2024-05-09", "2024-05-01", "2024-05-09"),
+        ("先週以降", "2026-11-09", None),
+        ("between 3 weeks ago and yesterday", "2026-10-31", "2026-11-20"),
+        ("2024年5月より後のメモ", "2024-06-01", None),
+        ("3日前までのメモ", None, "2026-11-18"),
+        ("2025年以前のメモ", None, "2025-12-31"),
+        ("先月から昨日まで", "2026-10-01", "2026-11-20"),
+        ("11月から2月までのメモ", "2025-11-01", "2026-02-28"),
+    ],
+)
+def test_words_around_a_time_open_or_bound_it(
+    query: str, first: str | None, last: str | None
+) -> None:
+    assert days(query) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            "notes from next week",
+            "tomorrow's notes",
+            "来週のメモ",
+            "明日書くメモ",
+            "来月の月曜のメモ",
+        ),
+        *("notes in 3 days", "notes from 2027-03", "この冬のメモ", "notes on this winter"),
+        *("in 1066", "notes about 1945", "the battle of March 1945", "1945年8月のメモ"),
+        *("may I", "it may 3 times", "march on", "in the march", "marching", "March Hare"),
+        *("python 3.11.2", "v2024.05.1x", "10:30", "3/4 cup", "24/7", "2024-13", "2024-02-30"),
+        *("192.168.1.1", "https://x.org/2024/05/03/post", "0000-00-00", "2024年13月のメモ"),
+        *("2月号", "日本", "月曜社", "5月病", "3日間", "3か月", "三月うさぎ", "お正月", "昨年度"),
+        *("3年半前後", "100年前の地図", "最近", "recent", "today", "monday", "summer", "q", "月"),
+    ],
+)
+def test_other_words_mean_no_time_of_notes(query: str) -> None:
+    assert (*days(query), window(query).field) == ALWAYS
+
+
+def test_the_third_of_a_month_before_or_after_its_number_is_one_day() -> None:
+    assert days("notes of 3 May") == days("notes of May 3") == ("2026-05-03", "2026-05-03")
+
+
+@pytest.mark.parametrize("ends", ["notes from {}", "{}のメモ"])
+@pytest.mark.parametrize("month", range(1, 13))
+def test_a_month_without_a_year_is_the_latest_that_has_begun(month: int, ends: str) -> None:
+    name = date(2000, month, 1).strftime("%B") if ends[0] == "n" else f"{month}月"
+    year = 2026 if month <= 11 else 2025
+    assert days(ends.format(name))[0] == f"{year}-{month:02}-01"
+
+
+@pytest.mark.parametrize(
+    ("today", "first", "last"),
+    [
+        (date(2026, 1, 10), "2024-12-01", "2025-02-28"),
+        (date(2026, 3, 1), "2025-12-01", "2026-02-28"),
+        (date(2024, 3, 1), "2023-12-01", "2024-02-29"),
+    ],
+)
+def test_last_winter_is_the_last_that_is_over(today: date, first: str, last: str) -> None:
+    assert days("last winter", today) == (first, last)
+
+
+def test_this_winter_began_in_december() -> None:
+    assert days("this winter", date(2026, 1, 10)) == ("2025-12-01", "2026-02-28")
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("notes from today", "TODAY"),
+        ("this week", "THIS_WEEK"),
+        ("notes from 2026-11-09 to 2026-11-15", "LAST_WEEK"),
+        ("今月", "THIS_MONTH"),
+        ("in the past 6 months", "PAST_SIX_MONTHS"),
+        ("October notes", "LAST_MONTH"),
+        ("notes written in 2025", "LAST_YEAR"),
+        ("今年", "THIS_YEAR"),
+        ("yesterday", "DATES"),
+        ("since this week", "DATES"),
+    ],
+)
+def test_days_that_have_a_name_get_it(query: str, name: str) -> None:
+    assert window(query).name == name
+
+
+@pytest.mark.parametrize("name", [n for n in WindowName if n not in ("ALL_TIME", "DATES")])
+@pytest.mark.parametrize("today", [TODAY, date(2024, 2, 29), date(2025, 1, 1)])
+def test_names_and_days_lead_to_each_other(name: WindowName, today: date) -> None:
+    named = named_window(name, today)
+    assert window_name(named.first, named.last, today) == name
+
+
+def test_all_time_has_no_days() -> None:
+    assert named_window(WindowName.ALL_TIME, TODAY).is_open
+    assert window_name(None, None, TODAY) is WindowName.ALL_TIME
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("updated last week", "notes I edited last week", "last week's notes changed last week"),
+        *(
+            "先週更新した",
+            "先週に変更されたメモ",
+            "先週、最後に編集した",
+            "notes modified by me last week",
+        ),
+    ],
+)
+def test_words_of_editing_mean_the_day_of_the_last_change(query: str) -> None:
+    if query.startswith("last week's"):
+        assert window(query).field == "created"  # the words are not beside that time
+    else:
+        assert window(query).field == "modified"
+
+
+def test_the_window_says_which_words_it_was_read_from() -> None:
+    query = "Notes　SINCE Last Week about tea"
+    found = find_time(Folded(query).open, TODAY)
+    assert found is not None
+    assert Folded(query).words(found.start, found.end) == "SINCE Last Week"
+
+
+@pytest.mark.parametrize("today", [date.min, date.max])
+def test_the_ends_of_the_calendar_do_no_harm(today: date) -> None:
+    for words in (
+        "3 days ago",
+        "last year",
+        "since last week",
+        "after today",
+        "last winter",
+        "12月",
+    ):
+        window(f"notes {words} のメモ", today)

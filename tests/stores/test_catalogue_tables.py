@@ -1,0 +1,143 @@
+"""What notes bear: written with the note, gone with it, and found from either side."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.stores.manifest import ChunkKey, Manifest, NoteRow
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Iterator[Manifest]:
+    with Manifest.open_work(tmp_path / "manifest.sqlite3") as manifest:
+        yield manifest
+
+
+def note(path: str, tags: str = "", **more: object) -> NoteRow:
+    row = NoteRow("work", path, path, 10, 20, False, b"hash", id=path, title=path.upper())
+    chunks = [ChunkKey(str(uuid.UUID(int=1)), bytes(16))]
+    return replace(row, **{"tags": tags.split(), "chunks": chunks, **more})  # type: ignore[arg-type]
+
+
+def test_tags_and_values_are_found(manifest: Manifest):
+    manifest.finish([note("a", "ops k8s", fields={"status": ["Open"], "people": ["Ken", "Mika"]})])
+    found = manifest.catalogue
+    assert found.tags() == {"k8s": 1, "ops": 1}
+    assert found.has_tag("ops") and not found.has_tag("op")
+    assert found.fields() == ["people", "status"]
+    assert sorted(found.values("people", 10)) == ["Ken", "Mika"]
+    assert found.bearing("status", "ｏｐｅｎ") == ["a"]
+    assert found.bearing("status", "Ken") == []
+
+
+def test_a_note_is_not_there_before_its_writing_is_done(manifest: Manifest):
+    manifest.intend([note("a", "ops")])
+    assert manifest.catalogue.tags() == {}
+
+
+def test_what_a_note_bears_no_more_is_gone(manifest: Manifest):
+    manifest.finish([note("a", "ops k8s", fields={"status": ["open"]}), note("b", "ops")])
+    manifest.finish([note("a", "ops new", fields={"due": ["2026-01-01"]}, title="Other")])
+    assert manifest.catalogue.tags() == {"new": 1, "ops": 2}
+    assert manifest.catalogue.fields() == ["due"]
+    assert manifest.catalogue.titled("other") == ["Other"]
+
+
+def test_what_no_note_bears_any_more_is_gone_with_the_last(manifest: Manifest):
+    manifest.finish([note("a", "ops", fields={"status": ["open"]}), note("b", "ops")])
+    manifest.forget("work", ["a"])
+    assert manifest.catalogue.tags() == {"ops": 1}
+    assert manifest.catalogue.bearing("status", "open") == []
+    manifest.finish([note("b", chunks=[])])  # it can be found no more
+    assert manifest.catalogue.size() == (0, 0)
+
+
+def test_a_note_that_is_recorded_again_as_it_was_read_keeps_its_values(manifest: Manifest):
+    manifest.finish([note("a", "ops", fields={"status": ["open"]})])
+    row = manifest.note("work", "a")
+    assert row is not None and row.fields == {"status": ["open"]}
+    manifest.finish([row])
+    assert manifest.catalogue.bearing("status", "open") == ["a"]
+
+
+def test_a_change_that_fails_half_way_leaves_nothing(manifest: Manifest):
+    manifest.finish([note("a", "ops")])
+    with pytest.raises(sqlite3.Error):
+        manifest.finish([note("b", "k8s"), note("c", "k8s", lines="x" * 5, size=[])])
+    assert manifest.catalogue.tags() == {"ops": 1}
+
+
+def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest: Manifest):
+    manifest.finish([note("a", "x one two"), note("b", "x two"), note("c", "three")])
+    assert manifest.catalogue.beside("x", 5) == ["two", "one"]
+    assert manifest.catalogue.beside("x", 1) == ["two"]
+    assert manifest.catalogue.beside("none", 5) == []
+
+
+def test_the_most_frequent_values_come_first(manifest: Manifest):
+    values = ["done", "open", "open"]
+    manifest.finish(note(str(n), fields={"status": [v]}) for n, v in enumerate(values))
+    assert manifest.catalogue.values("status", 5) == ["open", "done"]
+    assert manifest.catalogue.values("tags", 5) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        ("2026-01-02", "2026-01-02", ["b"]),
+        ("2026-01-02", "", ["b", "c"]),
+        ("", "2026-01-02", ["a", "b"]),
+        ("2026-02-01", "2026-02-28", []),
+    ],
+)
+def test_both_ends_of_a_span_belong_to_it(manifest: Manifest, first, last, found):
+    days = {"a": "2026-01-01", "b": "2026-01-02T23:59:59", "c": "2026-01-03", "d": ""}
+    manifest.finish(note(name, modified=day) for name, day in days.items())
+    assert manifest.catalogue.modified(first, last) == found
+
+
+def test_names_are_as_written_and_found_in_any_case(manifest: Manifest):
+    manifest.finish([note("dir/Daily.md", aliases=["デイリー"]), note("b.md")])
+    assert set(manifest.catalogue.names()) == {"Daily", "DIR/DAILY.MD", "デイリー", "b", "B.MD"}
+    assert manifest.catalogue.titled("daily") == ["DIR/DAILY.MD"]
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+STEPS = st.lists(st.tuples(NAMES, st.none() | st.sets(NAMES), st.sets(NAMES)), max_size=12)
+
+
+@given(STEPS)
+def test_after_any_changes_it_is_what_it_would_be_made_at_once(steps):
+    """Both ways always agree, and counts with them."""
+    final: dict[str, NoteRow] = {}
+    with Manifest.empty() as changed, Manifest.empty() as fresh:
+        for name, tags, values in steps:
+            if tags is None:
+                changed.forget("work", [name])
+                final.pop(name, None)
+                continue
+            row = note(name, " ".join(sorted(tags)), fields={"f": sorted(values)})
+            changed.finish([row])
+            final[name] = row
+        fresh.finish(final.values())
+        assert told(changed) == told(fresh)
+
+
+def told(manifest: Manifest) -> list[object]:
+    found = manifest.catalogue
+    names = ("a", "b", "c")
+    return [
+        found.tags(),
+        found.fields(),
+        sorted(found.values("f", 9)),
+        found.size(),
+        [(found.bearing("f", n), found.bearing("tags", n), found.beside(n, 9)) for n in names],
+    ]

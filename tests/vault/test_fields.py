@@ -1,0 +1,55 @@
+"""Front matter as texts to look for."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.vault.fields import MOST_VALUES, searchable_fields
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ("open", ["open"]),
+        (3, ["3"]),
+        (4.5, ["4.5"]),
+        (True, ["true"]),
+        (date(2026, 3, 1), ["2026-03-01"]),
+        (datetime(2026, 3, 1, 9, 30), ["2026-03-01T09:30:00"]),
+        (["Ken", "Mika", "Ken", 7], ["Ken", "Mika", "7"]),
+        ("two\nlines", ["two lines"]),
+        ("half a pair \ud800", ["half a pair ?"]),
+        ("x" * 100, ["x" * 100]),
+    ],
+)
+def test_a_value_becomes_texts(value: Any, texts: list[str]):
+    assert searchable_fields({"status": value}) == {"status": texts}
+
+
+@pytest.mark.parametrize("value", [None, "", {"a": 1}, [], [None, {}], "x" * 101])
+def test_what_is_no_text_or_too_long_a_one_is_left_out(value: Any):
+    assert searchable_fields({"status": value}) == {}
+
+
+def test_names_are_in_lower_case_and_those_of_notes_themselves_are_left_out():
+    fields = {"Status": "open", "status": "new", "Title": "T", "tags": ["a"], "Aliases": "b"}
+    assert searchable_fields(fields) == {"status": ["open", "new"]}
+
+
+def test_a_note_has_so_many_values_and_no_more():
+    found = searchable_fields({"people": list(range(100)), "status": "open"})
+    assert sum(map(len, found.values())) == MOST_VALUES
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text()
+
+
+@given(st.dictionaries(st.text(), SCALARS | st.lists(SCALARS, max_size=3), max_size=3))
+def test_any_front_matter_gives_short_texts(fields: dict[str, Any]):
+    for name, values in searchable_fields(fields).items():
+        assert name and values and all(0 < len(text) <= 100 for text in [name, *values])
