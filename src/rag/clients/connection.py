@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from rag.clients.errors import diagnose, our_errors
-from rag.clients.models import AUTO, full_name
+from rag.clients.models import full_name
 from rag.clients.wire import OllamaClient, ResponseError
-from rag.config import OllamaConfig, RAGConfig, load_config
+from rag.config import AUTO, OllamaConfig, RAGConfig, load_config
 from rag.exceptions import ConfigError, RAGError
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from rag.clients.connection import ollama_settings
 from rag.clients.errors import BELOW, Blame, diagnose
-from rag.clients.models import AUTO, ModelInfo, describe_model, pick_chat_model
+from rag.clients.models import ModelInfo, describe_model, pick_chat_model
 from rag.clients.thinking import ThinkSplitter
 from rag.clients.wire import OllamaClient
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import AUTO, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, TooLongError, UnfinishedError
 
 Messages = str | Sequence[Mapping[str, Any]]

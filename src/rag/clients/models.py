@@ -13,7 +13,6 @@ from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError, ModelMissingError
 
 T = TypeVar("T")
-AUTO = "auto"  # as ollama.chat_model: the first that can
 
 
 @dataclass(frozen=True)

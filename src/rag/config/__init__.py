@@ -23,6 +23,7 @@ from rag.checks import (
     store_rules,
 )
 from rag.config.sections import (
+    AUTO,
     AskConfig,
     IndexConfig,
     OllamaConfig,
@@ -39,6 +40,7 @@ _ENVIRONMENT = "environment"
 _PROJECT_FILES = ("config/rag.toml", "rag.toml")
 
 __all__ = [
+    "AUTO",
     "MODES",
     "WINDOWS",
     "AskConfig",

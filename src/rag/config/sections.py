@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _APP = "rag"
+AUTO = "auto"  # as ollama.chat_model: the first installed one that can
 
 
 def platform_folder(which: str) -> Path:
@@ -74,7 +75,7 @@ class OllamaConfig:
     generation_url: str = _setting("", "the server of the chat model; empty means url")
     embedding_model: str = _setting("bge-m3", "gives the vectors; empty means search by words")
     chat_model: str = _setting(
-        "auto",
+        AUTO,
         "writes the answers; auto: the first installed one that can; empty: answers by quotation",
     )
     query_prefix: str = _setting(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from haystack.dataclasses import ChatMessage
 
-from rag.clients.models import AUTO
+from rag.config import AUTO
 from rag.exceptions import RAGError
 from rag.query.prompts import Prompt
 from rag.text.wording import brief
