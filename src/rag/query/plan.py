@@ -125,6 +125,17 @@ class MetadataExtraction(BaseModel):
     event_keyword: str = ""
     logical_reasoning: str = ""
 
+    @field_validator("time_window", mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        """Take the name of a window too; its days are for `DefaultTimeWindow` to find. What is
+        none is `ALL_TIME`."""
+        if value is None or isinstance(value, str):
+            name = str(value).strip().upper().replace(" ", "_")
+            known = name in WindowName.__members__ and name != WindowName.DATES
+            return TimeWindow(name=WindowName(name) if known else WindowName.ALL_TIME)
+        return value
+
     @property
     def filters_anything(self) -> bool:
         """Whether it leaves some notes out."""
