@@ -29,8 +29,10 @@ _MEMORY, _PLENTY = Path("/dev/shm"), (2 + 2 * (os.cpu_count() or 1)) << 30
 
 
 def _is_plenty() -> bool:
+    if not os.access(_MEMORY, os.W_OK):  # as where there is none, and sysconf knows less too
+        return False
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return os.access(_MEMORY, os.W_OK) and min(free, shutil.disk_usage(_MEMORY).free) > _PLENTY
+    return min(free, shutil.disk_usage(_MEMORY).free) > _PLENTY
 
 
 if "TMPDIR" not in os.environ and _is_plenty():
