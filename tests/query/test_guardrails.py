@@ -187,7 +187,7 @@ class TestDefaultTimeWindow:
             ("Last-Week", "2026-11-09", "2026-11-15"),
             ("THIS_MONTH", "2026-11-01", "2026-11-30"),
             (" last_month ", "2026-10-01", "2026-10-31"),
-            ("PAST_SIX_MONTHS", "2026-05-21", None),
+            ("PAST_SIX_MONTHS", "2026-05-21", "2026-11-21"),
             ("LAST_YEAR", "2025-01-01", "2025-12-31"),
         ],
     )
@@ -205,6 +205,18 @@ class TestDefaultTimeWindow:
         assert made == TimeWindow.model_validate(
             {"name": "DATES", "first": "2026-10-01", "field": "modified"}
         )
+
+    def test_days_have_the_name_that_is_theirs(self):
+        made = window_of({"name": "TODAY", "first": "2025-01-01"}, TODAY)
+        assert made and made.name == "DATES"
+        made = window_of({"first": "2026-10-01", "last": "2026-10-31"}, TODAY)
+        assert made and made.name == "LAST_MONTH"
+
+    @pytest.mark.parametrize("today", [date.min, date.max])
+    @pytest.mark.parametrize("name", ["LAST_YEAR", "THIS_WEEK", "PAST_SIX_MONTHS"])
+    def test_the_ends_of_the_calendar_do_no_harm(self, name: str, today: date):
+        made = window_of(name, today)
+        assert made is None or not made.is_open
 
     def test_a_plan_keeps_its_own_time(self):
         made = DefaultTimeWindow("TODAY", TODAY)(plan(time_window=OCTOBER))

@@ -132,6 +132,38 @@ class TestByRules:
         with pytest.raises(RAGError):
             plan("tagged kubernetes")
 
+    def test_words_of_the_settings_mean_fields(self):
+        made = plan("notes with stage draft", full=False, fields={"status": ["stage"]})
+        assert (made.metadata.values, made.text) == ({"status": "draft"}, "")
+        assert made.mapped_physical_columns == ["status"]
+
+    @pytest.mark.parametrize(
+        ("query", "keyword", "reasoning"),
+        [
+            (
+                "notes tagged k8s from last month about rolling back a release slowly",
+                "rolling back release",
+                "“k8s” names the tag kubernetes; “from last month” is 2026-10-01 to 2026-10-31",
+            ),
+            (
+                "先月の#k8s のロールバック、タグ未知のノート",
+                "ロールバック タグ 未知",
+                "「k8s」はタグ kubernetes、「先月の」は 2026-10-01 から 2026-10-31 まで、"
+                "「未知」という名前はない",
+            ),
+            (
+                "status: draft since yesterday, not tagged rust",
+                "",
+                "“rust” names the tag rust, which is not wanted; status is “draft”;"
+                " “since yesterday” begins on 2026-11-20",
+            ),
+            ("rollbacks", "rollbacks", "no words filter"),
+        ],
+    )
+    def test_the_rules_say_what_it_is_about_and_why(self, query: str, keyword: str, reasoning: str):
+        read = plan(query, full=False).metadata
+        assert (read.event_keyword, read.logical_reasoning) == (keyword, reasoning)
+
 
 class TestFlags:
     def test_they_come_before_the_guardrails(self):
@@ -195,26 +227,45 @@ class TestOpenSlots:
         made = plan("budget in my office vault", asker(match("office", "work", "vault")))
         assert made.metadata.vaults == ["work"]
 
-    def test_an_open_title_and_an_open_time(self, monkeypatch: pytest.MonkeyPatch):
-        title = Named(kind="title", words="the list")
-        read = Extraction(
-            text="the list after the offsite x", open=[title], time_slot="the offsite"
-        )
-        monkeypatch.setattr(metadata, "extract", lambda *_, **__: read.model_copy(deep=True))
-        reply = match("the list", "deploy checklist", "title")
-        reply["time_window"] = {"first": "2026-05-01", "last": "2026-05-03"}
-        made = plan("q", asker(reply))
-        assert made.metadata.titles == ["Deploy checklist"]
-        assert made.metadata.time_window.model_dump(mode="json") == {
-            "name": "DATES",
-            "first": "2026-05-01",
-            "last": "2026-05-03",
-            "field": "created",
-            "text": "the offsite",
-        }
-        assert (made.text, made.fallbacks) == ("after x", ["hyde: there is no model"])
-        made = plan("q", asker(FINAL))
-        assert "time: when “the offsite” was is not known" in made.fallbacks
+    def test_an_open_title(self):
+        made = plan("the note called Foo bar", asker(match("Foo bar", "deploy checklist", "title")))
+        assert (made.metadata.titles, made.text) == (["Deploy checklist"], "")
+        assert made.intent.primary_route == "metadata_only"
+
+    @pytest.mark.parametrize(
+        ("query", "words", "text"),
+        [
+            ("notes from the holidays", "the holidays", ""),
+            ("年末年始のメモ", "年末年始", ""),
+            ("notes from around Christmas", "Christmas", ""),
+            (
+                'notes tag:"the holidays" from the holidays about rust',
+                "the holidays",
+                'tag:"the holidays" rust',
+            ),
+            ('notes "happy christmas" from christmas', "christmas", '"happy christmas"'),
+            ("先月末のメモ", "先月末", ""),
+        ],
+    )
+    def test_an_open_time(self, query: str, words: str, text: str):
+        reply = answer(time_window={"first": "2026-05-01", "last": "2026-05-03"})
+        made = plan(query, asker(reply))
+        window = made.metadata.time_window
+        assert (str(window.first), str(window.last)) == ("2026-05-01", "2026-05-03")
+        assert (window.text, made.text) == (words, text)
+        told = f"time: when “{words}” was is not known"
+        assert told not in made.fallbacks
+        assert told in plan(query, asker(FINAL)).fallbacks
+
+    def test_a_time_in_which_notes_changed(self):
+        reply = answer(time_window={"first": "2026-05-01"})
+        made = plan("notes modified over the holidays", asker(reply))
+        assert made.metadata.time_window.field == "modified"
+
+    def test_one_name_may_fill_two_slots(self):
+        made = plan("tagged Blorgo and not tagged blorgo", asker(match("blorgo", "rust")))
+        assert made.metadata.excluded_tags == ["rust"]
+        assert not any("filled no open slot" in told for told in made.fallbacks)
 
 
 class TestEffort:

@@ -9,7 +9,8 @@ from plan_table import TODAY
 
 from rag.query.folding import Folded
 from rag.query.plan import TimeWindow, WindowName
-from rag.query.times import find_time, named_window, window_name
+from rag.query.times import find_time
+from rag.query.windows import named_window, window_name
 
 ALWAYS = (None, None, "created")
 

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rag.text.normalize import name_key
+
+if TYPE_CHECKING:  # the gate of planning reads the words below, and needs no index
+    from rag.query.resolving import Resolver
+
 # The words of a row mean the same.
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "status": ("state", "progress", "状態", "ステータス", "進捗", "状況"),
-    "author": ("authors", "writer", "written by", "by whom", "作者", "著者", "筆者", "執筆者"),
+    "author": (
+        "authors",
+        "writer",
+        "written by",
+        "by whom",
+        "作者",
+        "作成者",
+        "著者",
+        "筆者",
+        "執筆者",
+    ),
     "due": ("due date", "deadline", "due by", "締切", "締め切り", "〆切", "期限", "期日"),
     "created": ("created on", "creation date", "date", "作成日", "作成", "日付"),
     "modified": ("updated", "last changed", "changed", "更新日", "更新", "変更日"),
@@ -24,3 +42,28 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
     "client": ("customer", "customers", "顧客", "取引先", "クライアント"),
     "cost": ("price", "amount", "費用", "価格", "金額", "値段"),
 }
+
+
+def field_words(
+    resolver: Resolver,
+    meant: Mapping[str, Sequence[str]] | None = None,
+    unlike: frozenset[str] = frozenset(),
+) -> dict[str, list[str]]:
+    """Return the fields of the index by the words that mean them, each in normal form: first their
+    own names, then what the settings say, then the concepts.
+
+    :param meant: words of the settings, by field.
+    :param unlike: fields that are left out.
+    """
+    own = {name_key(field): field for field in resolver.catalogue.fields()}
+    own = {key: field for key, field in own.items() if key not in unlike}
+    known = {key: [field] for key, field in own.items()}
+    for name, words in (meant or {}).items():
+        field = resolver.field(name)
+        if field and field.name in own.values():
+            known |= {key: [field.name] for key in map(name_key, words) if key not in own}
+    for name, others in CONCEPTS.items():
+        row = [name_key(word) for word in (name, *others)]
+        if fields := [own[word] for word in row if word in own]:
+            known |= {word: fields for word in row if word not in known}
+    return known

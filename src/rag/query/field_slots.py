@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 
-from rag.query.concepts import CONCEPTS
+from rag.query.concepts import CONCEPTS, field_words
 from rag.query.folding import Folded
 from rag.query.naming import Names
+from rag.query.negation import negation
 from rag.query.resolving import Resolved, Resolver
 from rag.query.slots import MOST, matches
 from rag.query.time_points import find_points
-from rag.text.normalize import name_key
+from rag.query.words import NOTE, B, E
 
-_B, _E = "(?<![a-z0-9_])", "(?![a-z0-9_])"
-_WITH = re.compile(rf"{_B}(?:with|whose|having|where|by|of)(?: +(?:the|an?))? +$")
+_WITH = re.compile(rf"{B}(?:with|whose|having|where|by|of)(?: +(?:the|an?))? +$")
 _SAYS = re.compile(" *[:=] *| +(?:is|are|equals) +|(?:が|は) ?")
 _IS = re.compile(" +(?:of +)?")
+_DUE_NAMES = sorted(("due", *CONCEPTS["due"]), key=len, reverse=True)
 _DUE = re.compile(
-    r" +(?:on +|by +|before +|in +)?(?=this|next|last|today|tomorrow|\d)|(?:が|は|の)?"
+    r" *(?:(?:is|are|was|were|[:=]) +)?(?:(?:on|by|before|after|in|until) +)?"
+    "(?:the +)?(?:が|は|の)?"
 )
-_BY = re.compile(
-    rf"{_B}(?P<by>(?:written|notes?|memos?|entries) +by +)|(?P<ja>が(?:書いた|作成した|執筆した))"
+_DUE_WORDS = re.compile(
+    rf"{B}(?:{'|'.join(w for w in _DUE_NAMES if w.isascii())}){E}"
+    f"|{'|'.join(w for w in _DUE_NAMES if not w.isascii())}"
 )
+_BY = re.compile(rf"{B}(?P<by>(?:written|{NOTE}) +by +)|(?P<ja>が(?:書いた|作成した|執筆した))")
 _ENDS = re.compile("(?:である|の|で|な)?、?")
+_OR = re.compile(" *(?:,|、|と|または|か|(?:, *)?(?:or|and) ) *")
 _STOPS = frozenset({"from", "about", "since", "and", "or", "that"})
-_OTHERS = {"tag", "tags", "vault", "title", "aliases", "alias", "created", "modified", "date"}
+_OTHER_WORDS = "tag tags vault title aliases alias created modified date"
+_OTHERS = frozenset(_OTHER_WORDS.split())
 
 
 class FieldReader:
     """Reads what a query says of front matter fields.
 
+    A field filters by one value: of several, and of one that is not wanted, none does.
+
+    :param meant: words of the settings for fields, by field.
     :ivar fields: those it speaks of.
     :ivar values: what it says they hold, where the index has that.
     """
 
-    def __init__(self, folded: Folded, resolver: Resolver, today: date) -> None:
+    def __init__(
+        self,
+        folded: Folded,
+        resolver: Resolver,
+        today: date,
+        meant: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._folded, self._resolver, self._today = folded, resolver, today
+        self._words = field_words(resolver, meant, _OTHERS)
+        self._held: list[tuple[str, str, int, int]] = []
         self.fields: list[str] = []
         self.values: dict[str, str] = {}
 
@@ -46,10 +63,15 @@ class FieldReader:
         """Read all of them."""
         for count, (start, end, field) in enumerate(self._named()):
             if count >= MOST:
-                return
+                break
             self._read(start, end, field)
-        if author := self._known().get("author"):
+        for author in self._words.get("author", ())[:1]:
             self._read_author(author)
+        for field, value, start, end in self._held:
+            if {value} == {other for name, other, *_ in self._held if name == field}:
+                self.values[field] = value
+                self._folded.take(start, end)
+        self._hide_due()
 
     def _read_author(self, field: str) -> None:
         """Read "notes by X", Xが書いた."""
@@ -57,53 +79,60 @@ class FieldReader:
         for cue in matches(_BY, self._folded):
             read = names.after(cue.end()) if cue["by"] else names.before(cue.start())
             if read and read.name:
-                self._holds(field, read.name)
-                self._folded.take(min(cue.start(), read.start), max(cue.end(), read.end))
+                start, end = min(cue.start(), read.start), max(cue.end(), read.end)
+                self._holds(field, read.name, start, end, read.end)
 
     def _exactly(self, field: str, words: str, *, alike: bool) -> Resolved | None:
         return None if alike else self._resolver.value(field, words, alike=False)
 
-    def _holds(self, field: str, value: str) -> None:
-        self.values.setdefault(field, value)
+    def _holds(self, field: str, value: str, start: int, end: int, ends: int) -> None:
+        """Note what a field is to hold; the words from `start` to `end` say so, and the value's
+        end at `ends`."""
         self._speaks_of(field)
+        turned = negation(self._folded.open, start, ends)
+        others = Names(self._folded, partial(self._exactly, field))
+        joint = _OR.match(self._folded.open, ends)
+        other = others.after(joint.end(), stops=_STOPS) if joint else None
+        if turned:
+            self._folded.hide(turned.start, max(end, turned.end))
+        elif other and other.name:
+            self._folded.hide(start, other.end)
+        else:
+            self._held.append((field, value, start, end))
+            self._folded.hide(start, end)
 
     def _read(self, start: int, end: int, field: str) -> None:
         text = self._folded.open
         if not text[start].isascii():
             held = Names(self._folded, partial(self._exactly, field)).before(start)
             if held and held.name and held.end == start:  # 下書き状態の
-                self._holds(field, held.name)
                 ends = _ENDS.match(text, end)
-                self._folded.take(held.start, ends.end() if ends else end)
+                self._holds(field, held.name, held.start, ends.end() if ends else end, end)
                 return
         behind = _WITH.search(text[max(0, start - 20) : start])
-        by = text[start:end].endswith(" by")
         due = field in ("due", *CONCEPTS["due"])
-        says = _SAYS.match(text, end) or (_IS.match(text, end) if behind or by or due else None)
-        if says and (
-            value := Names(self._folded, partial(self._resolver.value, field)).after(
-                says.end(), stops=_STOPS
-            )
-        ):
-            if value.name:
-                ends = _ENDS.match(text, value.end)
-                self._holds(field, value.name)
-                start -= len(behind[0]) if behind else 0
-                self._folded.take(start, ends.end() if ends else value.end)
-                return
-            if not (by or due):
-                self._speaks_of(field)
-        if due:
-            self._hide_due(start, end, field)
-
-    def _hide_due(self, start: int, end: int, field: str) -> None:
-        """Let nobody take the time at which something is due for the time of a note."""
-        opens = _DUE.match(self._folded.open, end)
-        at = opens.end() if opens else end
-        point = next(find_points(self._folded.open[at : at + 40], self._today), None)
-        if point and point.start == 0:
+        spaced = behind or text[start:end].endswith(" by") or due
+        says = _SAYS.match(text, end) or (_IS.match(text, end) if spaced else None)
+        names = Names(self._folded, partial(self._resolver.value, field))
+        value = names.after(says.end(), stops=_STOPS) if says else None
+        if value and value.name:
+            ends = _ENDS.match(text, value.end)
+            start -= len(behind[0]) if behind else 0
+            stop = ends.end() if ends else value.end
+            self._holds(field, value.name, start, stop, value.end)
+        elif value and not due and not text[start:end].endswith(" by"):
             self._speaks_of(field)
-            self._folded.hide(start, at + point.end)
+
+    def _hide_due(self) -> None:
+        """Let nobody take the time at which something is due for the time of a note."""
+        for cue in matches(_DUE_WORDS, self._folded):
+            opens = _DUE.match(self._folded.open, cue.end())
+            at = opens.end() if opens else cue.end()
+            point = next(find_points(self._folded.open[at : at + 40], self._today), None)
+            if point and point.start == 0:
+                for field in self._words.get(cue[0], ())[:1]:
+                    self._speaks_of(field)
+                self._folded.hide(cue.start(), at + point.end)
 
     def _speaks_of(self, field: str) -> None:
         if field not in self.fields:
@@ -111,19 +140,10 @@ class FieldReader:
 
     def _named(self) -> Iterator[tuple[int, int, str]]:
         """Yield where a query names a field, and which."""
-        for word, field in self._known().items():
+        for word, fields in self._words.items():
             if word not in self._folded.open:
                 continue
-            edges = (_B if word[0].isascii() else "", _E if word[-1].isascii() else "")
+            edges = (B if word[0].isascii() else "", E if word[-1].isascii() else "")
             pattern = re.escape(word).join(edges)
             for found in re.finditer(pattern, self._folded.open):
-                yield *found.span(), field
-
-    def _known(self) -> dict[str, str]:
-        """Return the fields of the index by the words that mean them, its own first."""
-        fields = [f for f in self._resolver.catalogue.fields() if name_key(f) not in _OTHERS]
-        known = {name_key(field): field for field in fields}
-        for name, words in CONCEPTS.items():
-            for field in [known[word] for word in (name, *words) if word in known][:1]:
-                known |= {word: field for word in (name, *words) if word not in known}
-        return known
+                yield *found.span(), fields[0]

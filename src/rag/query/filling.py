@@ -6,13 +6,12 @@ match of a slot counts. Whatever else a model names filters nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 
-from rag.query.plan import Extraction, Named
+from rag.query.plan import Extraction, Named, TimeWindow
 from rag.query.resolving import Resolved, Resolver
 from rag.query.transformation import QueryTransformationResult
 from rag.text.normalize import name_key
-from rag.text.tokens import has_words
 
 _MARKS = " #＃\"'“”「」『』"
 
@@ -21,53 +20,39 @@ def filled(
     read: Extraction,
     made: QueryTransformationResult,
     resolver: Resolver,
-    again: Callable[[Mapping[str, str]], Extraction],
+    again: Callable[[Sequence[Named], TimeWindow | None], Extraction],
 ) -> tuple[Extraction, int]:
     """Return the extraction with what an answer fills, and how many of its names were of no use.
 
-    The words of a slot that is filled leave the text.
-
-    :param again: reads the query once more, with further names of tags and vaults: the rules know
-        best what a slot's words stand for, such as a tag that is not wanted.
+    :param again: reads the query once more, with what words of open slots mean, and when the
+        open time was: the rules know best what such words stand for, such as a tag that is not
+        wanted, and which words go with them.
     """
-    names = {slot: name for slot in read.open if (name := _name_for(slot, made, resolver))}
-    meant = {s.words.strip(_MARKS): n for s, n in names.items() if s.kind in ("tag", "vault")}
-    filled = again(meant) if meant else read.model_copy(deep=True)
-    for slot, name in names.items():
-        if slot.kind == "title" and slot in filled.open:
-            filled.metadata.titles = [*dict.fromkeys([*filled.metadata.titles, name])]
-            filled.found.append(slot.model_copy(update={"name": name}))
-            filled.open.remove(slot)
-            filled.text = _without(filled.text, slot.words)
-    if filled.time_slot and made.time_window:
-        window = made.time_window.model_copy(update={"text": filled.time_slot})
-        filled.metadata.time_window = window
-        filled.text = _without(filled.text, filled.time_slot)
-        filled.time_slot = ""
-    return filled, len(made.matches) - len(names)
+    meant: list[Named] = []
+    used: set[int] = set()
+    for slot in read.open:
+        for index, match in enumerate(made.matches):
+            if name := _name_for(slot, match, resolver):
+                meant.append(slot.model_copy(update={"name": name}))
+                used.add(index)
+                break
+    window = made.time_window if read.time_slot else None
+    extraction = again(meant, window) if meant or window else read
+    return extraction, len(made.matches) - len(used)
 
 
-def _name_for(slot: Named, made: QueryTransformationResult, resolver: Resolver) -> str:
-    """Return the name that an answer gives for a slot, if the index has it."""
-    if slot.kind == "field":  # a field filters by what it holds, which a name does not say
-        return ""
+def _name_for(slot: Named, match: Named, resolver: Resolver) -> str:
+    """Return the name that a match gives for a slot, if the index has it."""
     find: dict[str, Callable[..., Resolved | None]] = {
         "vault": resolver.vault,
         "tag": resolver.tag,
         "title": resolver.title,
     }
-    for match in made.matches:
-        if match.kind == slot.kind and _key(match.words) == _key(slot.words):
-            resolved = find[slot.kind](match.name, alike=False)
-            if resolved:
-                return resolved.name
-    return ""
+    if slot.kind not in find or match.kind != slot.kind or _key(match.words) != _key(slot.words):
+        return ""
+    resolved = find[slot.kind](match.name, alike=False)
+    return resolved.name if resolved else ""
 
 
 def _key(words: str) -> str:
     return name_key(words).strip(_MARKS)
-
-
-def _without(text: str, words: str) -> str:
-    left = " ".join(text.replace(words, " ", 1).split())
-    return left if has_words(left) else ""

@@ -10,10 +10,10 @@ import re
 from itertools import pairwise
 
 from rag.query.folding import Folded
+from rag.query.words import JA_NOTE, NOTE
 
-_NOTE = (
-    "notes?|entry|entries|memos?|pages?|files?|documents?|docs?|everything|anything|things?|stuff"
-)
+_NOTE = f"{NOTE}|pages?|files?|documents?|docs?|everything|anything|things?|stuff"
+_JA_NOTE = f"{JA_NOTE}|もの"
 _VERB = "wrote|written|write|created|made|added|have|has|had|saved|took"
 _MENTION = (
     "(?:that|which|who)? *(?:mention(?:s|ed|ing)?|discuss(?:es|ed|ing)?|cover(?:s|ed|ing)?"
@@ -22,7 +22,8 @@ _MENTION = (
 )
 _ASK = (
     "show|find|list|give|get|search|look|display|fetch|see|open|bring|pull|please|can|could|you"
-    "|me|us|up|for|want|need|to|i"
+    "|me|us|up|for|want|need|to|i|i'm|am|looking|searching|gimme|plz|pls|thx|thanks|hi|hey"
+    "|how many|summari[sz]e|(?:a |the )?(?:summary|list|overview) of"
 )
 _LINK = "in|on|from|of|with|for|at|by|about|to|during|since|and|or|but|as|&|-|–|—"
 _DETERMINER = "all|any|every|each|some|the|my|our|a|an|of|these|those"
@@ -31,14 +32,16 @@ _PRONOUN = "i|we|it|is|are|was|were|be|been|there"
 
 _E = "(?![a-z0-9_'])"
 _BEGINS = re.compile(
-    rf"(?: *(?:(?:{_ASK}){_E} +)*(?:(?:which|what){_E} +)?(?:(?:{_DETERMINER}){_E} +)*"
+    rf"(?: *what +(?:did|have|do) +(?:i|we) +(?:{_VERB}|note|noted)(?: +down)? +(?:about|on){_E})"
+    rf"|(?: *(?:(?:{_ASK}){_E} +)*(?:(?:which|what){_E} +)?(?:(?:{_DETERMINER}){_E} +)*"
     rf"(?:{_NOTE}){_E}(?: *{_MENTION}{_E})?(?: +(?:{_LINK}|{_PRONOUN}|{_VERB}|{_RELATIVE}){_E})*)"
     rf"| *(?:(?:show|find|list|give|get|search|look|display|fetch|open){_E}"
     rf"(?: +(?:me|us|up|for|out){_E})*(?: +(?:{_DETERMINER}){_E})*)"
 )
 _ALL_FILLERS = re.compile(
     rf"(?: *(?:{_ASK}|{_DETERMINER}|{_NOTE}|{_LINK}|{_PRONOUN}|{_VERB}|{_RELATIVE}|what|where"
-    rf"|tagged|do|did){_E}|[のとをはがでにもや]| *[,.;:!?、。・])* *"
+    rf"|tagged|do|did){_E}|[のとをはがにでもや]|(?:何|なに)を|どんな(?:{_JA_NOTE})を?"
+    "|書き(?:ましたか?|ましたっけ)|書いた(?:か|の|っけ)?| *[,.;:!?、。・])* *"
 )
 _FOLLOWS = re.compile(
     rf" *(?:(?:{_NOTE}){_E}|{_MENTION}{_E}|(?:{_LINK}){_E}|[,.;:、。・!?]|'s{_E})"
@@ -47,17 +50,24 @@ _LEADS = re.compile(
     rf"(?:^|(?<=[ \"'」』*]))"
     rf"(?:{_LINK}|{_DETERMINER}|{_PRONOUN}|{_VERB}|{_NOTE}|{_RELATIVE}|tagged)$|[,;:、。・]$"
 )
-_LAST = re.compile(r"(?:^|(?<= ))(?:notes?|entries|memos?|please)$|[,.;:、。・!?]$")
+_LAST = re.compile(
+    r"(?:^|(?<= ))(?:notes?|entries|memos?|please|plz|pls|thx|thanks)$|[,.;:、。・!?]$"
+)
 _COMPOUND = re.compile("(?:release|patch) notes?$")
 
-_JA_NOTE = "ノート|メモ|記事|ページ|文書|もの"
 _JA_FOLLOWS = re.compile(
     f"のうち、?|(?:の|で|に)?(?:{_JA_NOTE})(?:で|の(?:中で|うち)?|を|は|が|に|から|、)?|について(?:の)?|に関(?:する|して)(?:の)?"
     "|(?:書いた|書かれた|作った|作成した|作成された|記録した|残した)|(?:全部|全て|すべて)の?|、"
 )
+_JA_WANT = "(?:ほしい|欲しい|もらえ|いただけ|いただき|頂け|頂き|くれ)"
+_JA_POLITE = (
+    f"(?:{_JA_WANT}?(?:ください|下さい|ます|ません|ない|たい|でしょう)?(?:です)?(?:か|よね?)?)"
+)
 _JA_LEADS = re.compile(
-    "(?:を|は|が|も)?(?:探して|検索して|一覧(?:して|表示(?:して)?|に(?:して)?|で)?|リスト(?:にして)?|見せて|見たい|表示(?:して)?"
-    "|教えて|出して|まとめて|列挙して|ちょうだい|ほしい|欲しい|お願い(?:します)?)(?:ほしい|欲しい)?(?:ください|下さい|くれ)?$"
+    "(?:を|は|が|も)?(?:探し(?:て|たい)|検索し(?:て|たい)|一覧(?:して|表示(?:して)?|に(?:して)?|で)?|リスト(?:にして)?"
+    "|見せて|見(?:たい|て)|表示(?:して)?|要約して|教えて|出して|まとめて|列挙して|ちょうだい|お願い(?:します)?|知りたい)"
+    f"(?:い(?:ます|る))?{_JA_POLITE}$"
+    "|(?:は|が|って|も)?(?:あり(?:ます|ません)(?:でした)?か?|ある(?:の|ん)?(?:です)?か?|ない(?:です)?か|何件(?:ありますか)?)$"
     f"|(?:について(?:の)?|に(?:関する|関して|関連する)(?:の)?|に?まつわる|関連の|の)?(?:{_JA_NOTE})$"
     "|について(?:の)?$|に関(?:する|して)(?:の)?$|(?:私|僕|自分|俺)(?:が|の)$"
     "|(?:書いた|作った|作成した|書かれた|全部の?|全ての?|すべての?)$"
@@ -65,6 +75,7 @@ _JA_LEADS = re.compile(
 _JA_PARTICLE = re.compile("(?<=[^ ])(?:の|を|は|が|で|に|と|も)$")
 _WINDOW = 40  # characters in which one filler fits
 _SPACES = re.compile(" +")
+_EMPTY = re.compile("[(（] *[)）] ?")
 
 
 def leftover(folded: Folded) -> str:
@@ -86,7 +97,7 @@ def leftover(folded: Folded) -> str:
         space = _SPACES.search(folded.plain, end, start)
         parts.append(folded.original(space.start(), space.start() + 1) if space else "")
         parts.append(folded.original(start, stop))
-    return ("".join(parts) + rest).strip()
+    return _EMPTY.sub("", "".join(parts) + rest).strip()
 
 
 def _peeled(text: str, start: int, end: int) -> tuple[int, int]:

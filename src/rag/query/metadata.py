@@ -11,7 +11,7 @@ answers well, badly or not at all. `fallbacks` says what a plan had to do withou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import date
 from functools import reduce
@@ -41,7 +41,9 @@ from rag.query.plan import (
     FullTransformationResult,
     HyDEGeneration,
     MetadataExtraction,
+    Named,
     Route,
+    TimeWindow,
 )
 from rag.query.planner import QueryTransformerFactory
 from rag.query.resolving import Resolver
@@ -147,12 +149,20 @@ class MetadataTransformer(QueryComponent):
         """Return what rules, and a model where it is asked, read in a query; and whether that
         failed."""
 
-        def by_rules(more: Mapping[str, str]) -> Extraction:
-            return extract(query, catalogue, aliases={**self.config.aliases, **more}, today=today)
+        def by_rules(meant: Sequence[Named] = (), time: TimeWindow | None = None) -> Extraction:
+            return extract(
+                query,
+                catalogue,
+                aliases=self.config.aliases,
+                fields=self.config.fields,
+                meant=meant,
+                time=time,
+                today=today,
+            )
 
         plan, failed = FullTransformationResult(query=query), False
         try:
-            read = by_rules({})
+            read = by_rules()
         except RAGError:
             raise
         except Exception as error:  # better a search without filters than none

@@ -22,14 +22,15 @@ _STOP_WORDS = (
 )
 STOP = frozenset(_STOP_WORDS.split())
 _WORD = re.compile(rf"[^ #,;:!?()\[\]{{}}\"'、。「」『』・{TAKEN}{HIDDEN}]+")
-_QUOTED = re.compile(rf"\"{HIDDEN}+\"|'{HIDDEN}+'|「{HIDDEN}+」|『{HIDDEN}+』")
+QUOTED = rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』"
+_QUOTED = re.compile(rf"{QUOTED}|'{HIDDEN}+'")
 _QUOTED_BEFORE = re.compile(rf"(?:{_QUOTED.pattern})$")
 # Where a Japanese name may end, or begin after.
 _PARTICLE = re.compile(
     "の|と|や|か|が|を|で|に|は|も|へ|または|もしくは|および|及び|以外|なし|無し|付|つき|から|まで|タグ|について|に関|という"
     "|(?<=[a-z0-9])(?=[ぁ-鿿])|(?<=[ぁ-鿿])(?=[a-z0-9])"
 )
-_JAPANESE = re.compile("[\u3041-\u30fa\u30fc-\u30ff\u3400-\u9fff]")
+JAPANESE = re.compile("[\u3041-\u30fa\u30fc-\u30ff\u3400-\u9fff]")
 
 
 class Resolve(Protocol):
@@ -94,7 +95,7 @@ class Names:
         if not spans:
             return None
         # Nobody knows where a Japanese name ends: at the next particle, most likely.
-        start, end = spans[-1 if _JAPANESE.search(self._folded.open, *spans[0]) else 0]
+        start, end = spans[-1 if JAPANESE.search(self._folded.open, *spans[0]) else 0]
         return Read(start, end, self._folded.words(start, end), "")
 
     def _find(self, start: int, end: int, alike: bool) -> Resolved | None:
@@ -118,7 +119,7 @@ def _ends(text: str, at: int, stops: frozenset[str], most: int) -> Iterator[int]
         if not word or word[0].strip(".") in stops:
             return
         end = at + len(word[0].rstrip(".")) if word[0].endswith(".") else word.end()
-        if _JAPANESE.search(word[0]):
+        if JAPANESE.search(word[0]):
             cuts = [at + cut.start() for cut in _PARTICLE.finditer(word[0]) if cut.start()]
             yield from dict.fromkeys(cuts)
             yield end
@@ -139,7 +140,7 @@ def _starts(text: str, at: int, stops: frozenset[str]) -> Iterator[int]:
         word = text[start:at]
         if not word or word in stops:
             return
-        if _JAPANESE.search(word):
+        if JAPANESE.search(word):
             cuts = [start + cut.end() for cut in _PARTICLE.finditer(word) if cut.end() < len(word)]
             yield from sorted(set(cuts), reverse=True)
             yield start

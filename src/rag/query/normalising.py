@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from rag.query.concepts import CONCEPTS
+from rag.query.concepts import field_words
 from rag.query.plan import FullTransformationResult
 from rag.query.resolving import Resolver
 from rag.text.normalize import name_key
@@ -36,7 +37,7 @@ class Normaliser:
     ) -> None:
         self._resolver = resolver
         self._neighbours = {name_key(tag): tuple(near) for tag, near in (neighbours or {}).items()}
-        self._meant = {field: (field, *words) for field, words in (fields or {}).items()}
+        self._meant = fields
 
     def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
         """Return the plan with canonical tags, expansions and fields."""
@@ -77,16 +78,9 @@ class Normaliser:
     def columns(self, query: str) -> list[str]:
         """Return the front matter fields of the index that the words of a query mean."""
         text = name_key(query[:_EXAMINED])
-        held = {name_key(field): field for field in self._resolver.catalogue.fields()}
-        found = [field for key, field in held.items() if _says(text, key)]
-        for field, words in self._meant.items():
-            known = self._resolver.field(field)
-            if known and any(_says(text, name_key(word)) for word in words):
-                found.append(known.name)
-        for concept, words in CONCEPTS.items():
-            if any(_says(text, word) for word in (concept, *words)):
-                found += [held[word] for word in (concept, *words) if word in held]
-        return list(dict.fromkeys(found))
+        words = field_words(self._resolver, self._meant)
+        found = [fields for word, fields in words.items() if _says(text, word)]
+        return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 _KATAKANA = "\u30a1-\u30fa\u30fc"

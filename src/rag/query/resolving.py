@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from rag.query.catalogue import Catalogue
 from rag.query.matching import best_matches
+from rag.query.plan import Named
 from rag.text.normalize import name_key
 from rag.text.scripts import is_latin
 
 # A slip of one letter in a word of six scores 83; the next best must be clearly worse.
 _ALIKE = 83.0
 _CLEARLY = 4.0
+_ALIKE_FEW = 79.0  # two letters changed about in a vault's name of five: vaults are few
 _SHORTEST = 4  # Latin letters; a slip in a shorter word is another word
 _SHORTEST_OTHER = 3  # characters of other scripts
 _LONGEST = 100  # characters of a name
@@ -25,7 +27,7 @@ _SEPARATORS = str.maketrans("", "", " -_/.・")
 
 class Resolved(NamedTuple):
     """A name of the index, and how it was found: `exact`, `spelling`, `alias`, `number` (k8s),
-    `nested` or `alike`."""
+    `nested`, `meant` or `alike`."""
 
     name: str
     how: str
@@ -35,10 +37,17 @@ class Resolver:
     """Finds what words name.
 
     :param aliases: other names of tags and vaults, in any case and width.
+    :param meant: what words mean that the index does not have, as somebody said; they come last.
     """
 
-    def __init__(self, catalogue: Catalogue, aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        aliases: Mapping[str, str] | None = None,
+        meant: Sequence[Named] = (),
+    ) -> None:
         self.catalogue = catalogue
+        self._meant = {(named.kind, _key(named.words)): named.name for named in meant}
         self._aliases = {name_key(words): name for words, name in (aliases or {}).items()}
         self._values: dict[str, _Names] = {}
 
@@ -60,6 +69,8 @@ class Resolver:
             return Resolved(found, "number")
         if found := self._leaves.get(_bare(key), ""):
             return Resolved(found, "nested")
+        if (said := self._meant.get(("tag", key), "")) and self.catalogue.has_tag(said):
+            return Resolved(said, "meant")
         near = _alike(key, self.catalogue.tags()) if alike else ""
         return Resolved(near, "alike") if near else None
 
@@ -71,7 +82,8 @@ class Resolver:
         key = name_key(words)[:_LONGEST]
         if not key:
             return None
-        return self._vaults.find(words, key, name_key(self._aliases.get(key, "")), alike)
+        also = self._aliases.get(key) or self._meant.get(("vault", _key(words)), "")
+        return self._vaults.find(words, key, name_key(also), alike, _ALIKE_FEW)
 
     def title(self, words: str, *, alike: bool = False) -> Resolved | None:
         """Return the title of the note that words name, if there is one.
@@ -80,7 +92,8 @@ class Resolver:
         """
         if found := self.catalogue.titled(words[:_LONGEST]):
             return Resolved(found[0], "exact")
-        near = _alike(name_key(words)[:_LONGEST], self._titles) if alike else ""
+        said = self._meant.get(("title", _key(words)), "")
+        near = said or (_alike(name_key(words)[:_LONGEST], self._titles) if alike else "")
         titles = self.catalogue.titled(near) if near else ()
         return Resolved(titles[0], "alike") if titles else None
 
@@ -156,6 +169,10 @@ class Resolver:
         return found[0] if len(found) == 1 else ""
 
 
+def _key(words: str) -> str:
+    return name_key(words).strip("/ #\"'")[:_LONGEST]
+
+
 def _letters(key: str) -> str:
     """Return a name without what sets words apart."""
     return key.translate(_SEPARATORS) or key
@@ -179,7 +196,9 @@ class _Names:
         self._by_key = {name_key(name): name for name in reversed(names)}
         self._by_letters = {_bare(key): name for key, name in self._by_key.items()}
 
-    def find(self, words: str, key: str, alias: str, alike: bool) -> Resolved | None:
+    def find(
+        self, words: str, key: str, alias: str, alike: bool, least: float = _ALIKE
+    ) -> Resolved | None:
         """Return the name of `words`, whose normal form is `key`, or that of another word."""
         if key in self._by_key:
             return Resolved(words if words in self._names else self._by_key[key], "exact")
@@ -187,16 +206,16 @@ class _Names:
             return Resolved(self._by_key[alias], "alias")
         if found := self._by_letters.get(_bare(key)):
             return Resolved(found, "spelling")
-        found = _alike(key, list(self._by_key)) if alike else ""
+        found = _alike(key, list(self._by_key), least) if alike else ""
         return Resolved(self._by_key[found], "alike") if found else None
 
 
-def _alike(key: str, choices: Sequence[str]) -> str:
+def _alike(key: str, choices: Sequence[str], least: float = _ALIKE) -> str:
     """Return the name most like another, all in normal form; empty where there is any doubt."""
     if len(key) < (_SHORTEST if is_latin(key) else _SHORTEST_OTHER):
         return ""
-    found = best_matches(key, choices, 2, cutoff=_ALIKE - _CLEARLY, keyed=True)
-    if not found or found[0].score < _ALIKE:
+    found = best_matches(key, choices, 2, cutoff=least - _CLEARLY, keyed=True)
+    if not found or found[0].score < least:
         return ""
     if len(found) > 1 and found[0].score - found[1].score < _CLEARLY:
         return ""

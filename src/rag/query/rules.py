@@ -6,17 +6,19 @@ A filter takes evidence, which is a cue in the query's own words: `#tag`, "in my
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from rag.query.catalogue import Catalogue
 from rag.query.field_slots import FieldReader
 from rag.query.folding import Folded
 from rag.query.leftover import leftover
-from rag.query.plan import Extraction, MetadataExtraction, TimeWindow
+from rag.query.plan import Extraction, MetadataExtraction, Named, TimeWindow
+from rag.query.reasoning import reasoning_of, subject_of
 from rag.query.resolving import Resolver
 from rag.query.slots import SlotReader, Slots
-from rag.query.times import find_time, time_slot
+from rag.query.time_slots import find_slot
+from rag.query.times import find_time
 from rag.query.title_slots import read_titles
 
 
@@ -25,6 +27,9 @@ def extract(
     catalogue: Catalogue,
     *,
     aliases: Mapping[str, str] | None = None,
+    fields: Mapping[str, Sequence[str]] | None = None,
+    meant: Sequence[Named] = (),
+    time: TimeWindow | None = None,
     today: date | None = None,
 ) -> Extraction:
     """Return what a query filters by, and the text that is left.
@@ -33,16 +38,19 @@ def extract(
     4,000 characters are read.
 
     :param aliases: other names of tags and vaults.
+    :param fields: words that mean a front matter field, by field.
+    :param meant: what words of open slots mean, as somebody said who read the query.
+    :param time: what the time slot means.
     :param today: the day from which times are counted.
     """
     today = today or date.today()
     query = query.encode("utf-8", "replace").decode("utf-8")  # a shell may pass any bytes
-    folded, resolver, slots = Folded(query), Resolver(catalogue, aliases), Slots()
-    reader, fields = SlotReader(folded, resolver, slots), FieldReader(folded, resolver, today)
+    folded, resolver, slots = Folded(query), Resolver(catalogue, aliases, meant), Slots()
+    reader = SlotReader(folded, resolver, slots)
+    held = FieldReader(folded, resolver, today, fields)
     reader.read_hashes()
-    fields.read()
-    window = _read_time(folded, today)
-    vague = "" if not window.is_open else _time_slot(folded)
+    held.read()
+    window, vague = _read_time(folded, today, time)
     reader.read_tags()
     reader.read_vaults()
     read_titles(folded, resolver, slots)
@@ -53,27 +61,32 @@ def extract(
         excluded_tags=slots.excluded_tags,
         titles=slots.titles,
         time_window=window,
-        fields=fields.fields,
-        values=fields.values,
+        fields=held.fields,
+        values=held.values,
     )
+    text = leftover(folded) if metadata.filters_anything else query
+    metadata.event_keyword = subject_of(text)
+    metadata.logical_reasoning = reasoning_of(query, metadata, slots.found, slots.open)
     return Extraction(
-        metadata=metadata,
-        text=leftover(folded) if metadata.filters_anything else query,
-        found=slots.found,
-        open=slots.open,
-        time_slot=vague,
+        metadata=metadata, text=text, found=slots.found, open=slots.open, time_slot=vague
     )
 
 
-def _read_time(folded: Folded, today: date) -> TimeWindow:
-    found = find_time(folded.open, today)
-    if not found:
-        return TimeWindow()
-    folded.take(found.start, found.end)
-    text = folded.words(found.start, found.end)
-    return found.window.model_copy(update={"text": text})
+def _read_time(folded: Folded, today: date, known: TimeWindow | None) -> tuple[TimeWindow, str]:
+    """Return the window that a query asks for, and the words of one that nobody knows.
 
-
-def _time_slot(folded: Folded) -> str:
-    slot = time_slot(folded.open)
-    return folded.words(*slot) if slot else ""
+    :param known: what those words mean.
+    """
+    if found := find_time(folded.open, today):
+        folded.take(found.start, found.end)
+        text = folded.words(found.start, found.end)
+        return found.window.model_copy(update={"text": text}), ""
+    slot = find_slot(folded.open, today)
+    if slot is None:
+        return TimeWindow(), ""
+    words = folded.words(slot.first, slot.last)
+    if known is None:
+        return TimeWindow(), words
+    folded.take(slot.start, slot.end)
+    update = {"text": words, **({"field": "modified"} if slot.edited else {})}
+    return known.model_copy(update=update), ""

@@ -55,7 +55,10 @@ def rerank_query_of(plan: FullTransformationResult, near: Sequence[str] = ()) ->
     read = plan.metadata
     tags = [tag.replace("/", " ") for tag in (*read.tags, *near)]
     parts: dict[str, str] = {}
-    for part in (plain_words(plan.text[:_LONGEST]), read.event_keyword, *read.titles, *tags):
+    text = plain_words(plan.text[:_LONGEST])
+    said = {*name_key(text).split()} >= {*name_key(read.event_keyword).split()}
+    keyword = "" if said else read.event_keyword
+    for part in (text, keyword, *read.titles, *tags):
         if has_words(part):
             parts.setdefault(name_key(part), _plain(part))
     made = (" ".join(parts.values()) or _subject(plan))[:_LONGEST].strip()

@@ -13,55 +13,71 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
-from rag.query.dates import days_ago, shifted
-from rag.query.plan import TimeWindow, WindowName
-from rag.query.time_points import Point, find_points
+from rag.query.negation import negation
+from rag.query.plan import TimeWindow
+from rag.query.points import Point
+from rag.query.time_points import find_points
+from rag.query.windows import window_name
+from rag.query.words import JA_NOTE, NOTE, B, E
 
-_B, _E = "(?<![a-z0-9_])", "(?![a-z0-9_])"
 _EDITS = "modified|updated|edited|changed|revised|touched"
 _WRITES = "created|written|wrote|write|made|added|logged|jotted|saved|recorded|captured"
-NOTE = "notes?|memos?|entry|entries|journals?|jottings?"
-JA_NOTE = "ノート|メモ|記事|ページ|文書"
+_NOTE = f"{NOTE}|journals?|jottings?"
 _JA_EDITS = "更新|編集|変更|修正"
 _JA_WRITES = "書い|書か|記し|作っ|作成|まとめ|残し|メモし|記録|保存|追加"
 
 _ABOUT_NOTES = re.compile(
-    rf"{_B}(?:{NOTE}|{_WRITES}|{_EDITS}){_E}|{JA_NOTE}|{_JA_WRITES}|{_JA_EDITS}|日記"
+    rf"{B}(?:{_NOTE}|{_WRITES}|{_EDITS}){E}|{JA_NOTE}|{_JA_WRITES}|{_JA_EDITS}|日記"
 )
-_OWN = re.compile(rf"{_B}(?:i|we|my|our){_E}|私|自分|僕")
+_OWN = re.compile(rf"{B}(?:i|we|my|our){E}|私|自分|僕")
 _QUESTION = re.compile(
     r"^ *(?:(?:on|in|at|for|to|from|by|with) )?(?:what|who|whom|whose|when|where|why|how|which"
-    rf"|did|does|do|is|was|are|were){_E}|[か?] *$|何|なぜ|いつ|どこ|誰|だれ|どの|どう"
+    rf"|did|does|do|is|was|are|were){E}|[か?] *$|何|なぜ|いつ|どこ|誰|だれ|どの|どう"
 )
 _BEFORE = re.compile(
-    rf"(?:{_B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{NOTE}))? *)?"
-    rf"(?:{_B}(?P<word>since|starting(?: +from)?|as of|after|later than|newer than"
-    r"|before|earlier than|older than|prior to|until|till|up to|between|from|in|on|during|of"
-    r"|dated?|over|within|throughout|back in) +)?"
+    rf"(?:{B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *)?"
+    rf"(?:{B}(?P<word>since|starting(?: +from)?|as of|after|later than|newer than"
+    r"|more than|less than|before|earlier than|older than|prior to|until|till"
+    r"|up to|between|from|in|on|during|of|dated?|over|within|throughout|back in) +)?"
     rf"(?:(?:the|early|late) +)?$"
 )
-_AFTER_EN = re.compile(rf" +(?P<verb>{_EDITS}|{_WRITES}){_E}|'s{_E}|(?P<on> +onwards?){_E}")
+_AFTER_EN = re.compile(
+    rf" +(?P<verb>{_EDITS}|{_WRITES}){E}|'s{E}"
+    rf"|(?P<on> +(?:onwards?|to (?:now|date|the present)|(?:un)?till? now)){E}"
+)
 _AFTER_JA = re.compile(
     "(?:頃|ごろ|分)?(?:の(?:間|あいだ)|中|以内)?"
-    "(?P<word>以降|以来|以後|から|より後|の後|以前|より前|の前|まで)?"
+    "(?P<word>以降|以来|以後|から(?:今|現在)まで|から|より後|の後|以前|より前|の前|まで|以上前|より古い)?"
     rf"(?P<tail>、?[にはで]?(?:最後に|最終)?(?:(?P<edit>{_JA_EDITS})|(?P<made>{_JA_WRITES}))"
-    "(?:した|しました|された|されている|している|たれ|れた|いた|た|て(?:いた|おいた)?|済みの?)?)?"
-    "(?:[のにはでを、]|に?かけて(?:の|に)?)?"
+    "(?:した|しました|された|されている|している|たれ|れた|いた|た|て(?!い?な)(?:いた|おいた)?|済みの?)?)?"
+    "(?:[には、]|の(?!ない)|で(?![はな])|を(?!除|のぞ)|に?かけて(?:の|に)?)?"
 )
-_NOTES_FOLLOW = re.compile(rf" +(?:{NOTE}){_E}")
+_NOTES_FOLLOW = re.compile(rf" +(?:{_NOTE}){E}")
 _LINK = re.compile(" *(?:to|and|until|till|through|thru|から|〜|~|-|–|—) *")
-_SINCE = {"since", "starting", "starting from", "as of", "以降", "以来", "以後", "から"}
-_AFTER = {"after", "later than", "newer than", "より後", "の後"}
+_SINCE = {
+    "since",
+    "starting",
+    "starting from",
+    "as of",
+    "以降",
+    "以来",
+    "以後",
+    "から",
+    "から今まで",
+    "から現在まで",
+}
+_AFTER = {"after", "less than", "later than", "newer than", "より後", "の後"}
 _UNTIL = {"until", "till", "up to", "以前", "まで"}
-_EARLIER = {"before", "earlier than", "older than", "prior to", "より前", "の前"}
+_EARLIER = {"before", "earlier than", "older than", "more than", "prior to"}
+_EARLIER |= {"より前", "の前", "以上前", "より古い"}
 _SPANS = _SINCE | _AFTER | _UNTIL | _EARLIER
 _MONTH_CUES = {*_SPANS, "in", "from", "of", "during", "between", "dated", "back in", "throughout"}
-
-_UNTOLD = re.compile(
-    rf"{_B}(?:christmas|easter|thanksgiving|halloween|new year's(?: eve)?|the holidays"
-    rf"|the other day|(?:a while|some time|long) ago|mid-[a-z]{{3,9}}){_E}"
-    "|年末年始|年末|年始|お?正月|お盆|ゴールデンウィーク|クリスマス|先日|この前|こないだ"
-    "|[上中下]旬|月末|月初|数(?:日|週間|か月|年)前|しばらく前"
+_BLURRED = re.compile(
+    rf"{B}(?:the +)?(?:very +)?(?:end|beginning|start|middle|(?:first|second) half)"
+    " +of +(?:the +)?$"
+)
+_BLURRED_JA = re.compile(
+    "の?(?:終わり|おわり|半ば|なかば|中頃|初め|はじめ|始め|[上中下]旬|末|初|頭)"
 )
 
 
@@ -73,8 +89,9 @@ class FoundTime(NamedTuple):
     window: TimeWindow
 
 
-class _Context(NamedTuple):
-    """What stands around a point."""
+class Context(NamedTuple):
+    """What stands around a point: from where to where, a word such as "since", and whether words
+    of changing or of writing notes do."""
 
     start: int
     end: int
@@ -84,60 +101,65 @@ class _Context(NamedTuple):
 
 
 def find_time(text: str, today: date) -> FoundTime | None:
-    """Return the first window that a text in lower case filters by."""
+    """Return the first window that a text in lower case filters by.
+
+    What is not wanted ("not from last week") is no window, unless all other days are one.
+    """
     points = list(find_points(text, today))
-    if not points:
-        return None
-    about_notes = _ABOUT_NOTES.search(text) is not None
+    about_notes = speaks_of_notes(text)
     asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
+    after = 0
     for index, point in enumerate(points):
-        around = _around(text, point)
-        if found := _span(text, points[index : index + 2], around, today):
-            return found
-        counts = _counts(point, around, about_notes, asks, text)
-        if counts and (days := _apply(around.word, point)):
-            return FoundTime(around.start, around.end, _window(days, around.edited, today))
-    return None
-
-
-def time_slot(text: str) -> tuple[int, int] | None:
-    """Return from where to where a text speaks of a time of notes that no rule can tell."""
-    if _ABOUT_NOTES.search(text) and (found := _UNTOLD.search(text)):
-        return found.span()
-    return None
-
-
-def named_window(name: WindowName, today: date) -> TimeWindow:
-    """Return the days of a window that has a name; `DATES` has none."""
-    if name in (WindowName.ALL_TIME, WindowName.DATES):
-        return TimeWindow()
-    if name is WindowName.PAST_SIX_MONTHS:
-        return TimeWindow(name=name, first=days_ago(today, 6, "month").first, last=today)
-    if name is WindowName.TODAY:
-        return TimeWindow(name=name, first=today, last=today)
-    which, _, unit = name.lower().partition("_")
-    first, last = shifted(today, -1 if which == "last" else 0, unit)
-    return TimeWindow(name=name, first=first, last=last)
-
-
-def window_name(first: date | None, last: date | None, today: date) -> WindowName:
-    """Return what these days are called: `DATES` where they have no name of their own."""
-    if first is None and last is None:
-        return WindowName.ALL_TIME
-    for name in WindowName:
-        try:
-            window = named_window(name, today)
-        except OverflowError:  # such as the week in which the calendar ends
+        if index < after or blurred(text, point) or text.startswith("という", point.end):
             continue
-        if (window.first, window.last) == (first, last):
-            return name
-    return WindowName.DATES
+        around = around_point(text, point)
+        if _linked(text, points[index : index + 2], around):
+            after = index + 2
+            found = _span(text, point, points[index + 1], around, today)
+        else:
+            found = _alone(text, point, around, about_notes, asks, today)
+        if found and (found := _turned(text, found, today)):
+            return found
+    return None
+
+
+def speaks_of_notes(text: str) -> bool:
+    """Tell whether words of notes, or of writing them, stand in a text."""
+    return _ABOUT_NOTES.search(text) is not None
+
+
+def blurred(text: str, point: Point) -> tuple[int, int] | None:
+    """Return from where to where a text speaks of some part of a time: "the end of last month",
+    先月末. Nobody knows its days."""
+    start = max(0, point.start - 30)
+    before = _BLURRED.search(text[start : point.start])
+    after = _BLURRED_JA.match(text, point.end) if not text[point.end - 1].isascii() else None
+    if not (before or after):
+        return None
+    return start + before.start() if before else point.start, after.end() if after else point.end
+
+
+def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
+    """Return a time, or all days but those where its words are negated; `None`: not to be said."""
+    turned = negation(text, found.start, found.end)
+    if turned is None:
+        return found
+    first, last = found.window.first, found.window.last
+    if not turned.exact or (first and last and last < today):
+        return None
+    try:
+        days = (None, first - timedelta(1)) if first else ((last or today) + timedelta(1), None)
+    except OverflowError:
+        return None
+    window = _window(days, found.window.field == "modified", today)
+    return FoundTime(turned.start, turned.end, window)
 
 
 Days = tuple[date | None, date | None]
 
 
-def _around(text: str, point: Point) -> _Context:
+def around_point(text: str, point: Point) -> Context:
+    """Return what stands around a point: words such as "since", and of writing."""
     before = _BEFORE.search(text[max(0, point.start - 50) : point.start])
     start, end, word = point.start, point.end, ""
     edited = written = False
@@ -154,18 +176,22 @@ def _around(text: str, point: Point) -> _Context:
         end = after.end()
         word = after["word"] or word
         edited, written = edited or bool(after["edit"]), written or bool(after["made"])
-    return _Context(start, end, word, edited, written)
+    return Context(start, end, word, edited, written)
 
 
 def _is(words: str, verb: str | None) -> bool:
     return verb is not None and verb in words.split("|")
 
 
-def _counts(point: Point, around: _Context, about_notes: bool, asks: bool, text: str) -> bool:
+def _counts(point: Point, around: Context, about_notes: bool, asks: bool, text: str) -> bool:
     """Tell whether a point is one that notes are to be filtered by."""
+    if point.strength == "future":
+        return False
+    if point.kind == "age":
+        return about_notes
     if point.strength == "sure":
         return True
-    if point.strength == "future" or asks:
+    if asks:
         return False
     if around.word in _SPANS:
         return True
@@ -184,35 +210,58 @@ def _counts(point: Point, around: _Context, about_notes: bool, asks: bool, text:
     return about_notes or cued or point.kind == "japanese"
 
 
-def _span(text: str, points: Sequence[Point], around: _Context, today: date) -> FoundTime | None:
-    """Return the window from one point to the next, where the text says so."""
-    if len(points) < 2 or points[1].strength == "future":
-        return None
-    first, last = points
-    link = _LINK.fullmatch(text, first.end, last.start)
+def _linked(text: str, points: Sequence[Point], around: Context) -> bool:
+    """Tell whether a text goes from one point to the next."""
+    if len(points) < 2:
+        return False
+    link = _LINK.fullmatch(text, points[0].end, points[1].start)
     if link is None:
-        return None
+        return False
     joint = link[0].strip()
     if joint in ("and", "to", "until", "till") and around.word not in ("between", "from", "since"):
-        return None
-    if joint == "-" and first.strength == "pair" and not around.word:
+        return False
+    return joint != "-" or points[0].strength != "pair" or bool(around.word)
+
+
+def _span(text: str, first: Point, last: Point, around: Context, today: date) -> FoundTime | None:
+    """Return the window from one point to another; `None` when it ends before it begins, or lies
+    ahead."""
+    if "future" in (first.strength, last.strength):
         return None
     first, last = _same_year(first, last)
     if not (first.days and last.days) or last.days.last < first.days.first:
         return None
-    after = _around(text, last)
+    after = around_point(text, last)
     days = (first.exact or first.days.first, last.exact or last.days.last)
     edited = around.edited or after.edited
     return FoundTime(around.start, after.end, _window(days, edited, today))
 
 
+def _alone(
+    text: str, point: Point, around: Context, about_notes: bool, asks: bool, today: date
+) -> FoundTime | None:
+    """Return the window of one point, if notes are to be filtered by it."""
+    if around.word == "between" or not _counts(point, around, about_notes, asks, text):
+        return None
+    days = _apply(around.word, point)
+    return days and FoundTime(around.start, around.end, _window(days, around.edited, today))
+
+
 def _same_year(first: Point, last: Point) -> tuple[Point, Point]:
-    """Give a point without a year that of the other: the first is not after the last."""
-    if first.month and last.days and not last.month:
-        return first.in_year(last.days.first.year), last
-    if last.month and first.days and not first.month:
-        return first, last.in_year(first.days.first.year)
-    if first.month and first.days and last.days and first.days.first > last.days.last:
+    """Give a point without a year that of the other, or the one beside it: the first is not after
+    the last."""
+    assert first.days and last.days
+    if first.month and not last.month:
+        year = last.days.first.year
+        dated = first.in_year(year)
+        late = dated.days is None or dated.days.first > last.days.last
+        return first.in_year(year - 1) if late else dated, last
+    if last.month and not first.month:
+        year = first.days.first.year
+        dated = last.in_year(year)
+        early = dated.days is None or dated.days.last < first.days.first
+        return first, last.in_year(year + 1) if early else dated
+    if first.month and first.days.first > last.days.last:
         return first.in_year(first.days.first.year - 1), last
     return first, last
 
@@ -220,6 +269,8 @@ def _same_year(first: Point, last: Point) -> tuple[Point, Point]:
 def _apply(word: str, point: Point) -> Days | None:
     assert point.days is not None
     first, last = point.days
+    if word in ("more than", "less than") and not point.exact:
+        word = ""
     if point.exact and word in _SPANS:
         first = last = point.exact
     try:

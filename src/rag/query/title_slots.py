@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 
-from rag.query.folding import HIDDEN, Folded
-from rag.query.naming import Names, Read
+from rag.query.folding import Folded
+from rag.query.naming import QUOTED, Names, Read
+from rag.query.negation import negation
 from rag.query.resolving import Resolver
 from rag.query.slots import Slots, matches
+from rag.query.words import JA_NOTE, NOTE, B, E
 
-_B, _E = "(?<![a-z0-9_])", "(?![a-z0-9_])"
-_NOTE = "(?:notes?|pages?|memos?)"
+_NOTE = f"(?:{NOTE}|pages?)"
 _CALLED = "(?:called|titled|named|entitled)"
-_QUOTED = re.compile(rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』")
-_BEFORE = re.compile(rf"{_B}{_NOTE}(?P<called> +{_CALLED})? +$|(?:ノート|メモ|ページ|記事)の?$")
+_QUOTED = re.compile(QUOTED)
+_BEFORE = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED})? +$|(?:{JA_NOTE})の?$")
 _AFTER = re.compile(
     "(?P<ja>(?:という|と題した|と題する|っていう|って)?(?:(?:タイトル|題名|題|名前|名)の)?の?"
-    "(?:ノート|メモ|ページ|記事)(?:の|を|に|で|から)?)"
-    rf"| +(?P<en>{_NOTE}){_E}"
+    rf"(?:{JA_NOTE})(?:の|を|に|で|から)?)"
+    rf"| +(?P<en>{_NOTE}){E}"
 )
 _PARTICLE = re.compile("(?P<other>という|って|と題)|の|を|に|で|は|から")
-_NAMED = re.compile(rf"{_B}{_NOTE}(?P<called> +{_CALLED} +)")
+_NAMED = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED} +)")
 _STOP_WORDS = "about in from since that which tagged with modified created"
 _STOPS = frozenset(_STOP_WORDS.split())
 _MOST_WORDS = 8
@@ -56,7 +57,10 @@ def _read_quoted(folded: Folded, resolver: Resolver, slots: Slots, start: int, e
 
 
 def _note(folded: Folded, slots: Slots, read: Read, start: int, end: int) -> None:
-    if read.name:
+    turned = negation(folded.open, start, end) if read.name else None
+    if turned:
+        folded.hide(turned.start, turned.end)  # no filter leaves titles out
+    elif read.name:
         slots.add("title", read, slots.titles)
         folded.take(start, end)
     else:

@@ -5,28 +5,30 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from rag.query.dates import parse_date_range
+from rag.query.dates import days_ago, shifted
 from rag.query.plan import TimeWindow, WindowName
 
 
 def window_of(given: Any, today: date) -> TimeWindow | None:
     """Return the window that is given in whatever form, `None` for what is none or leaves no note
-    out: empty, of nonsense, or ending before it begins."""
-    if isinstance(given, str):
-        return named_window(given, today)
+    out: empty, of nonsense, or ending before it begins. Its name is that of its days."""
     if isinstance(given, TimeWindow):
+        if not given.is_open:
+            return given
         given = given.model_dump()
+    if isinstance(given, str):
+        given = {"name": given}
     if not isinstance(given, dict):
         return None
-    name = str(given.get("name", ""))
-    known = _known_name(name) or WindowName.DATES
     more = {key: given[key] for key in ("field", "text") if given.get(key)}
     try:
-        ends = {end: _day(given.get(end)) for end in ("first", "last")}
-        if any(ends.values()):
-            return TimeWindow.model_validate({"name": known, **ends, **more})
-        named = named_window(name, today)
-        return named and TimeWindow.model_validate({**named.model_dump(), **more})
+        first, last = _day(given.get("first")), _day(given.get("last"))
+        if first or last:
+            name = window_name(first, last, today)
+            return TimeWindow.model_validate({"name": name, "first": first, "last": last, **more})
+        named = named_window(str(given.get("name", "")), today)
+        made = TimeWindow.model_validate({**named.model_dump(), **more})
+        return None if made.is_open else made
     except ValueError:
         return None
 
@@ -43,16 +45,33 @@ def _day(given: Any) -> date | None:
     return date.fromisoformat(given.strip()[:10])
 
 
-def named_window(name: str, today: date) -> TimeWindow | None:
-    """Return the days of a named window, `None` for `ALL_TIME` and what is no such name."""
+def named_window(name: str, today: date) -> TimeWindow:
+    """Return the days of a named window; `ALL_TIME`, `DATES` and what is no name have none."""
     known = _known_name(name)
     if known in (None, WindowName.ALL_TIME, WindowName.DATES):
-        return None
-    assert known is not None
-    if known == WindowName.PAST_SIX_MONTHS:
-        return TimeWindow(name=known, first=parse_date_range("6 months ago", today).first)
-    span = parse_date_range(known.lower().replace("_", " "), today)
-    return TimeWindow(name=known, first=span.first, last=span.last)
+        return TimeWindow()
+    try:
+        if known is WindowName.PAST_SIX_MONTHS:
+            first, last = days_ago(today, 6, "month").first, today
+        elif known is WindowName.TODAY:
+            first, last = today, today
+        else:
+            which, _, unit = known.lower().partition("_")
+            first, last = shifted(today, -1 if which == "last" else 0, unit)
+    except (ValueError, OverflowError):  # the calendar begins in year 1 and ends in 9999
+        return TimeWindow()
+    return TimeWindow(name=known, first=first, last=last)
+
+
+def window_name(first: date | None, last: date | None, today: date) -> WindowName:
+    """Return what these days are called: `DATES` where they have no name of their own."""
+    if first is None and last is None:
+        return WindowName.ALL_TIME
+    for name in WindowName:
+        window = named_window(name, today)
+        if (window.first, window.last) == (first, last):
+            return name
+    return WindowName.DATES
 
 
 def _known_name(name: str) -> WindowName | None:
