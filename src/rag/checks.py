@@ -142,13 +142,15 @@ def _route_rules(name: str, rule: Any, modes: Sequence[str]) -> dict[str, tuple[
 
 _PLANS = ("auto", "always", "never")
 _EXTRACTORS = ("auto", "rules", "model")
-_PLANNER_MODES = ("default", "conservative", "aggressive")
 
 
-def planner_rules(planner: PlannerConfig, windows: Sequence[str]) -> dict[str, tuple[bool, str]]:
+def planner_rules(
+    planner: PlannerConfig, windows: Sequence[str], modes: Sequence[str]
+) -> dict[str, tuple[bool, str]]:
     """Return by setting whether it is as it must be, and how that is.
 
     :param windows: the names of spans of time.
+    :param modes: the names of how far a model is trusted.
     """
 
     def among(value: str, known: Sequence[str]) -> tuple[bool, str]:
@@ -163,7 +165,7 @@ def planner_rules(planner: PlannerConfig, windows: Sequence[str]) -> dict[str, t
         "plan": among(planner.plan, _PLANS),
         "extractor": among(planner.extractor, _EXTRACTORS),
         "router": (bool(planner.router.strip()), "must be rules, model, or a plug-in's name"),
-        "mode": among(planner.mode, _PLANNER_MODES),
+        "mode": among(planner.mode, modes),
         "confidence_threshold": (0 <= planner.confidence_threshold <= 1, "must be within 0 and 1"),
         "max_tool_iterations": (
             -1 <= planner.max_tool_iterations <= 20,
@@ -172,7 +174,7 @@ def planner_rules(planner: PlannerConfig, windows: Sequence[str]) -> dict[str, t
         "max_candidates": (0 < planner.max_candidates <= 1000, "must be within 1 and 1,000"),
         "tag_cap": (0 < planner.tag_cap <= 1000, "must be within 1 and 1,000"),
         "tag_keep": (
-            0 < planner.tag_keep <= planner.tag_cap,
+            0 < planner.tag_keep <= max(planner.tag_cap, type(planner)().tag_keep),
             "must be within 1 and planner.tag_cap",
         ),
         "time_window": among(planner.time_window, windows),

@@ -52,7 +52,7 @@ class TestSearch:
         assert "plan" not in rag("search", "rolling back", "--json").json
         ran = rag("search", "rolling back", "--json", "--plan")
         assert ran.json["plan"]["narrows"] is False
-        assert ran.err == f"rolling back {WAY_BACK}\n"
+        assert ran.err == "nothing in the query filters\n"
 
     def test_the_setting_switches_it_off(self, rag, monkeypatch):
         monkeypatch.setenv("RAG_PLANNER__PLAN", "never")
@@ -89,6 +89,10 @@ class TestSearch:
     def test_flags_hold(self, rag):
         assert places(rag("search", QUERY, "-t", "ops/backup", "--plan", "--json")) == []
         assert rag("search", "証明書 #ops", "--from", "2025-01").code == 1
+
+    def test_a_tag_of_a_flag_is_not_taken_for_another(self, rag):
+        ran = rag("search", "rolling back", "-t", "zzbackup", "--plan", "--json")
+        assert places(ran) == [] and "#zzbackup" in ran.err
 
     def test_a_tag_that_is_not_there_is_told_with_those_near(self, rag):
         ran = rag("search", "backups tagged zzbackup")

@@ -68,7 +68,7 @@ OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))
             "a, b vaults · #x · #y · newest first",
         ),
         ("q", "t", {"tags": ["x", "y"], "tag_match": "any"}, "#x or #y · t"),
-        ("のメモ", "", {"tags": ["x", "y"], "tag_match": "any"}, "#x・#y · 新しい順"),
+        ("のメモ", "", {"tags": ["x", "y"], "tag_match": "any"}, "#xまたは#y · 新しい順"),
         ("q", "t", {"excluded_tags": ["x"], "titles": ["A", "B"]}, "not #x · “A” or “B” · t"),
         ("除く", "t", {"excluded_tags": ["x"], "titles": ["A"]}, "#x 以外 · 「A」 · t"),
         ("q", "t", {"values": {"status": "open"}}, "status: open · t"),

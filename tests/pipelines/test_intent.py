@@ -200,15 +200,24 @@ class TestFlags:
     def test_a_tag_that_is_not_there_still_finds_nothing(self, found):
         assert found("rollback tagged k8s", tags=["zzz"]) == []
 
-    def test_they_hold_whatever_a_plan_says(self, plan, run, monkeypatch):
-        october = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31), field="modified")
-        meant = MetadataExtraction(vaults=["work"], time_window=october, values={"status": "done"})
-        monkeypatch.setattr(
-            MetadataTransformer, "transform", lambda self, query, *_, **__: plan_of(query, meant)
+    def test_those_of_the_query_of_which_any_would_do_hold_beside_them(self, plan, run):
+        intent = plan("rollback tagged draft or ops/backup", tags=["kubernetes"])
+        assert (intent.filters.tags, intent.filters.any_tags) == (
+            ["kubernetes"],
+            ["draft", "ops/backup"],
         )
+        assert paths(run(intent)) == ["pods.md"]
+
+    def test_they_hold_whatever_the_query_says(self, plan, run):
         flags = {"vaults": ["work"], "date_from": date(2026, 10, 1), "values": {"status": "open"}}
-        assert paths(run(plan("rollback", **flags))) == ["deploy.md"]
-        assert run(plan("rollback", **{**flags, "vaults": ["仕事"]})).results == []
+        query = "rollback modified last year with status done in the 仕事 vault"
+        assert paths(run(plan(query, **flags))) == ["deploy.md"]
+        assert run(plan(query, **{**flags, "vaults": ["仕事"]})).results == []
+
+    @pytest.mark.parametrize("flags", [{}, {"tags": []}, {"tags": ["ops"], "vaults": ["work"]}])
+    def test_alone_they_narrow_nothing_further(self, plan, flags):
+        assert not plan("rollback", **flags).narrows
+        assert plan("rollback #draft", **flags).narrows
 
     def test_paths_hold(self, found):
         assert found("rollback tagged k8s", paths=["dep*.md"]) == ["deploy.md"]
@@ -220,11 +229,26 @@ class TestNothingFits:
         assert paths(response) == ["会議.md"] and response.relaxed
         assert "nothing fits what was understood" in response.notices[0]
 
-    def test_without_words_the_query_is_searched_as_typed(self, plan, run):
-        intent = plan("#kubernetes from last month", tags=["会議"])
-        assert intent.lists and not run(intent).relaxed  # no word of it is in such a note
+    def test_the_query_is_searched_as_typed(self, plan, run):
         response = run(plan("#kubernetes 会議", vaults=["仕事"]))
         assert paths(response) == ["会議.md"] and response.relaxed
+        assert run(plan("定例 notes from 2019")).searched.split()[1:] == ["notes", "from", "2019"]
+
+    @pytest.mark.parametrize(
+        ("query", "flags", "listed"),
+        [
+            ("#kubernetes from last month", {"tags": ["会議"]}, ["会議.md"]),
+            ("tag:会議 notes from 2019", {}, ["会議.md"]),
+            ("notes in my work vault", {"tags": ["会議"]}, ["会議.md"]),
+            ("notes from 1999", {}, ["会議.md", "backup.md", "deploy.md", "pods.md"]),
+        ],
+    )
+    def test_without_words_what_the_user_typed_as_filters_lists(
+        self, plan, run, query, flags, listed
+    ):
+        response = run(plan(query, **flags))
+        assert paths(response) == listed and response.relaxed
+        assert "the newest notes without those filters" in response.notices[0]
 
     @pytest.mark.parametrize(
         ("query", "flags"),
@@ -471,6 +495,17 @@ class TestAsk:
     def test_it_answers_from_the_notes_that_are_meant(self, answer):
         found = answer("How long are they kept for a rollback? tagged ops/backup")
         assert {source.file_path for source in found.sources} == {"backup.md"}
+
+    def test_notes_that_are_asked_for_are_quoted_from_their_beginnings(self, answer):
+        found = answer("notes tagged kubernetes")
+        assert [quote.text for quote in found.quotes] == [
+            "Rolling back takes two minutes.",
+            "A rollback of pods.",
+        ]
+        assert [source.file_path for source in found.sources] == ["deploy.md", "pods.md"]
+
+    def test_others_than_were_asked_for_answer_nothing(self, answer):
+        assert not answer("notes from 1999").found
 
     def test_what_fits_nothing_is_let_go(self, answer):
         found = answer("証明書の更新はいつ？ #kubernetes")

@@ -11,7 +11,7 @@ import pytest
 from haystack.components.generators.chat import MockChatGenerator
 
 from rag.config import PlannerConfig, RAGConfig
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines.catalogue import ManifestCatalogue
 from rag.pipelines.lookup import open_manifest
 from rag.pipelines.replaying import replay
@@ -149,6 +149,25 @@ def test_it_says_when_the_settings_are_those_of_another_version(config):
     again = replay(config, record.model_copy(update={"settings": settings}))
     assert "(magic, tag_cap)" in again.notices[0]
     assert again.same
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"mode": "careful"}, {"aliases": 5}, {"tag_cap": "many"}, {"router": None}, {"tag_keep": 0}],
+    ids=str,
+)
+def test_settings_that_cannot_be_are_an_error(config, odd):
+    record = recorded(config)
+    with pytest.raises(QueryError, match=next(iter(odd))) as caught:
+        replay(config, record.model_copy(update={"settings": {**record.settings, **odd}}))
+    assert "rag audit" in caught.value.hint
+
+
+def test_no_tool_is_used_again(config, monkeypatch):
+    asks = MockChatGenerator(ANSWERS["with a tool"], model="m")
+    record = recorded(config, models={"metadata": asks})
+    monkeypatch.setattr("rag.query.tools.best_matches", None)
+    assert replay(config, record).same
 
 
 def test_without_an_index_it_is_an_error(config, tmp_path):

@@ -129,7 +129,7 @@ class TestResults:
 
     def test_nonsense_is_left_out(self):
         payload = {
-            "transformed_query": ["x"],
+            "transformed_query": "x",
             "query_type": ["lookup"],
             "intent": None,
             "units": [None, 3, {"query": 4}, {"query": "I'm sorry, I can't help"}, ""],
@@ -139,22 +139,26 @@ class TestResults:
             "reasoning": 5,
         }
         made = result_of("query", payload, TODAY)
-        assert made.transformed_query == "query"
+        assert made is not None and made.transformed_query == "x"
         assert (made.query_type, made.intent) == (QueryType.UNKNOWN, QueryPurpose.UNKNOWN)
         assert (made.units, made.matches, made.time_window) == ([], [], None)
         assert (made.event_keyword, made.reasoning) == ("", "")
 
     def test_giant_answers_are_cut(self):
         payload = {
-            "transformed_query": "word " * 1000,
+            "transformed_query": "word",
             "units": [f"unit {n}" for n in range(99)],
             "matches": [{"words": "w", "kind": "tag", "name": "n" * 999}] * 99,
             "reasoning": "x" * 9999,
         }
         made = result_of("query", payload, TODAY)
-        assert made.transformed_query == "query"
+        assert made is not None
         assert (len(made.units), len(made.matches)) == (5, 20)
         assert len(made.matches[0].name) == 100 and len(made.reasoning) <= 300
+
+    @pytest.mark.parametrize("given", ["  ", 7, None, ["a"], "word " * 1000])
+    def test_an_answer_without_a_query_is_none(self, given: Any):
+        assert result_of("query", {"transformed_query": given, "confidence": 1}, TODAY) is None
 
 
 JSON = st.recursive(
@@ -178,6 +182,7 @@ def test_any_reply_at_all_is_understood_or_not_but_never_an_error(said: Any):
     action = read(said)
     if isinstance(action, Final):
         made = result_of("query", action.payload, TODAY)
-        assert made.transformed_query and 0 <= made.confidence <= 1
-        made.model_dump_json()
+        if made is not None:
+            assert made.transformed_query and 0 <= made.confidence <= 1
+            made.model_dump_json()
         json.dumps(action.payload, allow_nan=False)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -394,21 +395,17 @@ class TestReading:
     def test_the_newest_come_first(self, trail):
         assert queries(trail) == ["0.2", "0.1", "1.2", "1.1", "2.2", "2.1"]
 
-    def test_the_last_ones(self, trail):
-        assert [record.query for record in trail.last(3)] == ["0.2", "0.1", "1.2"]
-        assert trail.last(0) == []
-
     def test_since_a_day(self, trail):
-        since = trail.since(NOW.date() - timedelta(1))
+        since = trail.records(NOW.date() - timedelta(1))
         assert [record.query for record in since] == ["0.2", "0.1", "1.2", "1.1"]
 
     def test_no_more_is_read_than_is_wanted(self, trail):
         (trail.path / (NOW.date() - timedelta(1)).isoformat() / FILE).write_text("no record\n")
-        trail.last(2)
+        [*islice(trail.records(), 2)]
         assert trail.skipped == 0
 
     def test_the_beginning_of_an_id_names_a_record(self, trail):
-        [newest, *_] = trail.last(1)
+        newest = next(trail.records())
         assert trail.find(newest.id) == newest
         assert trail.find(f" {newest.id[:11].upper()} ") == newest
 
@@ -420,8 +417,17 @@ class TestReading:
 
     def test_a_name_of_several_is_one_too_and_lists_them(self, trail):
         with pytest.raises(UsageError, match="6 records begin") as error:
-            trail.find(trail.last(1)[0].id[0])
-        assert trail.last(1)[0].id in error.value.hint
+            trail.find(next(trail.records()).id[0])
+        assert next(trail.records()).id in error.value.hint
+
+    @pytest.mark.parametrize("place", ["logs", "logs/query_transform", "logs/query_transform/day"])
+    def test_a_file_in_the_place_of_a_folder_is_told_of(self, tmp_path, place):
+        path = tmp_path / place.replace("day", NOW.date().isoformat())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("in the way")
+        trail = AuditTrail(tmp_path)
+        assert trail.record(made("x")) == ""
+        assert queries(trail) == [] and "Not a directory" in trail.problem
 
     def test_without_a_trail_there_are_none(self, tmp_path):
         trail = AuditTrail(tmp_path / "nowhere")

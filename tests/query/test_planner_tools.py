@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -113,6 +114,14 @@ class TestUse:
         assert "there is no such tool; there are: rapidfuzz_similarity" in outcome.told
         assert (outcome.call.tool, outcome.call.failure) == ("unknown", "unknown tool")
         assert "SECRET" not in outcome.call.model_dump_json()
+
+    def test_one_that_takes_too_long_is_left(self):
+        gate = threading.Event()
+        try:
+            outcome = box(lambda query: gate.wait(5)).use("mine", {"query": "x"}, 0.01)
+        finally:
+            gate.set()
+        assert outcome.call.failure == "timeout" and "longer than 0.01 s" in outcome.told
 
     def test_a_tool_that_raises_is_told_of(self):
         def fail(query: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +13,6 @@ from rag.cli.options import (
     DateFrom,
     DateTo,
     Json,
-    NoModel,
     PathGlobs,
     Quiet,
     Tags,
@@ -23,6 +22,9 @@ from rag.cli.output import clean, print_json, print_line, say
 from rag.cli.planned import intent_to_dict, missing, plan_lines
 from rag.cli.query import check_vaults, index_facts, make_filters
 from rag.config import RAGConfig, load_config
+
+if TYPE_CHECKING:
+    from rag.pipelines.intent import Intent
 
 
 def plan(
@@ -38,7 +40,9 @@ def plan(
     model: Annotated[
         str, typer.Option("--model", metavar="NAME", help="Ask this chat model, and no other.")
     ] = "",
-    no_model: NoModel = False,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Ask no model, whatever models there are.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     config_file: ConfigFile = None,
@@ -52,7 +56,6 @@ def plan(
     rag plan "notes tagged k8s from last month in my work vault about rollbacks"
     rag plan 先週の会議のメモ --json
     """
-    from rag.cli.understood import understood_line
     from rag.pipelines.intent import find_intent
     from rag.pipelines.understanding import understand
     from rag.stores import get_document_store
@@ -73,12 +76,18 @@ def plan(
         raise typer.Exit(1)
     if json:
         print_json({"query": query, **intent_to_dict(intent), "index": facts.to_json()})
-        return
+    else:
+        _print(intent)
+        for text in [] if quiet else missing(intent, facts):
+            say(text)
+
+
+def _print(intent: Intent) -> None:
+    from rag.cli.understood import understood_line
+
     print_line(clean(understood_line(intent)))
     for line in plan_lines(intent):
         print_line(f"  {line}")
-    for text in [] if quiet else missing(intent, facts):
-        say(text)
 
 
 def _with_model(config: RAGConfig, model: str) -> RAGConfig:

@@ -24,7 +24,9 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
     """
     from rag.cli.understood import understood_line
 
-    if intent.narrows or wanted:
+    if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
+        say("nothing in the query filters")
+    elif intent.narrows or wanted:
         line = clean(f"{understood_line(intent)} ({_WAY_BACK})")
         console = make_console()
         if console.is_terminal and not data:
@@ -33,6 +35,9 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
             say(line)
     for text in missing(intent, facts):
         say(text)
+    for text in intent.plan.fallbacks:
+        if text.startswith("flags: "):
+            say(text.removeprefix("flags: "))
     if intent.plan.dropped:
         say(f"too many tags; left out: {', '.join(f'#{tag}' for tag in intent.plan.dropped)}")
 
@@ -84,6 +89,7 @@ def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
     yield from (("vault", name) for name in read.vaults)
     any_of = " (any of these)" if read.tag_match == "any" and len(read.tags) > 1 else ""
     yield from (("tag", f"#{tag}{any_of}") for tag in read.tags)
+    yield from (("tag", f"#{tag}") for tag in read.all_tags)
     yield from (("without", f"#{tag}") for tag in read.excluded_tags)
     yield from (("title", title) for title in read.titles)
     yield from (("value", f"{name}: {value}") for name, value in read.values.items())

@@ -19,7 +19,7 @@ _ENGLISH = {
     "listed": "newest first", "since": "since {}", "until": "until {}",
 }
 _JAPANESE = {
-    "vault": "{} 保管庫", "vaults": "{} 保管庫", "or": "・", "and": "・", "not": "{} 以外",
+    "vault": "{} 保管庫", "vaults": "{} 保管庫", "or": "または", "and": "・", "not": "{} 以外",
     "title": "「{}」", "created": "{}", "modified": "更新 {}", "path": "パス {}",
     "listed": "新しい順", "since": "{}から", "until": "{}まで",
 }
@@ -44,6 +44,7 @@ def _filters(read: MetadataExtraction, words: dict[str, str], today: date) -> It
         yield words[kind].format(words["and"].join(read.vaults))
     tags = [f"#{tag}" for tag in read.tags]
     yield from [words["or"].join(tags)] if tags and read.tag_match == "any" else tags
+    yield from (f"#{tag}" for tag in read.all_tags)
     for tag in read.excluded_tags:
         yield words["not"].format(f"#{tag}")
     if read.titles:

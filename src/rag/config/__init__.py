@@ -42,6 +42,7 @@ _PROJECT_FILES = ("config/rag.toml", "rag.toml")
 __all__ = [
     "AUTO",
     "MODES",
+    "PLANNER_MODES",
     "WINDOWS",
     "AskConfig",
     "IndexConfig",
@@ -148,13 +149,21 @@ def _merge(layers: list[tuple[str, Path, dict[str, Any]]], root: Path | None) ->
     return config
 
 
+def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
+    """Return the settings of the planner that were kept somewhere.
+
+    :raises ConfigError: for what cannot be one of them.
+    """
+    return _merge([(origin, Path(), {"planner": given})], None).planner
+
+
 def _check(config: RAGConfig) -> None:
     rules = {
         **own_rules(config, MODES),
         **ollama_rules(config.ollama),
         **store_rules(config.store),
         **routes_rules(config.routes, MODES),
-        **planner_rules(config.planner, WINDOWS),
+        **planner_rules(config.planner, WINDOWS, PLANNER_MODES),
     }
     for name, (holds, demand) in rules.items():
         if not holds:
@@ -174,6 +183,7 @@ def _check_key_variable(variable: str, origin: str) -> None:
 
 
 MODES = ("auto", "lexical", "dense", "hybrid")
+PLANNER_MODES = ("default", "conservative", "aggressive")
 WINDOWS = (
     *("ALL_TIME", "TODAY", "THIS_WEEK", "LAST_WEEK", "THIS_MONTH", "LAST_MONTH"),
     *("PAST_SIX_MONTHS", "THIS_YEAR", "LAST_YEAR"),

@@ -164,7 +164,7 @@ class PlannerConfig:
     )
     extractor: str = _setting(
         "auto",
-        "auto: a model only for what the rules leave open, and for --plan; rules: no model; model",
+        "auto: a model for --plan and `rag plan` only; rules: no model; model: for every plan",
     )
     router: str = _setting("rules", "who chooses the route: rules, model, or a plug-in's name")
     mode: str = _setting("default", "default, conservative or aggressive: how far to trust a model")

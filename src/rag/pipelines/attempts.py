@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MAX_LENGTH = 4_000  # characters of a query; a longer one is refused anyway
 
+_NOTHING = "nothing fits what was understood"
+
 
 class Attempt(NamedTuple):
     """One way to search a query.
@@ -108,9 +110,11 @@ def attempts(
     )
     yield first
     if intent.narrows:
-        again = "nothing fits what was understood: searched without those filters"
-        text = intent.text if intent.has_words else query
-        yield first._replace(query=text, filters=intent.flags, lists=False, notice=again)
+        again = first._replace(filters=intent.flags, lists=not intent.has_words)
+        if again.lists:  # words that only lead to filters are none to search for
+            yield again._replace(notice=f"{_NOTHING}: the newest notes without those filters")
+        else:
+            yield again._replace(query=query, notice=f"{_NOTHING}: searched without those filters")
 
 
 def in_a_mode(

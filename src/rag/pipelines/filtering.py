@@ -24,10 +24,10 @@ def build_qdrant_filters(filters: QueryFilters | None) -> Filter | None:
     conditions: list[Filter | None] = []
     if filters.vaults:
         conditions.append(one_of("vault", filters.vaults))
-    conditions += [_condition("tags", "==", tag) for tag in _tags(filters.tags)]
-    if wanted := _tags(filters.any_tags):
+    conditions += [_condition("tags", "==", tag) for tag in plain_tags(filters.tags)]
+    if wanted := plain_tags(filters.any_tags):
         conditions.append(one_of("tags", wanted))
-    if unwanted := _tags(filters.excluded_tags):
+    if unwanted := plain_tags(filters.excluded_tags):
         conditions.append(none_of(one_of("tags", unwanted)))
     if filters.date_field == "created":
         first, last = days(filters)
@@ -66,7 +66,7 @@ def _condition(field: str, operator: str, value: Any) -> Filter:
     return {"field": f"meta.{field}", "operator": operator, "value": value}
 
 
-def _tags(tags: Sequence[str] | None) -> list[str]:
+def plain_tags(tags: Sequence[str] | None) -> list[str]:
     """Return tags as the index has them, without the parents of nested ones."""
     return [names[0] for tag in tags or () if (names := normalize_tags([tag]))]
 

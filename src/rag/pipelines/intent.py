@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError
 from rag.pipelines.catalogue import ManifestCatalogue
+from rag.pipelines.filtering import plain_tags
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.planner_models import PlannerModels
 from rag.pipelines.variants import HYDE, Variant, Variants, weighed
@@ -25,16 +26,15 @@ from rag.query.plan import (
     WindowName,
 )
 from rag.query.registry import classifier_names
-from rag.query.router import IntentRouter
+from rag.query.router import ROUTERS, IntentRouter
 from rag.query.syntax import parse_query
 from rag.stores.protocol import NoteStore
+from rag.text.halves import without_halves
 from rag.text.normalize import normalize
 from rag.text.tokens import has_words
 from rag.text.wording import brief
-from rag.vault import normalize_tags
 
 _PLAN = "plan"  # what units of a plan are told as in `found_by`
-_ROUTERS = ("rules", "model")  # any other is a plug-in
 _LONGEST = 4_000  # characters of a variant
 
 
@@ -59,7 +59,11 @@ class Intent:
     @property
     def narrows(self) -> bool:
         """Whether the plan leaves out notes that the flags let through."""
-        return self.filters != self.flags
+        read, given = self.plan.metadata, extraction_of(self.flags)
+        kinds = ("vaults", "tags", "all_tags", "excluded_tags", "titles", "values")
+        more = any(getattr(read, kind) != getattr(given, kind) for kind in kinds)
+        days = [(one.first, one.last) for one in (read.time_window, given.time_window)]
+        return more or days[0] != days[1]
 
     @property
     def text(self) -> str:
@@ -100,7 +104,7 @@ def find_intent(
     :param full: ask the models that there are for all that they may say.
     :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.
     """
-    query = query.encode("utf-8", "replace").decode("utf-8")  # a shell may pass any bytes
+    query = without_halves(query)
     models = PlannerModels(config)
     router = _router(config, models)
     try:
@@ -137,13 +141,13 @@ def _planned(
 ) -> tuple[Intent, list[str]]:
     """Make a plan, and keep a record of it."""
     started, flags, today = time.monotonic(), asking.flags, asking.today
-    given = _extraction(flags)
+    given = extraction_of(flags)
     plan = MetadataTransformer(config.planner, models, router).transform(
         asking.query, catalogue, flags=given, today=today, full=asking.full
     )
     took = round((time.monotonic() - started) * 1000, 1)
-    merged, variants = _merged(flags, plan.metadata), _variants(plan, dense)
-    intent = Intent(plan, flags, merged, variants, took, today=today)
+    filters, variants = _filters(flags, plan.metadata), _variants(plan, dense)
+    intent = Intent(plan, flags, filters, variants, took, today=today)
     if not config.planner.audit:
         return intent, []
     record = AuditRecord.of(
@@ -168,17 +172,17 @@ def _router(config: RAGConfig, models: PlannerModels) -> IntentRouter:
     :raises ConfigError: for one that does not exist.
     """
     name = config.planner.router
-    if name in _ROUTERS:
+    if name in ROUTERS:
         return IntentRouter(name)
     known = classifier_names()
     if canonical(name) not in known:
-        error = unknown_name("router", name, [*_ROUTERS, *known])
+        error = unknown_name("router", name, [*ROUTERS, *known])
         raise ConfigError(f"planner.router: {error.message}", hint=error.hint)
     return IntentRouter(name, models.generator_of("route"))
 
 
-def _extraction(flags: QueryFilters) -> MetadataExtraction:
-    """Return filters in the words of a plan; paths have none."""
+def extraction_of(flags: QueryFilters) -> MetadataExtraction:
+    """Return filters in the words of a plan; paths and `any_tags` beside others have none."""
     window = TimeWindow()
     if flags.date_from or flags.date_to:
         window = TimeWindow(
@@ -189,38 +193,31 @@ def _extraction(flags: QueryFilters) -> MetadataExtraction:
         )
     return MetadataExtraction(
         vaults=flags.vaults or [],
-        tags=_tags(flags.tags),
-        excluded_tags=_tags(flags.excluded_tags),
+        tags=plain_tags(flags.tags),
+        excluded_tags=plain_tags(flags.excluded_tags),
         titles=flags.titles or [],
         values=flags.values or {},
         time_window=window,
     )
 
 
-def _tags(tags: Sequence[str] | None) -> list[str]:
-    return [names[0] for tag in tags or () if (names := normalize_tags([tag]))]
-
-
-def _merged(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
-    """Return the filters of the flags and of a plan together; where both say something of the
-    same kind that cannot both hold, the flags count."""
-    own = _tags(flags.tags)
-    further = [tag for tag in read.tags if tag not in own]
-    any_of = read.tag_match == "any" and len(further) > 1
-    excluded = [tag for tag in read.excluded_tags if tag not in _tags(flags.excluded_tags)]
-    merged = replace(
-        flags,
-        vaults=flags.vaults or read.vaults or None,
-        tags=[*(flags.tags or []), *([] if any_of else further)] or None,
-        any_tags=flags.any_tags or (further if any_of else None),
-        excluded_tags=[*(flags.excluded_tags or []), *excluded] or None,
-        titles=flags.titles or read.titles or None,
-        values={**read.values, **(flags.values or {})} or None,
-    )
+def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
+    """Return the filters of a plan, in which the flags are merged, and those flags that a plan
+    knows nothing of."""
+    any_of = read.tag_match == "any" and len(read.tags) > 1
     window = read.time_window
-    if flags.date_from or flags.date_to or window.is_open:
-        return merged
-    return replace(merged, date_from=window.first, date_to=window.last, date_field=window.field)
+    return QueryFilters(
+        vaults=read.vaults or None,
+        tags=[*read.all_tags, *([] if any_of else read.tags)] or None,
+        date_from=window.first,
+        date_to=window.last,
+        paths=flags.paths,
+        any_tags=flags.any_tags or (read.tags if any_of else None),
+        excluded_tags=read.excluded_tags or None,
+        titles=read.titles or None,
+        values=read.values or None,
+        date_field=window.field,
+    )
 
 
 def _variants(plan: FullTransformationResult, dense: bool) -> Variants:

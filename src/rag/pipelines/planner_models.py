@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import RAGError
 from rag.query.asking import Asked
 from rag.query.prompts import Prompt
-from rag.query.trace import LiveAsker, RawResponse, Stage
+from rag.query.trace import LiveAsker, Outcome, RawResponse, Stage
 
 _TIMEOUTS = ("connect_timeout", "read_timeout", "request_timeout", "query_timeout")
 
@@ -40,18 +41,18 @@ class PlannerModels(LiveAsker):
         self._answers: bool | None = None
 
     def has(self, stage: Stage) -> bool:
-        """Tell whether there is a model for a stage, which has not failed yet."""
-        name = self._names[stage]
-        return bool(name) and name not in self._failed and self._is_there()
+        """Tell whether there is a model for a stage."""
+        return bool(self._names[stage]) and self._is_there()
 
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Ask the stage's model."""
         if not self.has(stage):
             return Asked("", "", "there is no model")
         name = self._names[stage]
-        left = round(self._until - time.monotonic(), 1)
-        if left <= 0:
-            asked = Asked("", name, "no time was left (ollama.transform_timeout)")
+        left = self._left()
+        if left <= 0 or name in self._failed:
+            timeout = "no time was left (ollama.transform_timeout)"
+            asked = Asked("", name, timeout if left <= 0 else f"{name} had failed before")
             self.trace.responses.append(
                 RawResponse(stage=stage, model=asked.model, failure=asked.failure)
             )
@@ -62,6 +63,14 @@ class PlannerModels(LiveAsker):
         if asked.failure:
             self._failed.add(name)
         return asked
+
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Use a tool, within the time that is left."""
+        self._timeout = max(self._left(), 0.0)
+        return super().call(use)
+
+    def _left(self) -> float:
+        return round(self._until - time.monotonic(), 1)
 
     def generator(self, name: str, seconds: float) -> Any:
         """Return a chat generator that waits so long for its reply."""

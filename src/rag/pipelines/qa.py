@@ -189,7 +189,7 @@ def _answered(
         inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
         if attempt.lists:
             inputs["retriever"]["matched"] = newest_notes(store, understood, top_k)
-            inputs["answerer"] = {"query": asked, "typed": asked}
+            inputs["answerer"] = {"query": asked, "listed": not attempt.relaxed}
         if writing:
             inputs["writer"] = writing
         outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from={"loader", *read})

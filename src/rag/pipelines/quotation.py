@@ -70,16 +70,20 @@ class QuotationAnswerer:
 
     @component.output_types(quotes=list[Quote], coverage=float)
     def run(
-        self, query: str, documents: list[Document], typed: str = ""
+        self, query: str, documents: list[Document], typed: str = "", listed: bool = False
     ) -> dict[str, list[Quote] | float]:
         """Return `quotes`, best first, and `coverage`, the share of the question that the best
         document speaks of; no quotes when that is too little.
 
         :param typed: the question as it was typed, where `query` is a corrected one: a guess finds
             sentences, but is no evidence that the notes speak of what was asked.
+        :param listed: whether the documents themselves are what was asked for, and not what they
+            say of it: each is quoted with its first sentence then.
         """
         wanted = content_terms(_MEASURE.sub("how", query))
         coverage = best_coverage(content_terms(_MEASURE.sub("how", typed or query)), documents)
+        if listed:
+            return {"quotes": _beginnings(documents)[: self.max_quotes], "coverage": coverage}
         if coverage < MIN_COVERAGE:
             return {"quotes": [], "coverage": coverage}
         sentences = [
@@ -165,6 +169,11 @@ def _sentences(document: Document, source: int, best: float) -> list[_Sentence]:
                 at = first + line + bisect_right(starts, left) - 1
                 found.append(_Sentence(shown, source, at, counts, context, rank))
     return found
+
+
+def _beginnings(documents: list[Document]) -> list[Quote]:
+    first = [_sentences(document, number, 1.0)[:1] for number, document in enumerate(documents, 1)]
+    return [Quote(one.text, one.source, one.line) for found in first for one in found]
 
 
 def _paragraphs(lines: list[str]) -> Iterator[tuple[str, list[int], int]]:

@@ -6,15 +6,15 @@ import json
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from rag.config import PlannerConfig, RAGConfig
-from rag.exceptions import QueryError
+from rag.config import PlannerConfig, RAGConfig, planner_config
+from rag.exceptions import ConfigError, QueryError
 from rag.pipelines.catalogue import ManifestCatalogue
 from rag.pipelines.lookup import open_manifest
 from rag.query.audit import AuditRecord
 from rag.query.metadata import MetadataTransformer
 from rag.query.models import QueryBundle
 from rag.query.plan import FullTransformationResult
-from rag.query.router import IntentRouter
+from rag.query.router import ROUTERS, IntentRouter
 from rag.query.trace import ReplayAsker, Trace
 
 _PARTS = ("intent", "metadata", "hyde")
@@ -51,6 +51,7 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     models said then, and against the index as it is now. No model is asked.
 
     :raises IndexUnavailableError: when there is no index, or one of another version.
+    :raises QueryError: when the record's settings cannot be.
     """
     settings, notices = _settings(record)
     with open_manifest(config) as manifest:
@@ -91,7 +92,7 @@ class _Verdict:
 
 
 def _router(settings: PlannerConfig, trace: Trace) -> IntentRouter:
-    own = settings.router in ("rules", "model")
+    own = settings.router in ROUTERS
     return IntentRouter(settings.router, classifier=None if own else _Verdict(trace))
 
 
@@ -100,7 +101,12 @@ def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
     given = {name: value for name, value in record.settings.items() if name in known}
     others = sorted(known ^ set(record.settings))
     told = f"the settings of another version of rag were recorded ({', '.join(others)})"
-    return PlannerConfig(**given), [told] if others else []
+    try:
+        settings = planner_config(given, "the record")
+    except ConfigError as error:
+        why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
+        raise QueryError(why, hint="`rag audit ID` shows them.") from error
+    return settings, [told] if others else []
 
 
 def _differences(

@@ -18,6 +18,7 @@ from rag.query.transformation import (
     QueryType,
 )
 from rag.query.windows import window_of
+from rag.text.halves import without_halves
 from rag.text.wording import brief
 
 _MOST_UNITS = 5
@@ -87,7 +88,7 @@ def _arguments(said: dict[str, Any]) -> Any:
 def _kept(value: Any, depth: int = _DEEPEST) -> Any:
     """Return decoded JSON without what would make its record endless or no JSON."""
     if isinstance(value, str):
-        return value[:_LONGEST_TEXT].encode("utf-8", "replace").decode()
+        return without_halves(value[:_LONGEST_TEXT])
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bool) or value is None:
@@ -104,13 +105,17 @@ def _kept(value: Any, depth: int = _DEEPEST) -> Any:
     return None
 
 
-def result_of(query: str, payload: dict[str, Any], today: date) -> QueryTransformationResult:
-    """Return an answer as far as it can be understood; of the rest nothing counts."""
+def result_of(query: str, payload: dict[str, Any], today: date) -> QueryTransformationResult | None:
+    """Return an answer as far as it can be understood; of the rest nothing counts. One without a
+    query is none.
+    """
     given = payload.get("transformed_query", payload.get("query"))
-    longest = max(_LONGEST_TEXT, 2 * len(query))
+    transformed = line_in(given, max(_LONGEST_TEXT, 2 * len(query)))
+    if not transformed:
+        return None
     return QueryTransformationResult(
         original_query=query,
-        transformed_query=line_in(given, longest) or query,
+        transformed_query=transformed,
         confidence=confidence_of(payload.get("confidence")),
         units=_units(payload.get("units")),
         query_type=QueryType.of(payload.get("query_type")),

@@ -13,6 +13,7 @@ from haystack.dataclasses import ChatMessage
 from rag.config import AUTO
 from rag.exceptions import RAGError
 from rag.query.prompts import Prompt
+from rag.text.halves import without_halves
 from rag.text.wording import brief
 
 T = TypeVar("T")
@@ -47,8 +48,7 @@ def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) 
         if not replies:
             return Asked("", name, f"{name} gave no reply")
         [reply, *_] = replies
-        # A model may write half a character, which no file can hold.
-        text = (reply.text or "").encode("utf-8", "replace").decode()
+        text = without_halves(reply.text or "")
         return Asked(text, str(reply.meta.get("model") or name))
     except TimeoutExpired:
         return Asked("", name, f"{name} gave no reply within {seconds:g} s")

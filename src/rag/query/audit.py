@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import date, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -139,14 +138,6 @@ class AuditTrail:
         """
         return (record for line in self._lines(first) if (record := self._parsed(line)))
 
-    def last(self, count: int) -> list[AuditRecord]:
-        """Return so many records, the newest first."""
-        return list(islice(self.records(), count))
-
-    def since(self, first: date) -> list[AuditRecord]:
-        """Return the records of a day and all later ones, the newest first."""
-        return list(self.records(first))
-
     def find(self, prefix: str) -> AuditRecord:
         """Return the record whose id begins so.
 
@@ -192,9 +183,13 @@ class AuditTrail:
 
     def _all_days(self) -> list[Path]:
         """Return the folders of days, the newest first."""
-        with suppress(OSError):
+        try:
             return sorted(filter(_is_day, self.path.iterdir()), reverse=True)
-        return []
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.problem = f"{self.path} cannot be read ({error.strerror})"
+            return []
 
     def _lines(self, first: date | None = None) -> Iterator[bytes]:
         for folder in self._all_days():
@@ -273,7 +268,7 @@ def _shortened(value: Any, longest: int) -> Any:
 
 def _is_day(folder: Path) -> bool:
     with suppress(ValueError):
-        return date.fromisoformat(folder.name).isoformat() == folder.name and folder.is_dir()
+        return date.fromisoformat(folder.name).isoformat() == folder.name
     return False
 
 

@@ -46,6 +46,17 @@ class Catalogue(Protocol):
         """Return what changes when any of this does."""
 
 
+def names_by_kind(catalogue: Catalogue) -> dict[str, Sequence[str]]:
+    """Return the names of vaults, tags, titles and fields, by `vault`, `tag`, `title` and
+    `field`."""
+    return {
+        "vault": catalogue.vaults(),
+        "tag": catalogue.tags(),
+        "title": catalogue.titles(),
+        "field": catalogue.fields(),
+    }
+
+
 class StaticCatalogue:
     """A catalogue of what it is given.
 

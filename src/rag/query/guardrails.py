@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.query.plan import (
     FullTransformationResult,
@@ -33,8 +33,8 @@ class MergeFlags:
     """Put what the command line says into a plan, before anything is checked.
 
     Vaults, titles and time replace what the query says; tags and values are added to it, tags in
-    front. Tags of which the query wants any cannot stand beside tags that must all be there: they
-    are dropped, and become words to rank by.
+    front. Where any of the query's tags would do, those of the flags must be there besides. Only
+    where any of either would do, which no search can tell, the query's become words to rank by.
 
     :param flags: `None` for none.
     """
@@ -45,14 +45,11 @@ class MergeFlags:
     def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
         """Return the plan with the flags in it."""
         flags, read = self._flags, plan.metadata
-        tags, dropped = read.tags, []
-        if flags.tags and read.tag_match == "any":
-            tags, dropped = [], [tag for tag in tags if tag not in flags.tags]
+        tags, dropped = _together(flags, read)
         metadata = read.model_copy(
             update={
                 "vaults": flags.vaults or read.vaults,
-                "tags": _once([*flags.tags, *tags]),
-                "tag_match": flags.tag_match if flags.tags else read.tag_match,
+                **tags,
                 "excluded_tags": _once([*flags.excluded_tags, *read.excluded_tags]),
                 "titles": flags.titles or read.titles,
                 "fields": _once([*flags.fields, *read.fields]),
@@ -60,12 +57,32 @@ class MergeFlags:
                 "time_window": read.time_window if flags.time_window.is_open else flags.time_window,
             }
         )
+        if not dropped:
+            return plan.model_copy(update={"metadata": metadata})
+        told = f"flags: searched for as words: {', '.join(dropped)}"
         update = {
             "metadata": metadata,
             "text": " ".join(filter(None, [plan.text, *dropped])),
-            "dropped": [*plan.dropped, *dropped],
+            "fallbacks": [*plan.fallbacks, told],
         }
         return plan.model_copy(update=update)
+
+
+def _together(
+    flags: MetadataExtraction, read: MetadataExtraction
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the tags of flags and of a query together, and those that cannot be."""
+    every, choices = [*flags.all_tags, *read.all_tags], []
+    for side in (flags, read):
+        if side.tag_match == "any" and len(side.tags) > 1:
+            choices.append(side.tags)
+        else:
+            every += side.tags
+    if not choices:
+        return {"tags": _once(every), "tag_match": "all", "all_tags": []}, []
+    any_of, *others = choices
+    dropped = [tag for tags in others for tag in tags if tag not in any_of]
+    return {"tags": any_of, "tag_match": "any", "all_tags": _once(every)}, dropped
 
 
 class Allowlist:
@@ -85,57 +102,54 @@ class Allowlist:
             "title": resolver.title,
             "field": resolver.field,
         }
-        self._found: list[Named] = []
-        self._missing: list[Named] = []
 
     def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
         """Return the plan with names of the index only, `in_scope` and `out_of_scope` told."""
-        read, flags = plan.metadata, self._flags
-        self._missing = list(plan.out_of_scope)
-        self._found = [named for named in plan.in_scope if self._holds(named)]
+        read, flags, scope = plan.metadata, self._flags, _Scope([], [*plan.out_of_scope])
+        for named in plan.in_scope:
+            is_held = self._holds(named)
+            scope.tell(named if is_held else named.model_copy(update={"name": ""}))
+        required = [*flags.tags, *flags.all_tags]
         update = {
-            "vaults": self._names("vault", read.vaults, flags.vaults),
-            "tags": self._names("tag", read.tags, flags.tags),
-            "excluded_tags": self._names("tag", read.excluded_tags, flags.excluded_tags),
-            "titles": self._names("title", read.titles, flags.titles),
-            "fields": self._names("field", read.fields, flags.fields),
-            "values": self._values(read.values),
+            "vaults": self._names("vault", read.vaults, flags.vaults, scope),
+            "tags": self._names("tag", read.tags, required, scope),
+            "all_tags": self._names("tag", read.all_tags, required, scope),
+            "excluded_tags": self._names("tag", read.excluded_tags, flags.excluded_tags, scope),
+            "titles": self._names("title", read.titles, flags.titles, scope),
+            "fields": self._names("field", read.fields, flags.fields, scope),
+            "values": self._values(read.values, scope),
         }
         first: dict[tuple[str, str], Named] = {}
-        for named in self._found:
+        for named in scope.found:
             first.setdefault((named.kind, named.name), named)
-        scope = {"in_scope": list(first.values()), "out_of_scope": _once(self._missing)}
-        return plan.model_copy(update={"metadata": read.model_copy(update=update), **scope})
+        told = {"in_scope": list(first.values()), "out_of_scope": _once(scope.missing)}
+        return plan.model_copy(update={"metadata": read.model_copy(update=update), **told})
 
     def _holds(self, named: Named) -> bool:
         found = self._find[named.kind](named.name)
-        if found is None or found.name != named.name:
-            self._missing.append(named.model_copy(update={"name": ""}))
-            return False
-        return True
+        return found is not None and found.name == named.name
 
-    def _names(self, kind: Kind, names: Sequence[str], flags: Sequence[str]) -> list[str]:
+    def _names(
+        self, kind: Kind, names: Sequence[str], flags: Sequence[str], scope: _Scope
+    ) -> list[str]:
         kept = []
         for name in names:
             found = self._find[kind](name)
-            if found and (found.how == "exact" or name not in flags):
-                self._found.append(Named(kind=kind, words=name, name=found.name))
-                kept.append(found.name)
-                continue
-            self._missing.append(Named(kind=kind, words=name))
-            kept += [name] if name in flags else []
+            known = found.name if found and (found.how == "exact" or name not in flags) else ""
+            scope.tell(Named(kind=kind, words=name, name=known))
+            kept += [known or name] if known or name in flags else []
         return _once(kept)
 
-    def _values(self, values: dict[str, str]) -> dict[str, str]:
+    def _values(self, values: dict[str, str], scope: _Scope) -> dict[str, str]:
         kept = {}
         for field, value in values.items():
-            if found := self._value(field, value):
-                self._found.append(Named(kind="field", words=f"{field}: {value}", name=found[0]))
-                kept[found[0]] = found[1]
-                continue
-            self._missing.append(Named(kind="field", words=f"{field}: {value}"))
-            if field in self._flags.values:
-                kept[field] = value
+            found = self._value(field, value)
+            scope.tell(
+                Named(kind="field", words=f"{field}: {value}", name=found[0] if found else "")
+            )
+            if found or field in self._flags.values:
+                name, held = found or (field, value)
+                kept[name] = held
         return kept
 
     def _value(self, field: str, value: str) -> tuple[str, str] | None:
@@ -145,6 +159,16 @@ class Allowlist:
         key = name_key(value)
         held = self._resolver.catalogue.values(named.name)
         return next(((named.name, one) for one in held if name_key(one) == key), None)
+
+
+class _Scope(NamedTuple):
+    """What an index has of what a plan names, and what not."""
+
+    found: list[Named]
+    missing: list[Named]
+
+    def tell(self, named: Named) -> None:
+        (self.found if named.name else self.missing).append(named)
 
 
 class DefaultTimeWindow:
@@ -183,11 +207,13 @@ class TagExplosionCap:
     """
 
     def __init__(self, cap: int = 8, keep: int = 5, flags: Iterable[str] = ()) -> None:
-        self._cap, self._keep, self._flags = cap, keep, {name_key(tag) for tag in flags}
+        self._cap, self._keep = cap, min(keep, cap)
+        self._flags = {name_key(tag) for tag in flags}
 
     def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
         """Return the plan with so many tags; the others are in `dropped`, and logged."""
-        tags = plan.metadata.tags
+        read = plan.metadata
+        tags = [*read.all_tags, *read.tags]
         if len(tags) <= self._cap:
             return plan
         own = [tag for tag in tags if name_key(tag) in self._flags]
@@ -195,7 +221,11 @@ class TagExplosionCap:
         room = max(self._keep - len(own), 0)
         _log.info("%d tags are more than %d; dropped: %s", len(tags), self._cap, others[room:])
         kept = {*own, *others[:room]}
-        metadata = plan.metadata.model_copy(update={"tags": [t for t in tags if t in kept]})
+        update = {
+            "tags": [tag for tag in read.tags if tag in kept],
+            "all_tags": [tag for tag in read.all_tags if tag in kept],
+        }
+        metadata = read.model_copy(update=update)
         dropped = [*plan.dropped, *others[room:]]
         return plan.model_copy(update={"metadata": metadata, "dropped": dropped})
 

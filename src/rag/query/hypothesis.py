@@ -6,6 +6,7 @@ from typing import Any
 
 from rag.query.parsing import document_in, line_in, object_in, same_text
 from rag.query.plan import FullTransformationResult, HyDEGeneration
+from rag.query.syntax import plain_words
 from rag.query.templates import build
 from rag.query.trace import Asker
 from rag.text.tokens import has_words
@@ -33,7 +34,7 @@ def hypothesis(plan: FullTransformationResult, asker: Asker) -> FullTransformati
     paragraph = next((said[key] for key in _KEYS if isinstance(said.get(key), str)), None)
     reply = asked.reply if paragraph is None and not said else paragraph or ""
     text = document_in(reply, without=prompt.code)
-    rerank = line_in(said.get("rerank_query")) or plan.hyde.rerank_query
+    rerank = plain_words(line_in(said.get("rerank_query"))) or plan.hyde.rerank_query
     if not text or same_text(text, plan.query) or same_text(text, plan.text):
         return _without(plan, f"{asked.model} wrote no passage")
     hyde = HyDEGeneration(hyde_paragraph=text, rerank_query=rerank, by=asked.model)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import date
-from functools import reduce
-from typing import Any
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from haystack import component, default_from_dict, default_to_dict
 
@@ -45,16 +45,20 @@ from rag.query.plan import (
     Route,
     TimeWindow,
 )
-from rag.query.planner import QueryTransformerFactory
 from rag.query.resolving import Resolver
 from rag.query.router import IntentRouter
 from rag.query.rules import extract
 from rag.query.syntax import parse_query, plain_words
-from rag.query.trace import Asker, LiveAsker
+from rag.query.trace import Asker, LiveAsker, Trace
 from rag.query.transformation import QueryTransformationResult
+from rag.text.halves import without_halves
 from rag.text.tokens import has_words
 from rag.text.wording import brief, plural
 
+if TYPE_CHECKING:
+    from rag.query.planner import QueryTransformer
+
+T = TypeVar("T")
 _MOST_UNITS = 4
 
 
@@ -77,7 +81,12 @@ class MetadataTransformer(QueryComponent):
     ) -> None:
         self.config, self.asker = config or PlannerConfig(), asker or LiveAsker({})
         self.router = router or IntentRouter(self.config.router)
-        self._planner = QueryTransformerFactory.create_from_config(self.config)
+
+    @cached_property
+    def _planner(self) -> QueryTransformer:
+        from rag.query.planner import QueryTransformerFactory  # most queries do without a model
+
+        return QueryTransformerFactory.create_from_config(self.config)
 
     def transform(
         self,
@@ -92,20 +101,22 @@ class MetadataTransformer(QueryComponent):
 
         :param flags: what the command line says; it counts more than the query's words.
         :param today: the day that words such as "last week" are counted from.
-        :param full: whether to ask every model there is, for its own words too; otherwise one is
-            asked only for what the rules leave open (or always, with `extractor = "model"`).
+        :param full: whether to ask every model there is, for its own words too; otherwise none is
+            asked, but with `extractor = "model"`.
         """
         config, today = self.config, today or date.today()
+        self.asker.trace = Trace()
         bundle = as_bundle(query)
-        text = bundle.query_str.encode("utf-8", "replace").decode()
+        text = without_halves(bundle.query_str)
         resolver = Resolver(catalogue, config.aliases)
         normaliser = Normaliser(resolver, config.neighbours, config.fields)
+        required = [*flags.tags, *flags.all_tags] if flags else []
         plan, failed = self._read(text, catalogue, resolver, today, full)
         guardrails: tuple[Callable[[FullTransformationResult], FullTransformationResult], ...] = (
             MergeFlags(flags),
             Allowlist(resolver, flags),
             DefaultTimeWindow(config.time_window, today),
-            TagExplosionCap(config.tag_cap, config.tag_keep, flags.tags if flags else ()),
+            TagExplosionCap(config.tag_cap, config.tag_keep, required),
         )
         plan = reduce(lambda made, guardrail: guardrail(made), guardrails, plan)
         plan = self._routed(_searchable(plan), bundle)
@@ -161,15 +172,13 @@ class MetadataTransformer(QueryComponent):
             )
 
         plan, failed = FullTransformationResult(query=query), False
-        try:
-            read = by_rules()
-        except RAGError:
-            raise
-        except Exception as error:  # better a search without filters than none
-            plan.fallbacks.append(brief(f"metadata: the rules failed: {error or type(error)}"))
+        known, why = _tried(by_rules)
+        if known is None:
+            plan.fallbacks.append(why)
             return plan.model_copy(update={"text": query, "confidence": 0.0}), True
+        read: Extraction = known
         plan.confidence = _confidence(read)
-        if self._asks(read, full):
+        if self._asks(full):
             made = self._planner.transform(
                 query,
                 catalogue,
@@ -181,15 +190,15 @@ class MetadataTransformer(QueryComponent):
             failed = bool(made.fallback)
             plan = _told(plan, made)
             if not failed:
-                read, useless = filled(read, made, resolver, by_rules)
+                more, why = _tried(lambda: filled(read, made, resolver, by_rules))
+                plan.fallbacks += filter(None, [why])
+                read, useless = more or (read, 0)
                 plan = _worded(plan, read, made, useless)
         return _with(plan, read), failed
 
-    def _asks(self, read: Extraction, full: bool) -> bool:
-        wanted = full or self.config.extractor == "model"
-        if self.config.extractor == "rules":
-            return False
-        return wanted or (bool(read.open or read.time_slot) and self.asker.has("metadata"))
+    def _asks(self, full: bool) -> bool:
+        """Tell whether a model is asked: a plan that nobody asked for waits for none."""
+        return self.config.extractor == "model" or (full and self.config.extractor == "auto")
 
     def _routed(
         self, plan: FullTransformationResult, query: QueryBundle
@@ -201,6 +210,17 @@ class MetadataTransformer(QueryComponent):
         if intent.by == "model":
             plan.models["route"] = self.asker.trace.responses[-1].model
         return plan.model_copy(update={"intent": intent})
+
+
+def _tried(read: Callable[[], T]) -> tuple[T | None, str]:
+    """Return what the rules read, or why they could not: better a search without filters than
+    none."""
+    try:
+        return read(), ""
+    except RAGError:
+        raise
+    except Exception as error:
+        return None, brief(f"metadata: the rules failed: {error or type(error)}")
 
 
 def _confidence(read: Extraction) -> float:

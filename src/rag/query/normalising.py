@@ -1,4 +1,4 @@
-"""The last step of a plan: one spelling of every name, the tags near it, the fields its words mean.
+"""The last step of a plan: the tags near its own, and the fields that its words mean.
 
 All of it comes from the index and the settings, so that the same query gives the same names
 however a model puts them.
@@ -12,13 +12,13 @@ from itertools import chain
 from typing import Any
 
 from rag.query.concepts import field_words
+from rag.query.folding import EXAMINED
 from rag.query.plan import FullTransformationResult
 from rag.query.resolving import Resolver
 from rag.text.normalize import name_key
 
 _MOST_EXPANSIONS = 8
 _PER_TAG = 5
-_EXAMINED = 4000  # characters of a query
 
 
 class Normaliser:
@@ -40,27 +40,16 @@ class Normaliser:
         self._meant = fields
 
     def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
-        """Return the plan with canonical tags, expansions and fields."""
+        """Return the plan with expansions and fields."""
         read = plan.metadata
-        tags, excluded = self.canonical(read.tags), self.canonical(read.excluded_tags)
-        near = [tag for tag in self.expand(tags) if tag not in excluded]
+        near = self.expand([*read.all_tags, *read.tags])
         fields = dict.fromkeys([*read.fields, *read.values, *self.columns(plan.query)])
         return plan.model_copy(
             update={
-                "metadata": read.model_copy(update={"tags": tags, "excluded_tags": excluded}),
-                "expansions": near,
+                "expansions": [tag for tag in near if tag not in read.excluded_tags],
                 "mapped_physical_columns": list(fields),
             }
         )
-
-    def canonical(self, tags: Sequence[str]) -> list[str]:
-        """Return tags as the index writes them, each once, in their order; one that it does not
-        hold stays, in normal form."""
-        found = []
-        for tag in tags:
-            resolved = self._resolver.tag(tag, alike=False)
-            found.append(resolved.name if resolved else name_key(tag.lstrip("#＃")))
-        return list(dict.fromkeys(filter(None, found)))
 
     def expand(self, tags: Sequence[str]) -> list[str]:
         """Return tags of the index near others: first those the settings name, then those that
@@ -77,7 +66,7 @@ class Normaliser:
 
     def columns(self, query: str) -> list[str]:
         """Return the front matter fields of the index that the words of a query mean."""
-        text = name_key(query[:_EXAMINED])
+        text = name_key(query[:EXAMINED])
         words = field_words(self._resolver, self._meant)
         found = [fields for word, fields in words.items() if _says(text, word)]
         return list(dict.fromkeys(chain.from_iterable(found)))

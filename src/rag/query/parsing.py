@@ -15,6 +15,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from rag.text.controls import without_controls
+from rag.text.halves import without_halves
 from rag.text.normalize import name_key
 from rag.text.tokens import has_words
 
@@ -149,7 +150,7 @@ def _key(text: str) -> str:
 
 
 def _without_thoughts(reply: str) -> str:
-    text = reply[:_LONGEST_REPLY].encode("utf-8", "replace").decode()
+    text = without_halves(reply[:_LONGEST_REPLY])
     text = _THOUGHT_BEFORE.sub("", _THOUGHT.sub("\n", text))
     return _ENDLESS_THOUGHT.sub("", text)
 
@@ -259,7 +260,7 @@ def _quoted_items(line: str) -> list[str]:
 
 def _cleaned(text: str) -> str:
     """Return a text on one line, without what lists and quotations put around it."""
-    text = without_controls(text.encode("utf-8", "replace").decode())
+    text = without_controls(without_halves(text))
     text = _BOLD.sub(r"\1", " ".join(text.split()))
     before = None
     while text != before:

@@ -106,6 +106,7 @@ class MetadataExtraction(BaseModel):
 
     :param vaults: any of which may hold a note.
     :param tags: all of which a note must bear, or any of them as `tag_match` says.
+    :param all_tags: all of which it must bear besides, where `tag_match` is `any`.
     :param excluded_tags: none of which it may bear.
     :param titles: any of which it may be called.
     :param fields: front matter fields that the query's words mean.
@@ -117,6 +118,7 @@ class MetadataExtraction(BaseModel):
     vaults: list[str] = Field(default_factory=list)
     tags: list[str] = Field(default_factory=list)
     tag_match: Literal["all", "any"] = "all"
+    all_tags: list[str] = Field(default_factory=list)
     excluded_tags: list[str] = Field(default_factory=list)
     titles: list[str] = Field(default_factory=list)
     time_window: TimeWindow = TimeWindow()
@@ -139,8 +141,8 @@ class MetadataExtraction(BaseModel):
     @property
     def filters_anything(self) -> bool:
         """Whether it leaves some notes out."""
-        named = self.vaults or self.tags or self.excluded_tags or self.titles or self.values
-        return bool(named) or not self.time_window.is_open
+        named = self.vaults or self.tags or self.all_tags or self.excluded_tags or self.titles
+        return bool(named or self.values) or not self.time_window.is_open
 
 
 class HyDEGeneration(BaseModel):

@@ -14,13 +14,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.tools import deserialize_tools_or_toolset_inplace, serialize_tools_or_toolset
 from haystack.tools.tool import Tool
 
-from rag.config import PlannerConfig
+from rag.config import PLANNER_MODES, PlannerConfig
 from rag.query.actions import Final, ToolUse, action_in, result_of
 from rag.query.callables import QueryComponent, to_serialised, with_callables
 from rag.query.catalogue import Catalogue, StaticCatalogue
@@ -28,12 +29,11 @@ from rag.query.models import QueryBundle, as_bundle
 from rag.query.plan import Named
 from rag.query.prompts import Prompt
 from rag.query.tools import ToolBox, plugin_tools, similarity_tool
-from rag.query.trace import Asker, LiveAsker, Stage
+from rag.query.trace import Asker, LiveAsker
 from rag.query.transformation import QueryTransformationResult
-from rag.query.transforming import answer_schema, planning_prompt
+from rag.query.transforming import Known, answer_schema, planning_prompt
+from rag.text.halves import without_halves
 from rag.text.tokens import has_words
-
-STAGE: Stage = "metadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,7 @@ class Mode:
     max_tool_iterations: int
 
 
-MODES = {
-    "default": Mode(0.7, 2),
-    "conservative": Mode(0.9, 1),
-    "aggressive": Mode(0.5, 3),
-}
+MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), strict=True))
 
 
 @component
@@ -89,6 +85,7 @@ class QueryTransformer(QueryComponent):
         spent = max_tool_iterations < 0
         self.max_tool_iterations = MODES[mode].max_tool_iterations if spent else max_tool_iterations
         self.max_candidates, self.tools = max_candidates, list(tools)
+        self._made: tuple[Catalogue, ToolBox, list[str]] | None = None
 
     def transform(
         self,
@@ -108,11 +105,21 @@ class QueryTransformer(QueryComponent):
         :param asker: asks the model of the stage `metadata`, and keeps the trace; without it the
             generator is asked.
         """
-        text = as_bundle(query).query_str.encode("utf-8", "replace").decode()
+        text = without_halves(as_bundle(query).query_str)
         catalogue = catalogue or StaticCatalogue()
         loop = _Loop(self, text, catalogue, today or date.today())
-        asker = asker or LiveAsker({STAGE: self.generator}, self.timeout)
+        asker = asker or LiveAsker({"metadata": self.generator}, self.timeout)
         return loop.run(asker, [*open_slots], time_slot)
+
+    def tools_for(self, catalogue: Catalogue) -> tuple[ToolBox, list[str]]:
+        """Return all tools for a catalogue, and why there are not more of them; those for the same
+        one as before are not made anew."""
+        if not self._made or self._made[0] is not catalogue:
+            brought, failures = plugin_tools(catalogue)
+            mine = similarity_tool(catalogue, self.max_candidates)
+            self._made = catalogue, ToolBox([mine, *self.tools, *brought]), failures
+        _, box, failures = self._made
+        return box, failures
 
     @component.output_types(result=QueryTransformationResult, queries=list[QueryBundle])
     def run(
@@ -161,16 +168,18 @@ class QueryTransformerFactory:
 
         :param config: the settings `[planner]`, a mapping with any of `mode`,
             `confidence_threshold`, `max_tool_iterations` and `max_candidates`, or nothing.
-        :raises ValueError: for an unknown mode, and for what is no number or out of range.
+        :raises ValueError: for an unknown mode or name, and for what is no number or out of range.
         """
-        given = config if isinstance(config, Mapping) else vars(config or PlannerConfig())
         default = PlannerConfig()
+        given = config if isinstance(config, Mapping) else vars(config or default)
+        if unknown := sorted(map(str, given.keys() - vars(default).keys())):
+            raise ValueError(f"unknown: {', '.join(unknown)}")
         return QueryTransformer(
             generator,
             mode=str(given.get("mode") or default.mode),
-            confidence_threshold=float(_number(given, "confidence_threshold", 0.0)),
-            max_tool_iterations=int(_number(given, "max_tool_iterations", -1)),
-            max_candidates=int(_number(given, "max_candidates", default.max_candidates)),
+            confidence_threshold=_number(given, "confidence_threshold", 0.0),
+            max_tool_iterations=_whole(given, "max_tool_iterations", -1),
+            max_candidates=_whole(given, "max_candidates", default.max_candidates),
             tools=tools,
             timeout=timeout,
         )
@@ -179,10 +188,17 @@ class QueryTransformerFactory:
 def _number(given: Mapping[str, Any], name: str, default: float) -> float:
     value = given.get(name)
     if value is None:
-        return default
+        return float(default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"{name} must be a number, not {value!r}")
-    return value
+    return float(value)
+
+
+def _whole(given: Mapping[str, Any], name: str, default: int) -> int:
+    value = _number(given, name, default)
+    if not value.is_integer():
+        raise ValueError(f"{name} must be a whole number, not {value:g}")
+    return int(value)
 
 
 @dataclass
@@ -201,16 +217,15 @@ class _Loop:
         self.record |= {"model": "", "fallback": ""}
         if not has_words(self.query):
             return self._unchanged("the query holds no word")
-        if not asker.has(STAGE):
+        if not asker.has("metadata"):
             return self._unchanged("there is no model")
-        brought, failures = plugin_tools(self.catalogue)
+        box, failures = self.settings.tools_for(self.catalogue)
         if failures:
             self.record["unusable_tools"] = failures
-        mine = similarity_tool(self.catalogue, self.settings.max_candidates)
-        box = ToolBox([mine, *self.settings.tools, *brought])
+        known = Known.of(self.query, slots, self.catalogue, self.settings.max_candidates)
         for left in range(self.settings.max_tool_iterations, -1, -1):
-            prompt = self._prompt(box, slots, time_slot, left)
-            asked = asker.ask(STAGE, prompt, answer_schema(box.names if left else ()))
+            prompt = self._prompt(box, known, slots, time_slot, left)
+            asked = asker.ask("metadata", prompt, answer_schema(box.names if left else ()))
             self.record["model"] = asked.model
             if asked.failure:
                 return self._unchanged(asked.failure)
@@ -222,10 +237,12 @@ class _Loop:
                 self._use(box, action, asker)
         return self._unchanged(f"{self.record['model']} gave no answer, but asked for tools")
 
-    def _prompt(self, box: ToolBox, slots: list[Named], time_slot: str, left: int) -> Prompt:
+    def _prompt(
+        self, box: ToolBox, known: Known, slots: list[Named], time_slot: str, left: int
+    ) -> Prompt:
         return planning_prompt(
             self.query,
-            self.catalogue,
+            known,
             slots,
             time_slot,
             today=self.today,
@@ -233,13 +250,11 @@ class _Loop:
             told=self.told,
             left=left,
             threshold=self.settings.confidence_threshold,
-            most=self.settings.max_candidates,
         )
 
     def _use(self, box: ToolBox, action: ToolUse, asker: Asker) -> None:
-        outcome = box.use(action.tool, action.arguments)
+        outcome = asker.call(partial(box.use, action.tool, action.arguments))
         self.told.append(outcome.told)
-        asker.trace.tools.append(outcome.call)
         self.record["tool_calls"].append(outcome.call.model_dump())
         self.record["iterations"] += 1
 
@@ -248,6 +263,8 @@ class _Loop:
             return self._unchanged(f"{self.record['model']} gave no answer")
         self.record["final"] = action.payload
         result = result_of(self.query, action.payload, self.today)
+        if result is None:
+            return self._unchanged(f"{self.record['model']} gave no query in its answer")
         threshold = self.settings.confidence_threshold
         if result.confidence < threshold:
             sure = f"{result.confidence:g} sure, and {threshold:g} is wanted"

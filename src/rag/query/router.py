@@ -9,6 +9,7 @@ from haystack import component, default_to_dict
 
 from rag.exceptions import RAGError
 from rag.query.callables import QueryComponent, to_serialised
+from rag.query.folding import EXAMINED
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.parsing import object_in
 from rag.query.plan import Extraction, QueryIntent, Route
@@ -28,7 +29,7 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["primary_route"],
 }
-_EXAMINED = 4000  # characters of a query
+ROUTERS = ("rules", "model")  # any other is a plug-in
 _LIKE = re.compile(
     r"\b(?:something|anything|stuff|notes?|pages?|documents?|one|ones|texts?)"
     r"\s+(?:that\s+(?:is|are|feels?|reads?)\s+)?(?:like|akin to|resembling|close to)\b"
@@ -140,7 +141,7 @@ def by_rules(query: str, filters: bool) -> QueryIntent:
 
     :param filters: whether anything is filtered.
     """
-    if not filters and (like := _LIKE.search(query[:_EXAMINED])):
+    if not filters and (like := _LIKE.search(query[:EXAMINED])):
         return QueryIntent(primary_route=Route.VECTOR_ONLY, by="rules", reason=f"“{like[0]}”")
     return QueryIntent(by="rules", reason="words to rank by")
 

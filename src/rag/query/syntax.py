@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rag.text.halves import without_halves
 from rag.text.tokens import TOKEN, cleaned, has_words
 
 FIELDS = ("tag", "vault", "path", "title")
@@ -69,7 +70,7 @@ class ParsedQuery:
 
 def parse_query(query: str) -> ParsedQuery:
     """Read a query; every text is one."""
-    query = query.encode("utf-8", "replace").decode("utf-8")  # a shell may pass any bytes
+    query = without_halves(query)
     words: list[str] = []
     phrases: list[str] = []
     excluded: list[str] = []

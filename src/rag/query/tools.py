@@ -1,7 +1,7 @@
 """Tools that a model may use while it plans a query: Haystack tools, those of plug-ins too.
 
 A plug-in of the group `rag.tools` is called with the catalogue of the index and returns a
-`haystack.tools.Tool`. It runs in the thread of the search, and must not take long.
+`haystack.tools.Tool`. One that takes too long is left to itself, in a thread of its own.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from haystack.tools.tool import Tool
 
 from rag.exceptions import RAGError
 from rag.plugins import TOOLS, make_plugin, plugin_names
-from rag.query.catalogue import Catalogue
+from rag.query.asking import TimeoutExpired, within
+from rag.query.catalogue import Catalogue, names_by_kind
 from rag.query.matching import ENGINE, SCORERS, best_matches
-from rag.query.trace import ToolCall
+from rag.query.trace import Outcome, ToolCall
+from rag.text.halves import without_halves
 from rag.text.wording import brief
 
 _LONGEST_RESULT = 4000  # characters that a model is told
@@ -92,21 +95,10 @@ def _limit(given: Any, most: int) -> int:
 def _names_of(catalogue: Catalogue) -> dict[str, str]:
     """Return the kind by name; a name of several kinds is of the first."""
     kinds: dict[str, str] = {}
-    for kind in ("vault", "tag", "title", "field"):
-        for name in getattr(catalogue, f"{kind}s")():
+    for kind, names in names_by_kind(catalogue).items():
+        for name in names:
             kinds.setdefault(name[:_LONGEST_TEXT], kind)
     return kinds
-
-
-class Outcome(NamedTuple):
-    """What came of the use of a tool.
-
-    :param told: what the model is told, as JSON.
-    :param call: what the trace keeps.
-    """
-
-    told: str
-    call: ToolCall
 
 
 class ToolBox:
@@ -133,8 +125,11 @@ class ToolBox:
             for tool in self._tools.values()
         )
 
-    def use(self, name: str, arguments: Any) -> Outcome:
-        """Use a tool."""
+    def use(self, name: str, arguments: Any, seconds: float = 30.0) -> Outcome:
+        """Use a tool.
+
+        :param seconds: that it may take.
+        """
         tool = self._tools.get(name)
         if tool is None or tool.function is None:
             known = ", ".join(self._tools)
@@ -145,8 +140,12 @@ class ToolBox:
             call.failure = "bad arguments"
             return Outcome(_told(name, arguments, {"error": why}), call)
         try:
-            result = tool.invoke(**arguments)
+            result = within(seconds, partial(tool.invoke, **arguments))
             told = _told(name, arguments, {"result": result})
+        except TimeoutExpired:
+            call.failure = "timeout"
+            why = f"it took longer than {seconds:g} s"
+            return Outcome(_told(name, arguments, {"error": why}), call)
         except Exception as error:  # of a plug-in, which may raise anything
             cause = error.__cause__ or error
             call.failure = type(cause).__name__
@@ -195,7 +194,7 @@ def _misfit(tool: Tool, arguments: Any) -> str:
 def _told(name: str, arguments: Any, outcome: dict[str, Any]) -> str:
     shown = json.dumps(arguments, ensure_ascii=False, default=str)[:_LONGEST_TEXT]
     told = json.dumps({"tool": brief(name, 60), **outcome}, ensure_ascii=False, default=str)
-    return f"{shown} -> {told[:_LONGEST_RESULT]}".encode("utf-8", "replace").decode()
+    return without_halves(f"{shown} -> {told[:_LONGEST_RESULT]}")
 
 
 def plugin_tools(catalogue: Catalogue) -> tuple[list[Tool], list[str]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
 
 from haystack import default_from_dict, default_to_dict
 from pydantic import BaseModel, Field
@@ -38,6 +38,17 @@ class ToolCall(BaseModel):
     failure: str = ""
 
 
+class Outcome(NamedTuple):
+    """What came of the use of a tool.
+
+    :param told: what the model is told, as JSON.
+    :param call: what the trace keeps.
+    """
+
+    told: str
+    call: ToolCall
+
+
 class Trace(BaseModel):
     """All that happened while a plan was made, in order."""
 
@@ -46,7 +57,8 @@ class Trace(BaseModel):
 
 
 class Asker(Protocol):
-    """Whoever answers the requests of the stages, and keeps the trace."""
+    """Whoever answers the requests of the stages, and keeps the trace of one plan: each plan
+    begins with a new one."""
 
     trace: Trace
 
@@ -55,6 +67,9 @@ class Asker(Protocol):
 
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Return the reply to a prompt, or why there is none; nothing is raised."""
+
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Let a tool be used, which is given how many seconds it may take; nothing is raised."""
 
 
 class LiveAsker:
@@ -104,12 +119,20 @@ class LiveAsker:
         )
         return asked
 
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Use a tool, within the time of a reply."""
+        outcome = use(self._timeout)
+        self.trace.tools.append(outcome.call)
+        return outcome
+
 
 class ReplayAsker:
-    """Answers with the responses that a trace holds, stage by stage, in their order."""
+    """Answers with the responses that a trace holds, stage by stage, in their order; no tool is
+    used again."""
 
     def __init__(self, trace: Trace) -> None:
         self._left = list(trace.responses)
+        self._calls = list(trace.tools)
         self._stages = {response.stage for response in trace.responses}
         self.trace = Trace()
 
@@ -129,3 +152,10 @@ class ReplayAsker:
                 return Asked(text, response.model, response.failure)
         missing = "the audit holds no further response"
         return Asked("", "", missing if self.has(stage) else "there is no model")
+
+    def call(self, use: Callable[[float], Outcome]) -> Outcome:
+        """Return the next use of a tool; what it told was for the model."""
+        missing = ToolCall(tool="unknown", failure="the audit holds no further use of a tool")
+        call = self._calls.pop(0) if self._calls else missing
+        self.trace.tools.append(call)
+        return Outcome("", call)

@@ -6,14 +6,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
-from rag.query.catalogue import Catalogue
+from rag.query.catalogue import Catalogue, names_by_kind
 from rag.query.matching import best_matches
-from rag.query.plan import Named
+from rag.query.plan import Kind, Named
 from rag.query.prompts import Prompt
 from rag.query.templates import build
 from rag.query.transformation import QueryPurpose, QueryType
+from rag.text.halves import without_halves
 from rag.text.scripts import is_japanese
 from rag.text.wording import plural
 
@@ -50,9 +51,34 @@ _LEFT = {
 }
 
 
+class Known(NamedTuple):
+    """What a model is told of an index.
+
+    :param counts: how many names of each kind there are.
+    :param nearest: the names of each kind that are most like a query.
+    """
+
+    counts: str
+    nearest: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, query: str, slots: Sequence[Named], catalogue: Catalogue, most: int) -> Known:
+        """Look up what a query, and what it leaves open, may mean.
+
+        :param most: names of a kind.
+        """
+        words = " ".join([query[:_LONGEST], *(slot.words for slot in slots[:_MOST_OPEN])])
+        names = names_by_kind(catalogue)
+        nearest = {
+            f"{kind}s": [n[:_LONGEST_NAME] for n, _ in best_matches(words, of, most, "WRatio")]
+            for kind, of in names.items()
+        }
+        return cls(", ".join(plural(len(of), kind) for kind, of in names.items()), nearest)
+
+
 def planning_prompt(
     query: str,
-    catalogue: Catalogue,
+    known: Known,
     slots: Sequence[Named],
     time_slot: str,
     *,
@@ -61,14 +87,13 @@ def planning_prompt(
     told: Sequence[str],
     left: int,
     threshold: float,
-    most: int,
 ) -> Prompt:
     """Return the prompt of one turn.
 
+    :param known: from `Known.of`.
     :param tools: what each does, from the tools themselves.
     :param told: what tools said so far.
     :param left: how often a tool may still be used.
-    :param most: names of a kind that are shown.
     """
     japanese = is_japanese(query)
     language = "ja" if japanese else "en"
@@ -80,12 +105,11 @@ def planning_prompt(
         "intents": _listed(_INTENTS, japanese),
         "tools": tools,
         "today": today.isoformat(),
-        "counts": counted(catalogue),
+        "counts": known.counts,
         "left": _LEFT[language][bool(left)].format(left),
     }
-    words = " ".join([query[:_LONGEST], *(slot.words for slot in slots[:_MOST_OPEN])])
     data = {
-        "names": _json(nearest_names(words, catalogue, most)),
+        "names": _json(known.nearest),
         "open": _json(wanted),
         "history": "\n".join(told) or "-",
     }
@@ -105,7 +129,7 @@ def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "words": text,
-            "kind": {"type": "string", "enum": ["vault", "tag", "title", "field"]},
+            "kind": {"type": "string", "enum": list(get_args(Kind))},
             "name": text,
         },
         "required": ["words", "kind", "name"],
@@ -130,29 +154,9 @@ def answer_schema(tools: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def nearest_names(words: str, catalogue: Catalogue, most: int) -> dict[str, list[str]]:
-    """Return the names of each kind that are most like some words."""
-    kinds = {
-        "vaults": catalogue.vaults(),
-        "tags": catalogue.tags(),
-        "titles": catalogue.titles(),
-        "fields": catalogue.fields(),
-    }
-    return {
-        kind: [name[:_LONGEST_NAME] for name, _ in best_matches(words, names, most, "WRatio")]
-        for kind, names in kinds.items()
-    }
-
-
-def counted(catalogue: Catalogue) -> str:
-    """Return how many names of each kind there are."""
-    kinds = ("vault", "tag", "title", "field")
-    return ", ".join(plural(len(getattr(catalogue, f"{kind}s")()), kind) for kind in kinds)
-
-
 def _listed(labels: dict[Any, tuple[str, str]], japanese: bool) -> str:
     return "\n".join(f"- {label.value}: {texts[japanese]}" for label, texts in labels.items())
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return without_halves(json.dumps(value, ensure_ascii=False))
