@@ -54,9 +54,9 @@ class TestList:
         ran = rag("audit")
         head, *lines = ran.out.splitlines()
         assert (ran.code, ran.err) == (0, "")
-        assert head.split() == ["id", "time", "route", "ms", "understood", "query"]
+        assert head.split() == ["id", "time", "ms", "understood", "query"]
         assert [line.split()[0] for line in lines if line[0] != " "] == names[::-1]
-        assert lines[0].split()[3:6] == ["hybrid_both", "8", "#ops"]
+        assert lines[0].split()[3:5] == ["8", "#ops"]
         assert "second" in lines[0]
 
     def test_ten_of_them_or_as_many_as_are_wanted(self, rag, trail):

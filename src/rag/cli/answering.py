@@ -145,7 +145,9 @@ class AnswerPrinter:
         return exit_code(answer)
 
     def _say_how(self, answer: Answer) -> None:
-        if answer.quotes:
+        if answer.quotes and not answer.confidence:  # notes that filters listed have no score
+            say("\nNo model wrote this: it is how the newest of these notes begin.")
+        elif answer.quotes:
             say(
                 "\nNo model wrote this: these are the sentences of your notes nearest to the "
                 f"question (confidence {answer.confidence:.2f})."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LAST = 10
 _WIDTHS = {"understood": 40, "query": 60}
+_ID = 12  # characters
 
 
 def audit(
@@ -114,21 +115,17 @@ def _print(records: list[AuditRecord]) -> None:
     from rag.pipelines.intent import Intent
     from rag.pipelines.models import QueryFilters
 
-    table = Table(box=None, pad_edge=False)
-    for name in ("id", "time", "route", "ms", *_WIDTHS):
-        table.add_column(
-            name,
-            justify="right" if name == "ms" else "left",
-            no_wrap=name not in _WIDTHS,
-            overflow="fold",
-        )
+    table = Table(box=None, pad_edge=False, expand=True)
+    for name, width in (("id", _ID), ("time", 11), ("ms", 4)):
+        table.add_column(name, justify="right" if name == "ms" else "left", width=width)
+    for name in _WIDTHS:
+        table.add_column(name, ratio=1, no_wrap=True, overflow="ellipsis")
     for record in records:
         intent = Intent(record.result, QueryFilters(), QueryFilters(), today=record.today)
         texts = (understood_line(intent), record.query)
         table.add_row(
             clean(record.id),
             f"{record.time.astimezone():%m-%d %H:%M}",
-            clean(record.route),
             f"{record.latency_ms:.0f}",
             *(
                 shortened(" ".join(clean(text).split()), width)

@@ -30,7 +30,7 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
         line = clean(f"{understood_line(intent)} ({_WAY_BACK})")
         console = make_console()
         if console.is_terminal and not data:
-            console.print(line, style="dim", soft_wrap=True)
+            console.print(line, style="dim")
         else:
             say(line)
     for text in missing(intent, facts):

@@ -131,6 +131,9 @@ def print_table(results: list[SearchResult], query: str, facts: IndexFacts) -> N
         table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
     for rank, result in enumerate(results, 1):
         table.add_row(
-            str(rank), f"{result.score:.2f}", clean(result.title), place(result, facts.file(result))
+            str(rank),
+            f"{result.score:.2f}" if result.score else "",  # a list of notes has none
+            clean(result.title),
+            place(result, facts.file(result)),
         )
     console.print(table)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING
 
+from rag.cli.output import shortened
 from rag.text.scripts import is_japanese
 
 if TYPE_CHECKING:
     from rag.pipelines.intent import Intent
     from rag.query.plan import MetadataExtraction, TimeWindow
 
+_LONGEST = 80  # characters of the words that are left
 # fmt: off
 _ENGLISH = {
     "vault": "{} vault", "vaults": "{} vaults", "or": " or ", "and": ", ", "not": "not {}",
@@ -34,7 +36,7 @@ def understood_line(intent: Intent) -> str:
     words = _JAPANESE if is_japanese(intent.plan.query) else _ENGLISH
     parts = [*_filters(intent.plan.metadata, words, intent.today)]
     parts += [words["path"].format(path) for path in intent.flags.paths or []]
-    parts.append(words["listed"] if intent.lists else intent.text.strip())
+    parts.append(words["listed"] if intent.lists else shortened(intent.text.strip(), _LONGEST))
     return " · ".join(parts)
 
 
