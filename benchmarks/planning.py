@@ -26,7 +26,7 @@ from rag.config import RAGConfig, load_config
 from rag.pipelines import create_search_pipeline, search
 from rag.pipelines.intent import find_intent
 from rag.pipelines.refresh import IndexRun
-from rag.query.cues import looks_filtered
+from rag.query.reading.cues import looks_filtered
 from rag.stores import get_document_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "query"))

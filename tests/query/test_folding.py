@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.folding import EXAMINED, HIDDEN, TAKEN, Folded
+from rag.query.reading.folding import EXAMINED, HIDDEN, TAKEN, Folded
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from rag.query import (
     TagExplosionCap,
     TimeWindow,
 )
-from rag.query.resolving import Resolver
+from rag.query.reading.resolving import Resolver
 from rag.query.synthesis import is_short
 from rag.query.windows import window_of
 

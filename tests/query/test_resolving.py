@@ -6,7 +6,7 @@ import pytest
 
 from rag.query import matching
 from rag.query.catalogue import StaticCatalogue
-from rag.query.resolving import Resolver
+from rag.query.reading.resolving import Resolver
 
 INDEX = StaticCatalogue(
     vaults=["Work", "home lab", "仕事"],

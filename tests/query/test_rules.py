@@ -12,7 +12,7 @@ from plan_table import CATALOGUE, ROWS, TODAY, Row
 
 from rag.query.catalogue import StaticCatalogue
 from rag.query.plan import Extraction, MetadataExtraction
-from rag.query.rules import extract
+from rag.query.reading.rules import extract
 from rag.query.syntax import parse_query
 
 FLOOR = 0.9  # of rows that are right in every part

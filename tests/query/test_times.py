@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 from plan_table import TODAY
 
-from rag.query.folding import Folded
 from rag.query.plan import TimeWindow, WindowName
-from rag.query.times import find_time
+from rag.query.reading.folding import Folded
+from rag.query.reading.times import find_time
 from rag.query.windows import named_window, window_name
 
 ALWAYS = (None, None, "created")

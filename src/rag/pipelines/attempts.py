@@ -59,7 +59,7 @@ def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> boo
         return True
     if config.planner.plan == "never":
         return False
-    from rag.query.cues import looks_filtered
+    from rag.query.reading.cues import looks_filtered
 
     return looks_filtered(query)
 

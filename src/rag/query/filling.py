@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rag.query.plan import Extraction, Named, TimeWindow
-from rag.query.resolving import Resolved, Resolver
+from rag.query.reading.resolving import Resolved, Resolver
 from rag.query.transformation import QueryTransformationResult
 from rag.text.normalize import name_key
 

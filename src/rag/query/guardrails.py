@@ -20,7 +20,7 @@ from rag.query.plan import (
     Named,
     TimeWindow,
 )
-from rag.query.resolving import Resolved, Resolver
+from rag.query.reading.resolving import Resolved, Resolver
 from rag.query.synthesis import is_short, paragraph_of, rerank_query_of
 from rag.query.windows import named_window, window_of
 from rag.text.normalize import name_key

@@ -45,9 +45,9 @@ from rag.query.plan import (
     Route,
     TimeWindow,
 )
-from rag.query.resolving import Resolver
+from rag.query.reading.resolving import Resolver
+from rag.query.reading.rules import extract
 from rag.query.router import IntentRouter
-from rag.query.rules import extract
 from rag.query.syntax import parse_query, plain_words
 from rag.query.trace import Asker, LiveAsker, Trace
 from rag.query.transformation import QueryTransformationResult

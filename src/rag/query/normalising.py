@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from rag.query.concepts import field_words
-from rag.query.folding import EXAMINED
 from rag.query.plan import FullTransformationResult
-from rag.query.resolving import Resolver
+from rag.query.reading.concepts import field_words
+from rag.query.reading.folding import EXAMINED
+from rag.query.reading.resolving import Resolver
 from rag.text.normalize import name_key
 
 _MOST_EXPANSIONS = 8

@@ -1,6 +1,6 @@
 """What a query means, as deterministic controls of retrieval: route, typed metadata, time, texts.
 
-These are the models; `rag.query.rules` reads a query without a model, `rag.query.planner` with
+These are the models; `rag.query.reading` reads a query without a model, `rag.query.planner` with
 one, `rag.query.metadata` makes the whole plan and lets nothing past its guardrails.
 """
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from rag.query.folding import HIDDEN, TAKEN, Folded
-from rag.query.resolving import Resolved
+from rag.query.reading.folding import HIDDEN, TAKEN, Folded
+from rag.query.reading.resolving import Resolved
 
 _LONGEST = 100  # characters of a name in running text
 _MOST_WORDS = 5

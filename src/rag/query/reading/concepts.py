@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag.text.normalize import name_key
 
 if TYPE_CHECKING:  # the gate of planning reads the words below, and needs no index
-    from rag.query.resolving import Resolver
+    from rag.query.reading.resolving import Resolver
 
 # The words of a row mean the same.
 CONCEPTS: dict[str, tuple[str, ...]] = {

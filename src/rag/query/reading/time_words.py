@@ -1,11 +1,11 @@
-"""Patterns of words for times, in lower case; `rag.query.time_points` reads what they match."""
+"""Patterns of words for times, in lower case; `time_points` reads what they match."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from rag.query.words import (
+from rag.query.reading.words import (
     COUNT,
     FULL_MONTH,
     JA_COUNT,

@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from rag.query.dates import NAMED, DateRange, month_start
-from rag.query.points import Point, days_of, number_of, point_of
-from rag.query.time_words import GOES_ON, MONTHS, SEASONS
+from rag.query.reading.points import Point, days_of, number_of, point_of
+from rag.query.reading.time_words import GOES_ON, MONTHS, SEASONS
 
 
 def _months(text: str) -> int:

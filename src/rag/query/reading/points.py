@@ -8,7 +8,7 @@ from datetime import date
 from typing import Literal
 
 from rag.query.dates import DateRange, calendar_range
-from rag.query.words import KANJI, NUMBERS
+from rag.query.reading.words import KANJI, NUMBERS
 
 Strength = Literal["sure", "dated", "year", "vague", "pair", "future"]
 

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from rag.query.catalogue import Catalogue
-from rag.query.field_slots import FieldReader
-from rag.query.folding import Folded
-from rag.query.leftover import leftover
 from rag.query.plan import Extraction, MetadataExtraction, Named, TimeWindow
-from rag.query.reasoning import reasoning_of, subject_of
-from rag.query.resolving import Resolver
-from rag.query.slots import SlotReader, Slots
-from rag.query.time_slots import find_slot
-from rag.query.times import find_time
-from rag.query.title_slots import read_titles
+from rag.query.reading.field_slots import FieldReader
+from rag.query.reading.folding import Folded
+from rag.query.reading.leftover import leftover
+from rag.query.reading.reasoning import reasoning_of, subject_of
+from rag.query.reading.resolving import Resolver
+from rag.query.reading.slots import SlotReader, Slots
+from rag.query.reading.time_slots import find_slot
+from rag.query.reading.times import find_time
+from rag.query.reading.title_slots import read_titles
 
 
 def extract(

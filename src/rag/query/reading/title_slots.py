@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from rag.query.folding import Folded
-from rag.query.naming import QUOTED, Names, Read
-from rag.query.negation import negation
-from rag.query.resolving import Resolver
-from rag.query.slots import Slots, matches
-from rag.query.words import JA_NOTE, NOTE, B, E
+from rag.query.reading.folding import Folded
+from rag.query.reading.naming import QUOTED, Names, Read
+from rag.query.reading.negation import negation
+from rag.query.reading.resolving import Resolver
+from rag.query.reading.slots import Slots, matches
+from rag.query.reading.words import JA_NOTE, NOTE, B, E
 
 _NOTE = f"(?:{NOTE}|pages?)"
 _CALLED = "(?:called|titled|named|entitled)"

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 
-from rag.query.concepts import CONCEPTS, field_words
-from rag.query.folding import Folded
-from rag.query.naming import Names
-from rag.query.negation import negation
-from rag.query.resolving import Resolved, Resolver
-from rag.query.slots import MOST, matches
-from rag.query.time_points import find_points
-from rag.query.words import NOTE, B, E
+from rag.query.reading.concepts import CONCEPTS, field_words
+from rag.query.reading.folding import Folded
+from rag.query.reading.naming import Names
+from rag.query.reading.negation import negation
+from rag.query.reading.resolving import Resolved, Resolver
+from rag.query.reading.slots import MOST, matches
+from rag.query.reading.time_points import find_points
+from rag.query.reading.words import NOTE, B, E
 
 _WITH = re.compile(rf"{B}(?:with|whose|having|where|by|of)(?: +(?:the|an?))? +$")
 _SAYS = re.compile(" *[:=] *| +(?:is|are|equals) +|(?:が|は) ?")

@@ -3,7 +3,7 @@
 It knows no index and costs microseconds, since every query passes it. It lets through what only
 somebody who filters notes would type; what it stops is searched as it is. A time lets a query
 through only beside a word for notes, or of writing them, or when there is nothing else in it;
-questions about how something is done do not pass. `rag.query.rules` reads more.
+questions about how something is done do not pass. `rag.query.reading.rules` reads more.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 import unicodedata
 from functools import cache
 
-from rag.query.concepts import CONCEPTS
 from rag.query.dates import NAMED
-from rag.query.words import (
+from rag.query.reading.concepts import CONCEPTS
+from rag.query.reading.words import (
     COUNT,
     FULL_MONTH,
     JA_COUNT,
@@ -29,7 +29,7 @@ from rag.query.words import (
     E,
 )
 
-_EXAMINED = 4000  # characters, as `rag.query.rules` reads
+_EXAMINED = 4000  # characters, as `rag.query.reading.rules` reads
 
 _QUOTES = str.maketrans("“”", '""')
 _S = " {1,9}"

@@ -3,7 +3,7 @@
 A time counts when it stands by itself for one ("last week", 先週) or beside words of notes, of
 writing or of spans ("notes from March", "since 2024-05", 3月のメモ); a year alone needs such words.
 What is asked about ("what happened in 1945") and what lies ahead is left in the query. *Recently*
-and 最近 are the last 30 days. `rag.query.time_points` says what each word means.
+and 最近 are the last 30 days. `rag.query.reading.time_points` says what each word means.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
-from rag.query.negation import negation
 from rag.query.plan import TimeWindow
-from rag.query.points import Point
-from rag.query.time_points import find_points
+from rag.query.reading.negation import negation
+from rag.query.reading.points import Point
+from rag.query.reading.time_points import find_points
+from rag.query.reading.words import JA_NOTE, NOTE, B, E
 from rag.query.windows import window_name
-from rag.query.words import JA_NOTE, NOTE, B, E
 
 _EDITS = "modified|updated|edited|changed|revised|touched"
 _WRITES = "created|written|wrote|write|made|added|logged|jotted|saved|recorded|captured"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rag.query.words import NOTE, B
+from rag.query.reading.words import NOTE, B
 
 _NO = (
     "not|never|no|without|except(?:ing)?(?: +for)?|excluding|excludes?|besides|minus|ignor(?:e|ing)"

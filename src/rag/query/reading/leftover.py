@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from rag.query.folding import Folded
-from rag.query.words import JA_NOTE, NOTE
+from rag.query.reading.folding import Folded
+from rag.query.reading.words import JA_NOTE, NOTE
 
 _NOTE = f"{NOTE}|pages?|files?|documents?|docs?|everything|anything|things?|stuff"
 _JA_NOTE = f"{JA_NOTE}|もの"

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from rag.query.negation import negation
-from rag.query.points import Point
-from rag.query.time_points import find_points
-from rag.query.times import around_point, blurred, speaks_of_notes
-from rag.query.words import B, E
+from rag.query.reading.negation import negation
+from rag.query.reading.points import Point
+from rag.query.reading.time_points import find_points
+from rag.query.reading.times import around_point, blurred, speaks_of_notes
+from rag.query.reading.words import B, E
 
 _UNTOLD = re.compile(
     rf"{B}(?:christmas|easter|thanksgiving|halloween|new year's(?: eve)?|the holidays"

@@ -2,7 +2,7 @@
 
 A week begins on Monday, and a week, month or year *ago* is that week, month or year of the
 calendar. "The last 3 days" are today and the two before; months and years go back to the same day.
-What lies ahead is no point. `rag.query.dated_points` reads what the calendar names.
+What lies ahead is no point. `rag.query.reading.dated_points` reads what the calendar names.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 
-from rag.query import dated_points as dated
 from rag.query.dates import NAMED, DateRange, days_ago, shifted
-from rag.query.points import Point, days_of, number_of, point_of
-from rag.query.time_words import pattern
-from rag.query.words import WEEKDAYS
+from rag.query.reading import dated_points as dated
+from rag.query.reading.points import Point, days_of, number_of, point_of
+from rag.query.reading.time_words import pattern
+from rag.query.reading.words import WEEKDAYS
 
 EARLIEST = 1990  # no note is older; what speaks of such a year has it for its subject
 RECENT = 30  # days

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rag.query.folding import Folded
-from rag.query.listing import Listed, backward, forward, or_behind
-from rag.query.naming import JAPANESE, Names, Read
-from rag.query.negation import negation
 from rag.query.plan import Kind, Named
-from rag.query.resolving import Resolver
-from rag.query.words import B, E
+from rag.query.reading.folding import Folded
+from rag.query.reading.listing import Listed, backward, forward, or_behind
+from rag.query.reading.naming import JAPANESE, Names, Read
+from rag.query.reading.negation import negation
+from rag.query.reading.resolving import Resolver
+from rag.query.reading.words import B, E
 
 MOST = 64  # slots of a kind that are read in a query
 

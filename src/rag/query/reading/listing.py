@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rag.query.folding import TAKEN, Folded
-from rag.query.naming import STOP, Names, Read
+from rag.query.reading.folding import TAKEN, Folded
+from rag.query.reading.naming import STOP, Names, Read
 
 MOST = 64  # names in a list
 
