@@ -24,7 +24,13 @@ def queries(file: Path) -> list[str]:
     "query",
     [
         *("#docker", "先月の＃会議", "notes tagged k8s", "with the tag travel", "タグ「料理」"),
-        *("in my work vault", "仕事保管庫の予算", "the note called Todo", "「計画」というノート"),
+        *(
+            "in my work vault",
+            "in the local-files vault",
+            "仕事保管庫の予算",
+            "work の保管庫の予算",
+        ),
+        *("the note called Todo", "「計画」というノート"),
         *("what I did yesterday", "3 days ago", "先週の議事録", "三日前のメモ", "この2週間"),
         *("notes from March 2024", "what we wrote in May", "3月のメモ", "５月３日に書いた"),
         *("since 2024-05", "status: draft", "with status done", "作者が佐藤の議事録"),

@@ -51,11 +51,11 @@ _CUES = (
     f"(?:または|もしくは)[^ 。]{{1,20}}のタグ|タグの(?:{JA_NOTE})",
     "(?:^|[ 、])タグ[^ のをがはにで付つ、。をクや名][^ 。]{0,15}(?:の|なし|以外)",
     # vaults
-    rf"{B}(?:the|my|our){_S}(?!same|new|other|whole|entire|current|default|first|local|remote"
-    rf"|obsidian|sandbox)(?:{_WORD}){{1,3}}vaults?{E}|{B}in{_S}vault{_S}[a-z]",
+    rf"{B}(?:the|my|our){_S}(?!(?:same|new|other|whole|entire|current|default|first|local"
+    rf"|remote|obsidian|sandbox){_S})(?:{_WORD}){{1,3}}vaults?{E}|{B}in{_S}vault{_S}[a-z]",
     rf"{B}vault{_S}(?:called|named){E}|^[^ ]{{1,30}} vault: |[のがで用]vault",
     f"[^ ・0-9]ボルトの(?:中|(?:[^ 。]{{1,10}}の)?(?:{JA_NOTE}))|保管庫「",
-    "[^ のいなるた、。]の?保管庫(?:の中|内)?(?:の|で|から|にある|以外)",
+    "[^ のいなるた、。] ?の?保管庫(?:の中|内)?(?:の|で|から|にある|以外)",
     # titles
     rf"{B}(?:the|my){_S}notes?{_S}(?:called|named){E}|{B}notes?{_S}titled{E}|{B}note{_S}\"|\"{_S}note{E}",
     rf"{B}(?:the|my){_S}\"[^\"]{{1,60}}\"{_S}notes?{E}",
