@@ -124,6 +124,21 @@ def test_an_unknown_setting_is_refused_with_its_file_and_the_nearest_name(
     assert repr(nearest) in caught.value.hint if nearest else "Did you mean" in caught.value.hint
 
 
+def test_a_section_that_is_no_table_is_refused(project: Path) -> None:
+    write(project / "rag.toml", "planner = 3")
+    with pytest.raises(ConfigError, match=r"planner in .* must be a table, not 3"):
+        load_config(env={}, cwd=project)
+
+
+@pytest.mark.parametrize(
+    "toml", ['aliases = { "" = "x" }', 'aliases = { x = "" }', 'fields = { x = [""] }']
+)
+def test_a_name_of_the_planner_is_not_empty(project: Path, toml: str) -> None:
+    write(project / "rag.toml", f"[planner]\n{toml}")
+    with pytest.raises(ConfigError, match=r"planner.* must be a table"):
+        load_config(env={}, cwd=project)
+
+
 @pytest.mark.parametrize(
     "toml",
     [

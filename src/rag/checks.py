@@ -156,10 +156,11 @@ def planner_rules(
     def among(value: str, known: Sequence[str]) -> tuple[bool, str]:
         return value in known, f"must be one of {', '.join(known)}"
 
+    def texts(found: Any) -> bool:
+        return isinstance(found, list) and all(isinstance(t, str) and t.strip() for t in found)
+
     def lists(table: dict[str, Any]) -> bool:
-        return all(
-            isinstance(v, list) and all(isinstance(t, str) for t in v) for v in table.values()
-        )
+        return texts([*table]) and all(texts(value) for value in table.values())
 
     rules = {
         "plan": among(planner.plan, _PLANS),
@@ -179,7 +180,7 @@ def planner_rules(
         ),
         "time_window": among(planner.time_window, windows),
         "aliases": (
-            all(isinstance(name, str) and name.strip() for name in planner.aliases.values()),
+            texts([*planner.aliases, *planner.aliases.values()]),
             'must be a table of names, such as { k8s = "kubernetes" }',
         ),
         "neighbours": (lists(planner.neighbours), "must be a table of lists of tags"),

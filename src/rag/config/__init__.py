@@ -130,6 +130,11 @@ def _merge(layers: list[tuple[str, Path, dict[str, Any]]], root: Path | None) ->
     merged: dict[str, Any] = {}
     for origin, base, layer in layers:
         for name, value in _flatten(layer).items():
+            if name in _SECTIONS:
+                raise ConfigError(
+                    f"{name} in {origin} must be a table, not {value!r}",
+                    hint=f"Write [{name}] on a line of its own, and its settings below.",
+                )
             if name not in known:
                 raise ConfigError(
                     f"unknown setting {name!r} in {origin}",
