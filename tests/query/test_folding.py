@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.reading.folding import EXAMINED, HIDDEN, TAKEN, Folded
+from rag.query.reading.folding import HIDDEN, TAKEN, Folded
+from rag.query.reading.words import EXAMINED
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, 
 from rag.pipelines.errors import own_errors
 from rag.pipelines.meaning import AUTO, DENSE
 from rag.pipelines.models import QueryFilters
+from rag.pipelines.understanding import MAX_LENGTH
 from rag.pipelines.variants import Variants
 from rag.stores.protocol import NoteStore
 
 if TYPE_CHECKING:
     from rag.pipelines.intent import Intent
 
-_MAX_LENGTH = 4_000  # characters of a query; a longer one is refused anyway
 
 _NOTHING = "nothing fits what was understood"
 
@@ -53,7 +53,7 @@ def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> boo
 
     :param wanted: what the user said, if anything; without it `planner.plan` decides.
     """
-    if not query.strip() or len(query) > _MAX_LENGTH or wanted is False:
+    if not query.strip() or len(query) > MAX_LENGTH or wanted is False:
         return False
     if wanted or config.planner.plan == "always":
         return True

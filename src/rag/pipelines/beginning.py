@@ -19,6 +19,7 @@ from rag.pipelines.survey import (
 from rag.pipelines.vault_finding import find_vaults, usual_places
 from rag.pipelines.vaults import Registry, configured_vaults
 from rag.stores.generations import IndexDirectory
+from rag.text.halves import without_halves
 from rag.vault import scan_folder
 
 _SECONDS = 3.0  # of patience with Ollama, for each of three steps
@@ -90,7 +91,7 @@ class Beginning:
 def _toml(value: Any) -> str:
     """Return a value as TOML, which is JSON but for half a surrogate pair and one control."""
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return text.encode("utf-8", "replace").decode()
+    return without_halves(text)
 
 
 def plan(config: RAGConfig, file: Path, folder: Path | None, cwd: Path) -> Beginning:

@@ -21,6 +21,7 @@ class ManifestCatalogue:
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest, self._tables = manifest, manifest.catalogue
+        self._beside: dict[tuple[str, int], Sequence[str]] = {}
 
     def vaults(self) -> Sequence[str]:
         """Return the names of the vaults."""
@@ -52,7 +53,9 @@ class ManifestCatalogue:
 
     def neighbours(self, tag: str, limit: int = 5) -> Sequence[str]:
         """Return the tags that stand beside a tag most often."""
-        return self._tables.beside(tag, limit)
+        if (tag, limit) not in self._beside:  # a plan asks for those of a tag more than once
+            self._beside[tag, limit] = self._tables.beside(tag, limit)
+        return self._beside[tag, limit]
 
     def digest(self) -> str:
         """Return what changes when any of this does."""

@@ -17,7 +17,7 @@ from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.pipelines.meaning import AUTO, LEXICAL
-from rag.pipelines.variants import HYDE, HYDE_IDLE, Variant, Variants, weighed
+from rag.pipelines.variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.stores.protocol import NoteStore
 from rag.stores.retrievers import with_store
@@ -31,7 +31,6 @@ NONE = "none"  # as a transform: none of those that are configured
 _GRACE = 1.0  # seconds, for a transform that keeps to its time to say so itself
 _MOST = 16  # variants of a query
 _MOST_MADE = 1_000  # looked at; a plug-in may make any number
-_LONGEST = 4_000  # characters of a variant
 
 
 def wanted_transforms(names: Sequence[str]) -> list[str]:
@@ -175,7 +174,7 @@ def _variants(name: str, query: str, made: Sequence[QueryBundle]) -> Iterator[Va
         yield Variant(
             label=name if len(texts) == 1 else f"{name} {number}",
             transform=name,
-            text=" ".join(one.query_str.split())[:_LONGEST],
+            text=shown(one.query_str),
             weight=0.0,
             words=one.metadata.get("transform") != HYDE,
             fallback=str(one.metadata.get("fallback") or ""),

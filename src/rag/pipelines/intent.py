@@ -14,7 +14,7 @@ from rag.pipelines.catalogue import ManifestCatalogue
 from rag.pipelines.filtering import plain_tags
 from rag.pipelines.models import QueryFilters
 from rag.pipelines.planner_models import PlannerModels
-from rag.pipelines.variants import HYDE, Variant, Variants, weighed
+from rag.pipelines.variants import HYDE, Variant, Variants, shown, weighed
 from rag.plugins import canonical, unknown_name
 from rag.query.audit import AuditRecord, AuditTrail
 from rag.query.metadata import MetadataTransformer
@@ -35,7 +35,6 @@ from rag.text.tokens import has_words
 from rag.text.wording import brief
 
 _PLAN = "plan"  # what units of a plan are told as in `found_by`
-_LONGEST = 4_000  # characters of a variant
 
 
 @dataclass(frozen=True)
@@ -233,7 +232,6 @@ def _written(plan: FullTransformationResult, dense: bool) -> Iterator[Variant]:
     for number, unit in enumerate(plan.units, 1):
         if has_words(unit):
             label = _PLAN if len(plan.units) == 1 else f"{_PLAN} {number}"
-            yield Variant(label, _PLAN, " ".join(unit.split())[:_LONGEST], 0.0)
+            yield Variant(label, _PLAN, shown(unit), 0.0)
     if dense and plan.hyde.by and has_words(plan.hyde.hyde_paragraph):
-        paragraph = " ".join(plan.hyde.hyde_paragraph.split())[:_LONGEST]
-        yield Variant(HYDE, HYDE, paragraph, 0.0, words=False)
+        yield Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False)

@@ -27,7 +27,7 @@ from rag.text.lexical import KATAKANA_WORD, content_words, pieces, word_dimensio
 from rag.text.normalize import fold_accents, name_key
 from rag.text.tokens import TOKEN, cleaned, has_words, stem
 
-_MAX_LENGTH = 4_000  # characters of a query
+MAX_LENGTH = 4_000  # characters of a query
 _MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
 
 
@@ -73,9 +73,9 @@ def understand(
     :raises QueryError: when the query is empty, or a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """
-    if len(query) > _MAX_LENGTH:
+    if len(query) > MAX_LENGTH:
         raise QueryError(
-            f"the query has {len(query):,} characters, more than {_MAX_LENGTH:,}",
+            f"the query has {len(query):,} characters, more than {MAX_LENGTH:,}",
             hint="Say it in fewer words.",
         )
     parsed = parse_query(query)

@@ -24,6 +24,14 @@ HYDE_IDLE = "hyde has no effect: the search is by words"
 SHARE = 0.5
 
 
+_LONGEST = 4_000  # characters of a variant
+
+
+def shown(text: str) -> str:
+    """Return the text of a variant as it is searched for and told: on one line, not too long."""
+    return " ".join(text.split())[:_LONGEST]
+
+
 class Variant(NamedTuple):
     """A text to search for besides the query.
 

@@ -180,7 +180,7 @@ class DefaultTimeWindow:
 
     def __init__(self, default: str = "ALL_TIME", today: date | None = None) -> None:
         self._today = today or date.today()
-        self._default = named_window(default, self._today) or TimeWindow()
+        self._default = named_window(default, self._today)
 
     def __call__(self, plan: FullTransformationResult) -> FullTransformationResult:
         """Return the plan with a window that names its days."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from rag.query.plan import FullTransformationResult
 from rag.query.reading.concepts import field_words
-from rag.query.reading.folding import EXAMINED
 from rag.query.reading.resolving import Resolver
+from rag.query.reading.words import EXAMINED
 from rag.text.normalize import name_key
 
 _MOST_EXPANSIONS = 8

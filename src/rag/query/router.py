@@ -13,7 +13,7 @@ from rag.query.models import QueryBundle, as_bundle
 from rag.query.parsing import object_in
 from rag.query.plan import Extraction, QueryIntent, Route
 from rag.query.protocols import QueryClassifier
-from rag.query.reading.folding import EXAMINED
+from rag.query.reading.words import EXAMINED
 from rag.query.registry import create_classifier
 from rag.query.syntax import parse_query
 from rag.query.templates import build

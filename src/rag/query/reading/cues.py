@@ -16,6 +16,7 @@ from rag.query.dates import NAMED
 from rag.query.reading.concepts import CONCEPTS
 from rag.query.reading.words import (
     COUNT,
+    EXAMINED,
     FULL_MONTH,
     JA_COUNT,
     JA_NOTE,
@@ -28,8 +29,6 @@ from rag.query.reading.words import (
     B,
     E,
 )
-
-_EXAMINED = 4000  # characters, as `rag.query.reading.rules` reads
 
 _QUOTES = str.maketrans("“”", '""')
 _S = " {1,9}"
@@ -140,7 +139,7 @@ def looks_filtered(query: str) -> bool:
     >>> looks_filtered("what happened in 1945"), looks_filtered("タグ付けの方法")
     (False, False)
     """
-    text = query[:_EXAMINED].lower()
+    text = query[:EXAMINED].lower()
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     if not any(hint in text for hint in _HINTS) or _pattern(_TROUBLE).search(text):

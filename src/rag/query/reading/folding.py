@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left as bisect
 
+from rag.query.reading.words import EXAMINED
 from rag.query.syntax import condition_spans
 from rag.text.normalize import normalize
 
-EXAMINED = 4000  # characters; what a longer query says after them filters nothing
 TAKEN = "\x1f"  # where words were read that filter
 HIDDEN = "\x1e"  # where words are quoted, belong to the query syntax or were read in vain
 

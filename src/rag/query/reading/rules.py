@@ -20,6 +20,7 @@ from rag.query.reading.slots import SlotReader, Slots
 from rag.query.reading.time_slots import find_slot
 from rag.query.reading.times import find_time
 from rag.query.reading.title_slots import read_titles
+from rag.text.halves import without_halves
 
 
 def extract(
@@ -44,7 +45,7 @@ def extract(
     :param today: the day from which times are counted.
     """
     today = today or date.today()
-    query = query.encode("utf-8", "replace").decode("utf-8")  # a shell may pass any bytes
+    query = without_halves(query)
     folded, resolver, slots = Folded(query), Resolver(catalogue, aliases, meant), Slots()
     reader = SlotReader(folded, resolver, slots)
     held = FieldReader(folded, resolver, today, fields)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+EXAMINED = 4000  # characters; what a longer query says after them filters nothing
+
 B, E = "(?<![a-z0-9_])", "(?![a-z0-9_])"  # where a Latin word begins and ends
 
 NOTE = "notes?|memos?|entry|entries"
