@@ -56,6 +56,8 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
     # A test that wants Ollama starts a server of its own and says where it is.
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
+    # Nor may a warm process of the user's run what a test wants run.
+    monkeypatch.setenv("RAG_WARM", "0")
     monkeypatch.chdir(home)
     yield home
 

@@ -33,7 +33,7 @@ ROOMS["pipelines"] = {*ROOMS}
 ROOMS["evaluation"] = {*ROOMS}
 ROOMS["service"] = {*ROOMS}
 ROOMS["cli"] = {*ROOMS}
-ROOMS["__main__"] = {"cli"}
+ROOMS["__main__"] = {"", "cli", "service"}
 WITHOUT_HAYSTACK = (
     *("", "exceptions", "checks", "lazy", "locking", "transport", "plugins"),
     *("config", "vault", "text", "answers"),

@@ -1,6 +1,46 @@
-"""`python -m rag` is the `rag` command."""
+"""`rag`, and `python -m rag`: the warm process runs a command when there is one, else this one.
 
-from rag.cli.app import main
+Nothing is imported here that a handed-over command does not need.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rag import __version__
+
+
+def main() -> None:
+    """Run the command line; exit with the code of the contract."""
+    arguments = sys.argv[1:]
+    if arguments == ["--version"]:
+        print(f"rag {__version__}")
+        return
+    try:
+        from rag.service.client import hand_over
+
+        code = hand_over(arguments)
+        if code is None:
+            code = _run_cold(arguments)
+    except KeyboardInterrupt:
+        from rag.cli.ending import interrupted
+
+        code = interrupted()
+    os._exit(code)
+
+
+def _run_cold(arguments: list[str]) -> int:
+    from rag.cli.app import run
+    from rag.cli.ending import finish
+
+    code = finish(run(arguments))
+    if arguments[:1] != ["serve"]:
+        from rag.service.control import start_after
+
+        start_after()
+    return code
+
 
 if __name__ == "__main__":
     main()

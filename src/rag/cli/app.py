@@ -27,14 +27,15 @@ from rag.cli import (
     init,
     plan,
     search,
+    serve,
     status,
     transform,
     vault,
 )
+from rag.cli.ending import INTERRUPTED, interrupted
 from rag.cli.output import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 
-_INTERRUPTED = 130
 _BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
 
 app = typer.Typer(
@@ -57,6 +58,7 @@ app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)
 app.command("eval")(evaluate.evaluate)
 app.command("config")(config.config)
+app.command("serve")(serve.serve)
 app.add_typer(vault.app, name="vault")
 
 
@@ -105,9 +107,7 @@ def run(arguments: list[str]) -> int:
         _refuse_bare_conditions(arguments)
         code = int(app(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
-        if code == _INTERRUPTED:  # what Typer makes of Ctrl-C
-            say("\nrag: interrupted")
-        return code
+        return interrupted() if code == INTERRUPTED else code
     except RAGError as error:
         print_error(error, as_json)
         return error.exit_code
@@ -127,6 +127,8 @@ def run(arguments: list[str]) -> int:
         # SystemExit): nothing is wrong. The interpreter must not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        return interrupted()
     except OSError as error:
         # A folder that may not be written, a disk that is full: the user's to mend.
         place = f": {error.filename}" if error.filename else ""

@@ -234,8 +234,11 @@ def _coerce(name: str, value: Any, kind: Any, default: Any, base: Path, origin: 
 def _parse(text: str, expected: type) -> Any:
     if expected is list and not text.strip().startswith("["):
         return [item.strip() for item in text.split(",") if item.strip()]
+    text = text.strip()
+    if expected is bool:
+        text = {"0": "false", "1": "true"}.get(text, text.lower())
     try:
-        return json.loads(text.strip().lower() if expected is bool else text)
+        return json.loads(text)
     except ValueError:
         return text
 

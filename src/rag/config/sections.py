@@ -211,6 +211,7 @@ class RAGConfig:
     target_vaults: list[str] = _setting(
         list, "index only these folders of vaults_dir; empty means all"
     )
+    warm: bool = _setting(True, "keep a warm process, so that the next command need not start cold")
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     ask: AskConfig = field(default_factory=AskConfig)

@@ -1,0 +1,1 @@
+"""What runs besides a command: the warm process. Importing this imports nothing."""

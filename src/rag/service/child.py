@@ -1,0 +1,167 @@
+"""A forked child becomes the command that a client asked for."""
+
+from __future__ import annotations
+
+import fcntl
+import locale
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TextIO
+
+from rag.cli.ending import finish, interrupted
+from rag.config import load_config
+
+_SECONDS = 5.0  # for a request to arrive, once a child waits for it
+NOT_WANTED = 3  # the exit status of a child whose configuration wants no warm process
+_MOST = 1 << 26  # bytes of arguments and environment; systems allow a process far less
+
+
+class NoRequestError(Exception):
+    """The client went away, or did not say what it wants."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command, and the surroundings it was typed in.
+
+    `streams` are open copies of its standard streams; `ignored` the signals it is deaf to, as
+    under `nohup`. The size of a terminal needs no words: it is asked of the streams.
+    """
+
+    arguments: list[str]
+    folder: bytes
+    mask: int
+    ignored: list[int]
+    environment: list[tuple[bytes, bytes]]
+    streams: list[int]
+
+
+def receive(connection: socket.socket) -> Request:
+    """Read a request.
+
+    :raises NoRequestError: when none comes, or half of one.
+    """
+    connection.settimeout(_SECONDS)
+    try:
+        head, streams, _, _ = socket.recv_fds(connection, 4, 3)
+        wanted = int.from_bytes(head, "big")
+        if len(head) < 4 or len(streams) < 3 or wanted > _MOST:
+            raise NoRequestError
+        text = bytearray()
+        while len(text) < wanted:
+            more = connection.recv(wanted - len(text))
+            if not more:
+                raise NoRequestError
+            text += more
+    except OSError as error:
+        raise NoRequestError from error
+    numbers, folder, *rest = bytes(text).split(b"\0")
+    count, mask, *ignored = map(int, numbers.split())
+    variables = [entry.partition(b"=") for entry in rest[count:]]
+    return Request(
+        [os.fsdecode(argument) for argument in rest[:count]],
+        folder,
+        mask,
+        ignored,
+        [(name, value) for name, _, value in variables],
+        list(streams),
+    )
+
+
+def run(connection: socket.socket) -> None:
+    """Run the command that comes over a connection, tell its exit code, and end the process.
+
+    The process has just been forked, with its signals blocked and at their defaults.
+    """
+    try:
+        request = receive(connection)
+    except NoRequestError:
+        os._exit(0)
+    code = 1
+    try:
+        _take_over(request)
+        _end_with_client(connection)
+        code = _run_command(request.arguments)
+    except BaseException:
+        # As the interpreter does it. `run_command` makes a message of what users can cause.
+        traceback.print_exc()
+    finally:
+        _leave(connection, code)
+
+
+def _take_over(request: Request) -> None:
+    """Become a process like the one that would have run cold."""
+    os.chdir(request.folder)
+    os.umask(request.mask)
+    os.environ.clear()
+    for name, value in request.environment:
+        os.environb[name] = value
+    time.tzset()
+    with suppress(locale.Error):
+        locale.setlocale(locale.LC_CTYPE, "")
+    for number, stream in enumerate(request.streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    errors = sys.stdin.errors  # follow the locale, which an interpreter reads but once
+    _set_stream("stdin", open(0, encoding="utf-8", errors=errors, closefd=False))
+    _set_stream("stdout", open(1, "w", encoding="utf-8", closefd=False))
+    _set_stream("stderr", open(2, "w", buffering=1, encoding="utf-8", closefd=False))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in request.ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _set_stream(name: str, stream: TextIO) -> None:
+    setattr(sys, name, stream)
+    setattr(sys, f"__{name}__", stream)
+
+
+def _end_with_client(connection: socket.socket) -> None:
+    """Let the system end this process when its client is gone, as if both were one.
+
+    A client says nothing after its request, so that anything on the connection is its end.
+    """
+    if not hasattr(os, "O_ASYNC"):
+        return
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(connection, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    connection.setblocking(False)
+    with suppress(BlockingIOError):
+        connection.recv(1, socket.MSG_PEEK)
+        os._exit(0)  # it had gone before
+
+
+def _run_command(arguments: list[str]) -> int:
+    from rag.cli.app import run as run_command
+
+    sys.argv = ["rag", *arguments]
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        return run_command(arguments)
+    except KeyboardInterrupt:
+        return interrupted()
+
+
+def _leave(connection: socket.socket, code: int) -> None:
+    """Tell the client the exit code. The exit status of this process is for the parent."""
+    status = 0
+    try:
+        code = finish(code)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):  # whoever reads our output must see its end before the exit code
+            os.dup2(nowhere, number)
+        fcntl.fcntl(connection, fcntl.F_SETFL, 0)  # from here on the client may go
+        connection.settimeout(_SECONDS)
+        connection.sendall(f"{code}\n".encode())
+        connection.close()
+        status = 0 if load_config().warm else NOT_WANTED
+    finally:
+        os._exit(status)

@@ -1,0 +1,156 @@
+"""Handing a command over to the warm process, in the manner of Mercurial's `chg`.
+
+What is said on the socket, line by line:
+
+    client    run CONFIGURATION         the file that RAG_CONFIG names, or nothing
+    parent    .                         "I am alive, there are others before you"; any number
+    parent    PID                       the child that was forked for this connection
+    client    a request                 with the three standard streams; from here on it is done
+                                        by that child and by nobody else
+    child     CODE                      the exit code, after all output
+
+Until the request is sent the client may change its mind and run the command itself; that is what
+it does when it hears nothing for `PATIENCE`. A child that gets no request ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from contextlib import suppress
+from types import FrameType
+
+from rag.service import place
+
+PATIENCE = 0.05  # seconds without a word, after which a command runs cold
+_SENDING = 5.0  # for a request; the child has nothing else to do than read it
+_KILLED = 137  # what a shell says of a process that was killed
+# What the terminal sends to all processes of a command, and so must we.
+_TO_ALL = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGWINCH")
+_TO_ONE = ("SIGTERM", "SIGUSR1", "SIGUSR2")
+
+
+def hand_over(arguments: list[str]) -> int | None:
+    """Run a command in the warm process and return its exit code.
+
+    :returns: `None` when there is no warm process, or none for this command: run it here.
+    """
+    if not place.can_be_warm() or not _can_be_handed_over(arguments):
+        return None
+    try:
+        request = _request(arguments)
+        with place.connect(place.socket_path(), PATIENCE) as connection:
+            child = _ask_for_child(connection)
+            if not child:
+                return None
+            return _Errand(connection, child).run(request)
+    except (OSError, place.UntrustedError):
+        return None
+
+
+def _can_be_handed_over(arguments: list[str]) -> bool:
+    """`serve` governs the warm process; a file of this process's own is nobody else's."""
+    if arguments[:1] == ["serve"]:
+        return False
+    return not any("/dev/fd/" in a or "/proc/self/" in a for a in arguments)
+
+
+def _request(arguments: list[str]) -> bytes:
+    """Return what a child must know: a head of numbers, the folder, arguments, environment.
+
+    :raises OSError: when there is no working folder any more.
+    """
+    mask = os.umask(0o077)
+    os.umask(mask)
+    ignored = [s for s in _numbers((*_TO_ALL, *_TO_ONE)) if signal.getsignal(s) == signal.SIG_IGN]
+    head = " ".join(map(str, (len(arguments), mask, *ignored)))
+    variables = [name + b"=" + value for name, value in os.environb.items()]
+    texts = [os.fsencode(text) for text in (head, os.getcwd(), *arguments)]
+    return b"\0".join([*texts, *variables])
+
+
+def _ask_for_child(connection: socket.socket) -> int:
+    """Return the process that waits for the request; 0 when there will be none."""
+    connection.sendall(b"run " + os.fsencode(place.configuration_path()) + b"\n")
+    said = b""
+    while not said.endswith(b"\n"):
+        heard = connection.recv(64)  # a timeout is an OSError
+        if not heard:
+            return 0
+        said += heard
+    line = said.strip(b".\n")
+    return int(line) if line.isdigit() else 0
+
+
+def _numbers(names: tuple[str, ...]) -> list[signal.Signals]:
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+
+class _Errand:
+    """A command that a child runs: signals go there, the exit code comes back."""
+
+    def __init__(self, connection: socket.socket, child: int) -> None:
+        self.connection, self.child = connection, child
+        self.deadly = 0  # the last signal that may have ended it
+
+    def run(self, request: bytes) -> int | None:
+        """Return the exit code; `None` when the child did not get its request."""
+        self._forward_signals()
+        self.connection.settimeout(_SENDING)
+        try:
+            socket.send_fds(self.connection, [len(request).to_bytes(4, "big")], [0, 1, 2])
+            self.connection.sendall(request)
+        except OSError:
+            self._keep_signals()
+            return None
+        self.connection.settimeout(None)
+        return self._wait()
+
+    def _wait(self) -> int:
+        said = b""
+        while not said.endswith(b"\n"):
+            try:
+                heard = self.connection.recv(16)
+            except ConnectionResetError:
+                heard = b""
+            if not heard:
+                return self._end_alike()
+            said += heard
+        return int(said)
+
+    def _end_alike(self) -> int:
+        """The child is gone without a word: end by the signal that ended it."""
+        if self.deadly:
+            signal.signal(self.deadly, signal.SIG_DFL)
+            os.kill(os.getpid(), self.deadly)
+        os.write(2, b"rag: the process of this command was killed\n")
+        return _KILLED
+
+    def _forward_signals(self) -> None:
+        for number in _numbers((*_TO_ALL, *_TO_ONE)):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._forward)
+        if hasattr(signal, "SIGTSTP") and signal.getsignal(signal.SIGTSTP) != signal.SIG_IGN:
+            signal.signal(signal.SIGTSTP, self._stop)
+
+    def _keep_signals(self) -> None:
+        for number in _numbers((*_TO_ALL, *_TO_ONE, "SIGTSTP")):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _forward(self, number: int, _: FrameType | None) -> None:
+        if number not in (signal.SIGINT, signal.SIGWINCH):  # a child tells how that ended
+            self.deadly = number
+        self._send(number, to_all=signal.Signals(number).name in _TO_ALL)
+
+    def _stop(self, number: int, _: FrameType | None) -> None:
+        """Ctrl-Z. A child has no terminal of its own, where only this signal stops it."""
+        self._send(signal.SIGSTOP, to_all=True)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._send(signal.SIGCONT, to_all=True)  # `fg` and `bg` have woken us
+
+    def _send(self, number: int, to_all: bool) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.child, number) if to_all else os.kill(self.child, number)
