@@ -18,24 +18,25 @@ ROOMS = {
     "checks": {""},
     "transport": {""},
     "lazy": {""},
+    "leaving": {""},
     "locking": {"", "exceptions"},
     "plugins": {"", "exceptions"},
     "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
-    "stores": {"", "config", "exceptions", "lazy", "text", "transport"},
+    "stores": {"", "config", "exceptions", "lazy", "leaving", "text", "transport"},
     "query": {"", "config", "exceptions", "lazy", "locking", "text", "clients", "plugins"},
     "context": {"", "exceptions", "lazy", "locking", "text", "query", "plugins"},
     "answers": {"", "config", "exceptions", "locking", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
 ROOMS["evaluation"] = {*ROOMS}
-ROOMS["service"] = {*ROOMS}
-ROOMS["cli"] = {*ROOMS}
-ROOMS["__main__"] = {"", "cli", "service"}
+ROOMS["cli"] = {*ROOMS, "service"}
+ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
+ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "lazy", "locking", "transport", "plugins"),
+    *("", "exceptions", "checks", "lazy", "leaving", "locking", "transport", "plugins"),
     *("config", "vault", "text", "answers"),
 )
 

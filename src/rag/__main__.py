@@ -24,17 +24,18 @@ def main() -> None:
         if code is None:
             code = _run_cold(arguments)
     except KeyboardInterrupt:
-        from rag.cli.ending import interrupted
+        from rag.leaving import interrupted
 
         code = interrupted()
     os._exit(code)
 
 
 def _run_cold(arguments: list[str]) -> int:
+    from rag import leaving
     from rag.cli.app import run
-    from rag.cli.ending import finish
 
-    code = finish(run(arguments))
+    leaving.begin()
+    code = leaving.finish(run(arguments))
     if arguments[:1] != ["serve"]:
         from rag.service.control import start_after
 

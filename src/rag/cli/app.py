@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 import sys
+from functools import cache
 from itertools import pairwise
 from json import JSONDecodeError
 from pathlib import Path
@@ -15,51 +16,21 @@ import typer
 from typer import _click
 
 from rag import __version__
-from rag.cli import (
-    ask,
-    audit,
-    chat,
-    config,
-    doctor,
-    evaluate,
-    get,
-    index,
-    init,
-    plan,
-    search,
-    serve,
-    status,
-    transform,
-    vault,
-)
-from rag.cli.ending import INTERRUPTED, interrupted
+from rag.cli.commands import LazyGroup
 from rag.cli.output import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
+from rag.leaving import INTERRUPTED, interrupted
 
 _BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
 
 app = typer.Typer(
     name="rag",
+    cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("init")(init.init)
-app.command("index")(index.index)
-app.command("search")(search.search)
-app.command("ask")(ask.ask)
-app.command("plan")(plan.plan)
-app.command("transform")(transform.transform)
-app.command("audit")(audit.audit)
-app.command("chat")(chat.chat)
-app.command("get")(get.get)
-app.command("status")(status.status)
-app.command("doctor")(doctor.doctor)
-app.command("eval")(evaluate.evaluate)
-app.command("config")(config.config)
-app.command("serve")(serve.serve)
-app.add_typer(vault.app, name="vault")
 
 
 def _print_version(wanted: bool) -> None:
@@ -87,9 +58,10 @@ def root(
     """
 
 
-def main() -> None:
-    """Run the command line; exit with the code of the contract."""
-    sys.exit(run(sys.argv[1:]))
+@cache
+def program() -> _click.Command:
+    """Return the commands as Typer makes them of `app`."""
+    return typer.main.get_command(app)
 
 
 def run(arguments: list[str]) -> int:
@@ -105,7 +77,7 @@ def run(arguments: list[str]) -> int:
     as_json |= ("--format", "json") in pairwise(arguments)
     try:
         _refuse_bare_conditions(arguments)
-        code = int(app(arguments, prog_name="rag", standalone_mode=False) or 0)
+        code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
         return interrupted() if code == INTERRUPTED else code
     except RAGError as error:

@@ -11,6 +11,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -61,6 +62,7 @@ __all__ = [
 ]
 
 
+_hints = cache(get_type_hints)
 _INTERNAL = ("origins", "root")
 _SECTIONS = ("index", "search", "ask", "ollama", "store", "routes", "planner")
 
@@ -73,7 +75,7 @@ def settings() -> dict[str, tuple[type, Any, str]]:
 
 
 def _collect(cls: type, prefix: str, found: dict[str, tuple[type, Any, str]]) -> None:
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     for item in fields(cls):
         if item.name in _INTERNAL:
             continue

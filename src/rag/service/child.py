@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
-from rag.cli.ending import finish, interrupted
+from rag import leaving
 from rag.config import load_config
 
 _SECONDS = 5.0  # for a request to arrive, once a child waits for it
@@ -143,18 +143,19 @@ def _run_command(arguments: list[str]) -> int:
     from rag.cli.app import run as run_command
 
     sys.argv = ["rag", *arguments]
+    leaving.begin()
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         return run_command(arguments)
     except KeyboardInterrupt:
-        return interrupted()
+        return leaving.interrupted()
 
 
 def _leave(connection: socket.socket, code: int) -> None:
     """Tell the client the exit code. The exit status of this process is for the parent."""
     status = 0
     try:
-        code = finish(code)
+        code = leaving.finish(code)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for number in range(3):  # whoever reads our output must see its end before the exit code
             os.dup2(nowhere, number)

@@ -1,13 +1,72 @@
-"""Loading what commands need."""
+"""Everything that commands import, imported at once: what the warm process forks from."""
 
-import importlib
+from __future__ import annotations
+
+import os
 import pkgutil
+from importlib import import_module
+
+from typer.core import TyperArgument, TyperOption
+
+import rag
+
+# No command loads these; the client of a Qdrant server takes a second and 50 MB, which its
+# users may well pay when they come.
+_LEFT_OUT = (
+    "__main__",
+    "cli.reference",
+    "service.warm",
+    "stores.collection",
+    "stores.server",
+    "stores.server_access",
+    "stores.server_backend",
+    "stores.server_conditions",
+    "stores.server_errors",
+)
+# Modules of others that commands import when they run.
+_OTHERS = (
+    "encodings.ascii",
+    "encodings.utf_32_le",
+    "encodings.utf_8_sig",
+    "frontmatter",
+    "pathspec",
+    "platformdirs",
+    "rapidfuzz.distance",
+    "rapidfuzz.process",
+    "rich.markdown",
+    "rich.padding",
+    "rich.progress",
+    "rich.table",
+    "typer._adapters",
+    "typer._click._textwrap",
+    "typer._click.decorators",
+)
+# Libraries of linear algebra start threads as soon as they are imported. None is needed here, and
+# none would live on in a forked process.
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def preload() -> None:
-    """Import every module."""
-    import rag
+    """Import what commands import, and build what does not depend on any of them.
 
-    for m in pkgutil.walk_packages(rag.__path__, "rag."):
-        if m.name not in ("rag.__main__",):
-            importlib.import_module(m.name)
+    It starts no thread and leaves no file open, so that a process may fork after it.
+    """
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    for module in pkgutil.walk_packages(rag.__path__, "rag."):
+        if module.name.removeprefix("rag.") not in _LEFT_OUT:
+            import_module(module.name)
+    for name in _OTHERS:
+        import_module(name)
+    _build_commands()
+
+
+def _build_commands() -> None:
+    """Build the command line, down to what checks its options."""
+    from rag.cli.app import program
+    from rag.cli.commands import COMMANDS, load_command
+
+    groups = [program(), *map(load_command, COMMANDS)]
+    for command in [*groups, *(c for g in groups[1:] for c in getattr(g, "commands", {}).values())]:
+        for parameter in command.params:
+            if isinstance(parameter, (TyperArgument, TyperOption)):
+                parameter.get_runtime_param()

@@ -32,8 +32,6 @@ from rag.service.program import program_stamp
 IDLE = 900.0  # seconds
 _LOOK = 30.0  # seconds between two looks at the disk
 _WAITING = 128  # connections
-# Libraries of linear algebra start threads as soon as they are imported. Nothing here needs them.
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 # What a client forwards.
 _SIGNALS = (
     *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT),
@@ -263,7 +261,6 @@ def main() -> int:
     parser.add_argument("--idle", type=float, default=IDLE)
     arguments = parser.parse_args()
     os.umask(0o077)
-    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     path = place.socket_path()
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

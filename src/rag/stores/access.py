@@ -10,6 +10,7 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
+from rag.leaving import keep
 from rag.stores.engine import StoreError, create_shard, guard, load_shard
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
 from rag.stores.manifest import Manifest
@@ -162,6 +163,8 @@ class ShardAccess:
             try:
                 self.close_work()
             finally:
+                if keep(self._reader, self._generation):  # closing takes longer than reading
+                    self._reader = self._generation = None
                 self._close_reader()
                 if self._writing is not None:
                     self._writing.close()

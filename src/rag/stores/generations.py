@@ -18,10 +18,10 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
 from rag.stores.sparse_copy import copy_tree, disk_usage
@@ -185,7 +185,7 @@ class IndexDirectory:
         self.require_space(disk_usage(self.work))
         copy_tree(self.work, staged, skip=frozenset({"wal"}))
         if (staged / SHARD).exists():
-            _disable_wal(staged / SHARD / "edge_config.json")
+            _prepare_for_readers(staged / SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
         staged.rename(self.path / name)
         pointer = self.path / ".CURRENT.tmp"
@@ -230,7 +230,23 @@ class IndexDirectory:
             )
 
 
-def _disable_wal(config_file: Path) -> None:
-    config = json.loads(config_file.read_text("utf-8"))
-    config["wal_enabled"] = False
-    config_file.write_text(json.dumps(config), "utf-8")
+def _prepare_for_readers(shard: Path) -> None:
+    """Switch off a shard's journal, and let the system's cache keep what its words are found by.
+
+    The writer's `cold` index keeps its memory low: the engine tells the system to forget the file
+    whenever the shard is opened, which had every search read it from the disk again.
+    """
+    _change(shard / "edge_config.json", lambda config: config.update(wal_enabled=False))
+    for file in shard.glob("segments/*/segment.json"):
+        _change(file, _keep_cached)
+
+
+def _keep_cached(segment: dict[str, Any]) -> None:
+    for vector in segment["config"].get("sparse_vector_data", {}).values():
+        vector["index"]["memory"] = "cached"
+
+
+def _change(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    config = json.loads(file.read_text("utf-8"))
+    change(config)
+    file.write_text(json.dumps(config), "utf-8")

@@ -125,7 +125,10 @@ class Manifest:
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
             # A store hands it to whichever thread searches, one at a time.
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
-            _verify(db, "notes")
+            version = _version(path)
+            if version not in _verified:  # a command opens it more than once
+                _verify(db, "notes")
+                _verified.add(version)
         except sqlite3.Error as error:
             raise IndexUnavailableError(
                 f"the index at {path.parent} is damaged",
@@ -358,6 +361,15 @@ def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
     except sqlite3.Error:
         db.close()
         raise
+
+
+_verified: set[tuple[int, ...]] = set()  # generations are never written again
+
+
+def _version(file: Path) -> tuple[int, ...]:
+    """Return what tells a file from any other, and from itself when it is changed."""
+    facts = file.stat()
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
