@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import locale
 import os
 import signal
@@ -12,10 +13,11 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from rag import leaving
 from rag.config import load_config
+from rag.service import place
 
 _SECONDS = 5.0  # for a request to arrive, once a child waits for it
 NOT_WANTED = 3  # the exit status of a child whose configuration wants no warm process
@@ -83,16 +85,22 @@ def run(connection: socket.socket) -> None:
         request = receive(connection)
     except NoRequestError:
         os._exit(0)
-    code = 1
     try:
         _take_over(request)
-        _end_with_client(connection)
+    except (OSError, ValueError):  # a folder that cannot be entered, for one
+        _leave(connection, "cold")
+    _end_with_client(connection)
+    code = 1
+    try:
         code = _run_command(request.arguments)
+    except KeyboardInterrupt:  # once more
+        code = leaving.INTERRUPTED
     except BaseException:
         # As the interpreter does it. `run_command` makes a message of what users can cause.
         traceback.print_exc()
+        code = leaving.finish(code)
     finally:
-        _leave(connection, code)
+        _leave(connection, str(code))
 
 
 def _take_over(request: Request) -> None:
@@ -101,20 +109,31 @@ def _take_over(request: Request) -> None:
     os.umask(request.mask)
     os.environ.clear()
     for name, value in request.environment:
-        os.environb[name] = value
+        if name:  # Python takes a variable without a name from its surroundings, and sets none
+            os.environb[name] = value
     time.tzset()
-    with suppress(locale.Error):
+    try:
         locale.setlocale(locale.LC_CTYPE, "")
+    except locale.Error:
+        locale.setlocale(locale.LC_CTYPE, "C")
     for number, stream in enumerate(request.streams):
         os.dup2(stream, number)
         os.close(stream)
     errors = sys.stdin.errors  # follow the locale, which an interpreter reads but once
     _set_stream("stdin", open(0, encoding="utf-8", errors=errors, closefd=False))
-    _set_stream("stdout", open(1, "w", encoding="utf-8", closefd=False))
-    _set_stream("stderr", open(2, "w", buffering=1, encoding="utf-8", closefd=False))
+    unbuffered = place.is_unbuffered()
+    _set_stream("stdout", _open_output(1, unbuffered))
+    _set_stream("stderr", _open_output(2, unbuffered))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in request.ignored:
         signal.signal(number, signal.SIG_IGN)
+
+
+def _open_output(number: int, unbuffered: bool) -> TextIO:
+    if unbuffered:
+        file = open(number, "wb", 0, closefd=False)
+        return io.TextIOWrapper(file, encoding="utf-8", write_through=True)
+    return open(number, "w", 1 if number == 2 else -1, encoding="utf-8", closefd=False)
 
 
 def _set_stream(name: str, stream: TextIO) -> None:
@@ -132,6 +151,8 @@ def _end_with_client(connection: socket.socket) -> None:
     fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
     if hasattr(fcntl, "F_SETSIG"):
         fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    else:  # nobody ends of this one by default
+        signal.signal(signal.SIGIO, lambda *_: os._exit(0))
     fcntl.fcntl(connection, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
     connection.setblocking(False)
     with suppress(BlockingIOError):
@@ -146,22 +167,23 @@ def _run_command(arguments: list[str]) -> int:
     leaving.begin()
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        return run_command(arguments)
+        code = leaving.finish(run_command(arguments))
     except KeyboardInterrupt:
-        return leaving.interrupted()
+        code = leaving.interrupted()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # nothing is left to interrupt
+    return code
 
 
-def _leave(connection: socket.socket, code: int) -> None:
-    """Tell the client the exit code. The exit status of this process is for the parent."""
+def _leave(connection: socket.socket, word: str) -> NoReturn:
+    """Tell the client how it ended. The exit status of this process is for the parent."""
     status = 0
     try:
-        code = leaving.finish(code)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for number in range(3):  # whoever reads our output must see its end before the exit code
             os.dup2(nowhere, number)
         fcntl.fcntl(connection, fcntl.F_SETFL, 0)  # from here on the client may go
         connection.settimeout(_SECONDS)
-        connection.sendall(f"{code}\n".encode())
+        connection.sendall(f"{word}\n".encode())
         connection.close()
         status = 0 if load_config().warm else NOT_WANTED
     finally:

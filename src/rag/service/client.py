@@ -7,7 +7,8 @@ What is said on the socket, line by line:
     parent    PID                       the child that was forked for this connection
     client    a request                 with the three standard streams; from here on it is done
                                         by that child and by nobody else
-    child     CODE                      the exit code, after all output
+    child     CODE                      the exit code, after all output; or "cold": it could not
+                                        take the client's place, and has begun nothing
 
 Until the request is sent the client may change its mind and run the command itself; that is what
 it does when it hears nothing for `PATIENCE`. A child that gets no request ends.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 from contextlib import suppress
 from types import FrameType
 
@@ -28,6 +30,7 @@ _SENDING = 5.0  # for a request; the child has nothing else to do than read it
 _KILLED = 137  # what a shell says of a process that was killed
 # What the terminal sends to all processes of a command, and so must we.
 _TO_ALL = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGWINCH")
+_OWN_FILES = ("/dev/fd/", "/dev/tty", "/proc/self/", "/proc/thread-self/")
 _TO_ONE = ("SIGTERM", "SIGUSR1", "SIGUSR2")
 
 
@@ -51,9 +54,20 @@ def hand_over(arguments: list[str]) -> int | None:
 
 def _can_be_handed_over(arguments: list[str]) -> bool:
     """`serve` governs the warm process; a file of this process's own is nobody else's."""
-    if arguments[:1] == ["serve"]:
+    if arguments[:1] == ["serve"] or None in (sys.stdin, sys.stdout, sys.stderr):
         return False
-    return not any("/dev/fd/" in a or "/proc/self/" in a for a in arguments)
+    settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
+    if any(file in text for file in _OWN_FILES for text in (*arguments, *settings)):
+        return False
+    return not _is_in_background()
+
+
+def _is_in_background() -> bool:
+    """Who reads from a terminal in the background is stopped; a child, which has none, is not."""
+    try:
+        return os.tcgetpgrp(0) != os.getpgrp()
+    except OSError:  # no terminal, or not ours
+        return False
 
 
 def _request(arguments: list[str]) -> bytes:
@@ -107,7 +121,7 @@ class _Errand:
         self.connection.settimeout(None)
         return self._wait()
 
-    def _wait(self) -> int:
+    def _wait(self) -> int | None:
         said = b""
         while not said.endswith(b"\n"):
             try:
@@ -117,6 +131,9 @@ class _Errand:
             if not heard:
                 return self._end_alike()
             said += heard
+        if said == b"cold\n":
+            self._keep_signals()
+            return None
         return int(said)
 
     def _end_alike(self) -> int:
@@ -148,9 +165,11 @@ class _Errand:
     def _stop(self, number: int, _: FrameType | None) -> None:
         """Ctrl-Z. A child has no terminal of its own, where only this signal stops it."""
         self._send(signal.SIGSTOP, to_all=True)
-        os.kill(os.getpid(), signal.SIGSTOP)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        signal.signal(number, self._stop)
         self._send(signal.SIGCONT, to_all=True)  # `fg` and `bg` have woken us
 
     def _send(self, number: int, to_all: bool) -> None:
-        with suppress(ProcessLookupError):
+        with suppress(OSError):  # it has ended
             os.killpg(self.child, number) if to_all else os.kill(self.child, number)

@@ -18,6 +18,7 @@ from rag.service import place
 _ANSWER = 1.0  # seconds for a word of a parent that is asked after or told to end
 _END = 5.0  # seconds for one that was told to end
 _START = 30.0
+_NAP = 0.01
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,21 @@ def start() -> Status:
     :raises RAGError: when it does not come up.
     """
     _check_wanted(load_config())
+    path = place.socket_path()
     there = status()
     if there and there.answers:
         return there
     if there:
-        _kill(there.process)
+        _kill(there.process, path)
     process = _launch(subprocess.PIPE)
     assert process.stderr
     ready, _, _ = select.select([process.stderr], [], [], _START)
     said = process.stderr.read().decode(errors="replace").strip() if ready else ""
     there = status()
+    until = time.monotonic() + _START
+    while not there and not _has_ended(path, 0) and time.monotonic() < until:
+        time.sleep(_NAP)  # somebody else has begun to start it
+        there = status()
     if not there:
         process.kill()
         process.wait()
@@ -104,9 +110,10 @@ def stop() -> list[int]:
         for entry in sorted(os.listdir(place.folder())):
             if not entry.endswith(".sock"):
                 continue
-            there = _ask(os.path.join(place.folder(), entry), "stop")
-            if there and not _has_ended(there.process):
-                _kill(there.process)
+            path = os.path.join(place.folder(), entry)
+            there = _ask(path, "stop")
+            if there and not (there.answers and _has_ended(path, _END)):
+                _kill(there.process, path)
             if there:
                 ended.append(there.process)
     return ended
@@ -129,7 +136,7 @@ def _check_wanted(config: RAGConfig) -> None:
 
 def _launch(errors: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "rag.service.warm"],
+        [sys.executable, "-P", *place.python_options(), "-m", "rag.service.warm"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=errors,
@@ -144,18 +151,17 @@ def _is_terminal(descriptor: int) -> bool:
         return False
 
 
-def _has_ended(process: int) -> bool:
-    until = time.monotonic() + _END
-    while time.monotonic() < until:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.01)
-    return False
+def _has_ended(path: str, seconds: float) -> bool:
+    """Wait until no process has the place at `path`; a process lets go of it when it ends."""
+    until = time.monotonic() + seconds
+    while place.is_taken(path):
+        if time.monotonic() >= until:
+            return False
+        time.sleep(_NAP)
+    return True
 
 
-def _kill(process: int) -> None:
+def _kill(process: int, path: str) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-    _has_ended(process)
+    _has_ended(path, _END)

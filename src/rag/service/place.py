@@ -10,12 +10,18 @@ import socket
 import stat
 import sys
 from binascii import crc32
+from collections.abc import Iterator
 
 # An address of a Unix socket has 104 bytes on some systems, 108 on others, the last one zero.
 _LONGEST = 103
 _OFF = ("0", "false")
-# macOS has no SO_PEERCRED. Level and name of its twin, and where the user stands in the answer.
-_LOCAL_PEERCRED = (0, 1)
+# Python reads these when it starts, and Typer and Haystack when they are imported.
+_READ_AT_START = ("PYTHON", "TYPER_", "_TYPER_", "HAYSTACK_")
+# Level and name of what macOS has instead of SO_PEERCRED.
+_LOCAL_PEERCRED, _LOCAL_PEERPID = (0, 1), (0, 2)
+# Options of Python that the parent is started with too, and those it never has.
+_HANDED_ON = {"-E": "ignore_environment", "-s": "no_user_site"}
+_NOT_HANDED_ON = ("optimize", "dev_mode", "bytes_warning")
 
 
 class UntrustedError(Exception):
@@ -25,13 +31,24 @@ class UntrustedError(Exception):
 def can_be_warm() -> bool:
     """Whether this system has what a warm process needs, and the environment does not forbid it.
 
-    A Python with options of its own (`-O`, `-W`, `-X`) runs cold: the parent has others.
+    A Python with options for who looks into it (`-O`, `-W`, `-X`, ...) runs cold.
     """
     if os.environ.get("RAG_WARM", "").strip().lower() in _OFF:
         return False
-    if sys.flags.optimize or sys.warnoptions or sys._xoptions:
+    if sys.warnoptions or sys._xoptions or any(getattr(sys.flags, o) for o in _NOT_HANDED_ON):
         return False
     return all((hasattr(os, "fork"), hasattr(socket, "AF_UNIX"), hasattr(socket, "send_fds")))
+
+
+def python_options() -> list[str]:
+    """Return the options of this Python that the parent must have too."""
+    found = [option for option, flag in _HANDED_ON.items() if getattr(sys.flags, flag)]
+    return [*found, "-u"] if is_unbuffered() else found
+
+
+def is_unbuffered() -> bool:
+    """Whether this Python writes all output at once, as with `-u`."""
+    return bool(getattr(sys.__stdout__, "write_through", False))
 
 
 def folder() -> str:
@@ -59,19 +76,62 @@ def _is_own(path: str) -> bool:
 def socket_path() -> str:
     """Return the socket for commands like this one.
 
-    Another Python, another installation or another setting of Python's own (`PYTHONPATH`, ...)
-    would run another program, so that it has a socket of its own.
+    Another Python, another installation or another setting that is read but once, when a program
+    starts, would run another program, so that it has a socket of its own. So would what a process
+    has from the one that began it: groups, priority, limits, another root (as in a container that
+    shares the runtime folder).
     """
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith("PYTHON"))
+    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(_READ_AT_START))
     parts = (sys.executable, sys.version, package, sys.getfilesystemencoding(), *settings)
-    return os.path.join(folder(), f"{crc32(os.fsencode(chr(0).join(parts))):08x}.sock")
+    named = chr(0).join((*parts, *map(str, _heritage())))
+    return os.path.join(folder(), f"{crc32(os.fsencode(named)):08x}.sock")
+
+
+def _heritage() -> Iterator[object]:
+    yield from (python_options(), sys.flags.utf8_mode, os.getegid(), sorted(os.getgroups()))
+    yield os.getpriority(os.PRIO_PROCESS, 0)
+    if hasattr(os, "sched_getaffinity"):
+        yield sorted(os.sched_getaffinity(0))
+    root = os.stat("/")
+    yield from (root.st_dev, root.st_ino)
+    import resource
+
+    names = (name for name in dir(resource) if name.startswith("RLIMIT_"))
+    yield [resource.getrlimit(getattr(resource, name)) for name in names]
 
 
 def configuration_path() -> str:
     """Return the configuration file that the environment names, or nothing."""
     named = os.environ.get("RAG_CONFIG", "")
     return os.path.abspath(named) if named else ""
+
+
+def take(path: str) -> int:
+    """Take the place at a socket, which only one process can have, for as long as it lives.
+
+    :returns: the descriptor that holds it; -1 when another process has it.
+    """
+    import fcntl
+
+    lock = os.open(path.removesuffix(".sock") + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return -1
+    return lock
+
+
+def is_taken(path: str) -> bool:
+    """Whether a process has the place at a socket."""
+    try:
+        lock = take(path)
+    except OSError:  # no folder even
+        return False
+    if lock >= 0:
+        os.close(lock)
+    return lock < 0
 
 
 def check_folder(path: str) -> None:
@@ -88,17 +148,18 @@ def check_folder(path: str) -> None:
 
 
 def peer_of(connection: socket.socket) -> int:
-    """Return the process at the other end; 0 where the system does not tell.
+    """Return the process at the other end.
 
     :raises UntrustedError: when it belongs to another user, or the system does not tell whose
         it is.
     """
-    if hasattr(socket, "SO_PEERCRED"):
+    if sys.platform == "linux":
         told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         process, user = (int.from_bytes(told[at : at + 4], sys.byteorder) for at in (0, 4))
     elif sys.platform == "darwin":
         told = connection.getsockopt(*_LOCAL_PEERCRED, 76)
-        process, user = 0, int.from_bytes(told[4:8], sys.byteorder)
+        user = int.from_bytes(told[4:8], sys.byteorder)
+        process = int.from_bytes(connection.getsockopt(*_LOCAL_PEERPID, 4), sys.byteorder)
     else:
         raise UntrustedError("this system does not tell whose a connection is")
     if user != os.geteuid():

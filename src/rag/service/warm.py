@@ -14,7 +14,6 @@ another socket at its address.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import gc
 import os
 import selectors
@@ -32,10 +31,10 @@ from rag.service.program import program_stamp
 IDLE = 900.0  # seconds
 _LOOK = 30.0  # seconds between two looks at the disk
 _WAITING = 128  # connections
-# What a client forwards.
+# What a client forwards. (SIGWINCH too, which ends nobody.)
 _SIGNALS = (
-    *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT),
-    *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH),
+    *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+    *(signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2),
 )
 
 
@@ -68,7 +67,7 @@ class Parent:
         :raises WarmError: when another process has the place, or a thread would be forked.
         :raises UntrustedError: when somebody else can reach the folder.
         """
-        self._lock = _lock(self.path)
+        self._lock = _take(self.path)
         os.chdir("/")  # no folder is kept from being taken away
         from rag.service.preload import preload
 
@@ -231,16 +230,13 @@ class Parent:
         self._stopping = True
 
 
-def _lock(path: str) -> int:
-    """Become the only parent at `path`."""
-    lock = os.open(
-        path.removesuffix(".sock") + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise WarmError("there is a warm process already") from None
-    return lock
+def _take(path: str) -> int:
+    for _ in range(5):  # somebody may be looking whether the place is free
+        lock = place.take(path)
+        if lock >= 0:
+            return lock
+        time.sleep(0.01)
+    raise WarmError("there is a warm process already")
 
 
 def _threads() -> int:

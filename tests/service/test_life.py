@@ -1,0 +1,225 @@
+"""When the warm process starts, and when it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rag.service import client, place
+from warm_house import RAG, REPO, House, state_of, wait_until
+
+
+def serve(house: House, *arguments: str, **variables: str) -> tuple[int, object]:
+    """Run `rag serve --json`; return its exit code and what it said."""
+    done = house.run("serve", *arguments, "--json", env=variables)
+    return done.returncode, json.loads(done.stdout)
+
+
+class TestStart:
+    def test_by_itself_after_a_command_at_a_terminal(self, house, library, terminal):
+        assert terminal(house, "config").end()[0] == 0
+        wait_until(house.sockets)
+        assert house.commands() == 0
+        assert terminal(house, "search", "backups").end()[0] == 0
+        assert house.commands() == 1
+
+    @pytest.mark.parametrize("stream", ["<", ">", "2>"])
+    def test_never_when_a_stream_is_no_terminal(self, house, terminal, stream):
+        line = f"{' '.join(RAG)} config {stream} /dev/null"
+        assert terminal(house, command=["/bin/sh", "-c", line]).end()[0] == 0
+        assert not (house.folder / "rag").exists()
+
+    @pytest.mark.parametrize("off", [{"RAG_WARM": "0"}, {"RAG_WARM": "false"}, {}])
+    def test_never_when_it_is_switched_off(self, house, terminal, off):
+        if not off:
+            Path("rag.toml").write_text("warm = false\n")
+            off = {"RAG_WARM": ""}
+        assert terminal(house, "config", **off).end()[0] == 0
+        assert not (house.folder / "rag").exists()
+
+    def test_on_demand(self, house):
+        code, said = serve(house, "--start")
+        assert code == 0
+        assert said["warm"]["answers"]
+        assert serve(house, "--start")[1]["warm"]["process"] == said["warm"]["process"]
+        code, there = serve(house, "--status")
+        assert (code, there["warm"]["commands"], there["warm"]["running"]) == (0, 0, 0)
+
+    def test_two_starts_at_once_leave_one(self, house):
+        env = house.environment()
+        command = [*RAG, "serve", "--start", "--json"]
+        both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE) for _ in range(2)]
+        said = [json.loads(process.communicate(timeout=60)[0]) for process in both]
+        assert [process.returncode for process in both] == [0, 0]
+        assert said[0]["warm"]["process"] == said[1]["warm"]["process"]
+        assert len(house.sockets()) == 1
+
+    def test_not_when_it_is_switched_off(self, house):
+        done = house.run("serve", "--start", env={"RAG_WARM": "0"})
+        assert done.returncode == 2
+        assert b"switched off" in done.stderr
+
+    def test_not_without_fork(self, house, monkeypatch):
+        monkeypatch.setenv("RAG_WARM", "1")
+        monkeypatch.delattr(os, "fork")
+        assert client.hand_over(["search", "x"]) is None
+        assert not place.can_be_warm()
+
+
+class TestEnd:
+    def test_after_some_idle_time(self, house):
+        process = house.launch("--idle", "0.2")
+        assert process.wait(20) == 0
+        assert house.sockets() == []
+
+    def test_on_demand(self, house):
+        process = house.launch()
+        assert serve(house, "--stop") == (0, {"schema": 1, "stopped": [process.pid]})
+        assert process.wait(20) == 0
+        assert serve(house, "--status") == (1, {"schema": 1, "warm": None})
+        assert serve(house, "--stop") == (0, {"schema": 1, "stopped": []})
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    def test_by_a_signal(self, house, number):
+        process = house.launch()
+        process.send_signal(number)
+        assert process.wait(20) == 0
+        assert house.sockets() == []
+
+    def test_when_the_program_has_changed(self, house, library, tmp_path):
+        """The command that notices runs cold, as the program is now."""
+        shutil.copytree(REPO / "src", tmp_path / "src")
+        house_path = {"PYTHONPATH": str(tmp_path / "src")}
+        process = house.launch(**house_path)
+        assert house.run("config", env=house_path).returncode == 0
+        assert house.commands() == 1
+        ending = tmp_path / "src/rag/cli/config.py"
+        ending.write_text(ending.read_text() + "\nprint('changed')\n")
+        assert b"changed" in house.run("config", env=house_path).stdout
+        assert process.wait(20) == 0
+
+    def test_when_a_command_comes_with_another_configuration(self, house, library, tmp_path):
+        process = house.launch()
+        (tmp_path / "other.toml").write_text("[search]\ntop_k = 1\n")
+        done = house.run("config", env={"RAG_CONFIG": str(tmp_path / "other.toml")})
+        assert b"other.toml" in done.stdout
+        assert process.wait(20) == 0
+
+    def test_when_the_configuration_wants_none(self, house, library):
+        process = house.launch()
+        Path("rag.toml").write_text("warm = false\n")
+        assert house.run("config", env={"RAG_WARM": ""}).returncode == 0
+        assert process.wait(20) == 0
+
+    def test_when_its_socket_is_removed(self, house, library):
+        process = house.launch("--idle", "0.2")
+        house.sockets()[0].unlink()
+        assert house.run("config").returncode == 0
+        assert process.wait(20) == 0
+
+    def test_and_leaves_a_socket_of_another_alone(self, house):
+        process = house.launch()
+        (path,) = house.sockets()
+        path.unlink()
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(path))
+            process.terminate()
+            assert process.wait(20) == 0
+            assert path.exists()
+
+    def test_another_setting_of_python_has_another(self, house, library, tmp_path):
+        house.launch()
+        elsewhere = {"PYTHONPATH": f"{REPO / 'src'}:{tmp_path}"}
+        assert house.run("config", env=elsewhere).returncode == 0
+        assert house.commands() == 0
+        assert serve(house, "--status", **elsewhere) == (1, {"schema": 1, "warm": None})
+
+
+class TestDeadOrWedged:
+    def test_a_wedged_one_makes_it_cold_and_is_told_of(self, house, library):
+        process = house.launch()
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state_of(process.pid) == "T")
+        done = house.run("search", "backups", "--paths")
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.endswith(b"Backups.md\n")
+        code, said = serve(house, "--status")
+        assert (code, said["warm"]["answers"]) == (0, False)
+        assert serve(house, "--stop")[1]["stopped"] == [process.pid]
+        assert process.wait(20) == -signal.SIGKILL
+
+    def test_a_wedged_one_is_replaced(self, house):
+        process = house.launch()
+        process.send_signal(signal.SIGSTOP)
+        assert serve(house, "--start")[1]["warm"]["process"] != process.pid
+        assert process.wait(20) == -signal.SIGKILL
+
+    def test_a_dead_one_makes_it_cold_and_is_replaced(self, house, library):
+        process = house.launch()
+        process.kill()
+        process.wait()
+        assert house.sockets()  # nobody took it away
+        assert house.run("config").returncode == 0
+        assert serve(house, "--status")[0] == 1
+        assert house.start() != process.pid
+        assert house.run("config").returncode == 0
+        assert house.commands() == 1
+
+    def test_a_command_waits_for_a_word_and_no_longer(self):
+        waited: list[float] = []
+
+        class Silent:
+            """One that says it is alive so many times, and then nothing."""
+
+            def __init__(self, words: int) -> None:
+                self.words = words
+
+            def sendall(self, _: bytes) -> None: ...
+
+            def recv(self, _: int) -> bytes:
+                if not self.words:
+                    waited.append(client.PATIENCE)
+                    raise TimeoutError
+                self.words -= 1
+                return b"."
+
+        for words in (0, 3):
+            with pytest.raises(OSError):
+                client._ask_for_child(Silent(words))
+        assert waited == [0.05, 0.05]  # once each
+
+    def test_the_wait_is_that_of_the_connection(self, house, monkeypatch):
+        for name, value in house.environment().items():
+            monkeypatch.setenv(name, value)
+        (house.folder / "rag").mkdir(0o700)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(place.socket_path())
+            listener.listen()
+            with place.connect(place.socket_path(), client.PATIENCE) as connection:
+                assert connection.gettimeout() == client.PATIENCE == 0.05
+            assert client.hand_over(["search", "x"]) is None
+
+
+def test_serve_wants_to_know_what(house):
+    for arguments in ([], ["--start", "--stop"]):
+        done = house.run("serve", *arguments)
+        assert done.returncode == 2
+        assert b"say one of --start, --status and --stop" in done.stderr
+
+
+def test_serve_in_words(house):
+    process = house.launch()
+    assert (
+        f"warm: process {process.pid}, up since ".encode() in house.run("serve", "--status").stdout
+    )
+    done = house.run("serve", "--stop")
+    assert done.stdout == f"stopped: process {process.pid}\n".encode()
+    process.wait(20)
+    assert b"no warm process" in house.run("serve", "--stop").stderr

@@ -1,0 +1,154 @@
+"""A command says the same in the warm process as cold, byte for byte.
+
+Most are compared with the command line run in this process, which is quick; `make warm` compares
+each call of the whole suite with a cold program.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.cli.app import run as run_app
+from warm_house import RAG, normal
+
+READERS = [
+    ["search", "backups"],
+    ["search", "証明書の更新", "--json"],
+    ["search", "deploy OR backups", "--paths"],
+    ["search", "deploy OR backups", "--format", "table"],
+    ["search", "restore", "--explain"],
+    ["search", "tag:ops created:2025"],
+    ["ask", "How long do we keep backups?"],
+    ["ask", "How long do we keep backups?", "--json"],
+    ["plan", "backups from 2025"],
+    ["transform", "backups"],
+    ["get", "Backups"],
+    ["get", "証明書", "--json"],
+    ["status"],
+    ["status", "--json"],
+    ["doctor"],
+    ["vault", "list"],
+    ["audit"],
+    ["config"],
+    ["config", "--defaults"],
+    ["--help"],
+    ["search", "--help"],
+    ["vault", "--help"],
+    [],
+]
+FAILURES = [  # the exit code, and what gives it
+    (1, ["search", "xylophone"]),
+    (1, ["get", "nothing of that name", "--json"]),
+    (2, ["search"]),
+    (2, ["serch", "x"]),
+    (2, ["search", "x", "--vault", "wrok"]),
+    (2, ["search", "x", "--top-k", "many", "--json"]),
+    (3, ["search", "backups", "--mode", "dense"]),
+]
+
+
+@pytest.fixture
+def same(warm, capsys, monkeypatch) -> Callable[..., int]:
+    """Run a command in this process and in the warm one; compare, and return the exit code."""
+
+    monkeypatch.setenv("RAG_WARM", "1")  # settings are shown with where they come from
+
+    def run(*arguments: str | Path) -> int:
+        words = [str(argument) for argument in arguments]
+        capsys.readouterr()
+        code = run_app(words)
+        cold = capsys.readouterr()
+        before = warm.commands()
+        done = warm.run(*words)
+        assert warm.commands() == before + 1
+        assert normal(done.stdout.decode()) == normal(cold.out)
+        assert normal(done.stderr.decode()) == normal(cold.err)
+        assert done.returncode == code
+        return code
+
+    return run
+
+
+@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
+def test_what_reads(same, library, arguments):
+    assert same(*arguments) in (0, 1, 2)
+
+
+@pytest.mark.parametrize(("code", "arguments"), FAILURES)
+def test_what_fails(same, library, code, arguments, monkeypatch):
+    if code == 4:
+        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+        monkeypatch.setenv("RAG_OLLAMA__URL", "http://127.0.0.1:9")
+    assert same(*arguments) == code
+
+
+def test_no_index(same):
+    assert same("search", "x") == 3
+
+
+def test_what_writes(warm, tmp_path, shelf):
+    """Each in a home of its own, once truly cold and once warm."""
+    shown = []
+    for way in ("cold", "warm"):
+        home = tmp_path / way
+        home.mkdir()
+        env = {"HOME": str(home), "RAG_DATA_DIR": str(home / "data")}
+        if way == "cold":
+            env["XDG_RUNTIME_DIR"] = str(home)
+        for arguments in (
+            *(["init", "--yes"], ["index", shelf / "work"], ["index", "--json"]),
+            *(["vault", "list"], ["vault", "remove", "work"], ["index", "nowhere"]),
+        ):
+            done = warm.run(*arguments, env=env, cwd=home)
+            text = f"{done.returncode}\n{done.stdout.decode()}\n{done.stderr.decode()}"
+            shown.append(normal(text.replace(str(home), "HOME")))
+    half = len(shown) // 2
+    assert shown[half:] == shown[:half]
+
+
+def test_completion(warm, library):
+    shown = []
+    for runtime in (warm.folder, Path("/nonexistent")):
+        env = {"_RAG_COMPLETE": "complete_bash", "COMP_WORDS": "rag se", "COMP_CWORD": "1"}
+        done = warm.run(env={**env, "XDG_RUNTIME_DIR": str(runtime)})
+        shown.append((done.returncode, done.stdout, done.stderr))
+    assert shown[0] == shown[1]
+    assert b"search" in shown[0][1]
+
+
+def test_two_megabytes_of_arguments_and_environment(warm, library):
+    many = {f"V{n}": "y" * 100_000 for n in range(18)}
+    before = warm.commands()
+    done = warm.run("search", "backups", "--paths", env=many)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert warm.commands() == before + 1
+
+
+def test_arguments_and_folders_that_are_no_text(warm, library, tmp_path):
+    folder = tmp_path / os.fsdecode(b"\xff\xfe")
+    folder.mkdir()
+    shown = []
+    for runtime in (str(warm.folder), "/nonexistent"):
+        done = warm.run("get", b"no \xff", cwd=folder, env={"XDG_RUNTIME_DIR": runtime})
+        shown.append((done.returncode, done.stdout, done.stderr))
+    assert shown[0] == shown[1]
+    assert shown[0][0] == 1
+
+
+def test_a_working_folder_that_is_gone(warm, library, tmp_path):
+    script = 'mkdir gone && cd gone && rmdir ../gone && "$@"'
+    shown = []
+    for runtime in (str(warm.folder), "/nonexistent"):
+        done = subprocess.run(
+            ["sh", "-c", script, "sh", *RAG, "search", "backups", "--paths"],
+            cwd=tmp_path,
+            env=warm.environment(XDG_RUNTIME_DIR=runtime),
+            capture_output=True,
+        )
+        shown.append((done.returncode, done.stdout, done.stderr))
+    assert shown[0] == shown[1]

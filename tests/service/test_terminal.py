@@ -1,0 +1,154 @@
+"""At a terminal: colours, links, its size, prompts, Ctrl-C, Ctrl-D and Ctrl-Z, warm as cold."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import struct
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ollama_server import OllamaServer
+from warm_house import RAG, children_of, normal, state_of, wait_until
+
+PROMPT = r"rag> $"
+
+
+@pytest.fixture
+def server(library, monkeypatch) -> Iterator[OllamaServer]:
+    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
+    monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
+    monkeypatch.setenv("RAG_OLLAMA__EMBEDDING_MODEL", "")
+    with OllamaServer(["llama3.2"]) as running:
+        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
+        yield running
+
+
+@pytest.fixture
+def both(warm, house, terminal):
+    """Do the same at two terminals, warm and cold; return what each showed."""
+
+    def run(*arguments: str | Path, act=lambda terminal: None, **variables: str) -> list:
+        shown = []
+        for here in (warm, house):
+            before = warm.commands()
+            one = terminal(here, *arguments, **variables)
+            act(one)
+            code, text = one.end()
+            assert warm.commands() == before + (here is warm)
+            shown.append((code, normal(text)))
+        return shown
+
+    return run
+
+
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"TERM": "dumb"}])
+def test_colours_and_links(both, library, variables):
+    warm, cold = both("search", "ninety", **{"COLUMNS": "100", **variables})
+    assert warm == cold
+    assert ("\x1b" in warm[1]) is (variables.get("TERM") != "dumb")
+
+
+def test_the_size_of_the_terminal(warm, library, terminal, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    widths = []
+    for columns in (30, 150):
+        one = terminal(warm, "search", "ninety backups", "--format", "table")
+        fcntl.ioctl(one.main, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        _, shown = one.end()
+        plain = re.sub(r"\x1b\][^\x1b]*\x1b\\|\x1b\[[?\d;]*[A-Za-z]", "", shown)
+        widths.append(max(map(len, plain.splitlines())))
+    assert widths[0] <= 30
+    assert 30 < widths[1] <= 150
+
+
+def test_a_bar_counts_the_notes(warm, tmp_path, terminal):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/a.md").write_text("# A\n\nwords\n")
+    code, shown = terminal(warm, "index", tmp_path / "notes", COLUMNS="100").end()
+    assert code == 0
+    assert "\x1b" in shown
+    assert re.search(r"\d/1 notes?", re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", shown))
+
+
+def test_a_conversation(both, library):
+    """Typed with a slip that is mended, Ctrl-C at a prompt, Ctrl-D at the end."""
+
+    def talk(one) -> None:
+        one.wait_for(PROMPT)
+        one.type("How long do we keep backupx\x7fs?\n")
+        one.wait_for(rf"ninety days[\s\S]*{PROMPT}")
+        one.type("never mind")
+        one.wait_for("never mind$")
+        one.type("\x03")
+        one.wait_for(rf"never mind[\s\S]*{PROMPT}")
+        one.type("\x04")
+
+    warm, cold = both("chat", act=talk, COLUMNS="100")
+    assert warm == cold
+    assert warm[0] == 0
+
+
+def test_a_line_from_before_comes_back(warm, library, terminal):
+    """With the arrow key: the line editor is there."""
+    one = terminal(warm, "chat", COLUMNS="100")
+    one.wait_for(PROMPT)
+    one.type("backups?\n")
+    one.wait_for(rf"backups[\s\S]*backups[\s\S]*{PROMPT}")
+    shown = len(one.shown)
+    one.type("\x1b[A")
+    wait_until(lambda: one._read(1) and b"backups?" in one.shown[shown:])
+    one.type("\n")
+    one.wait_for(rf"backups\?\r[\s\S]*backups\?\r[\s\S]*{PROMPT}")
+    one.type("\x04")
+    assert one.end()[0] == 0
+
+
+def test_ctrl_c_in_the_middle_of_an_answer(warm, house, server, terminal):
+    """It ends the answer, and the conversation goes on."""
+    shown = []
+    for here in (warm, house):
+        server.say("Backups are kept for ninety days. [1]\n\n" * 40)
+        server.fail("/api/chat", "slow_stream", seconds=0.02)
+        one = terminal(here, "chat", COLUMNS="100")
+        one.wait_for(PROMPT)
+        one.type("How long do we keep backups?\n")
+        one.wait_for("kept for ninety")
+        one.type("\x03")
+        one.wait_for(rf"kept[\s\S]*{PROMPT}")
+        one.type("\x04")
+        code, text = one.end()
+        shown.append((code, text[-60:]))
+        server.heal()
+    assert shown[0] == shown[1]
+
+
+def test_ctrl_z_and_fg(warm, library, terminal):
+    one = terminal(warm, command=["/bin/bash", "--norc", "--noprofile", "-i"], PS1="ready: ")
+    one.wait_for("ready: ")
+    before = warm.commands()
+    one.type(f"{' '.join(RAG)} ask -\n")
+    wait_until(lambda: warm.commands() > before)
+    (child,) = wait_until(lambda: children_of(warm.ask()[0]))
+    wait_until(lambda: state_of(child) == "S")
+    one.type("\x1a")
+    one.wait_for("Stopped")
+    wait_until(lambda: state_of(child) == "T")
+    one.type("fg\n")
+    wait_until(lambda: state_of(child) == "S")
+    one.type("How long do we keep backups?\n\x04")
+    one.wait_for("ninety days")
+    one.type("exit\n")
+    assert one.end()[0] == 0
+
+
+def test_a_command_in_the_background_of_a_terminal_runs_cold(warm, library, terminal):
+    before = warm.commands()
+    line = f"set -m; {' '.join(RAG)} search backups --paths & wait"
+    code, shown = terminal(warm, command=["/bin/bash", "-c", line]).end()
+    assert code == 0
+    assert "Backups.md" in shown
+    assert warm.commands() == before

@@ -1,0 +1,148 @@
+"""Whom the two ends of the socket trust: nobody but the user."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from rag.service import client, place
+from warm_house import House
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+@pytest.fixture
+def own(house, monkeypatch) -> House:
+    """A folder of sockets where this process looks too."""
+    for name, value in house.environment().items():
+        monkeypatch.setenv(name, value)
+    (house.folder / "rag").mkdir(0o700)
+    assert place.folder() == str(house.folder / "rag")
+    return house
+
+
+def listen(path: str) -> socket.socket:
+    """Listen somewhere, and say nothing."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(5)
+    return listener
+
+
+def as_nobody(code: str, **variables: str) -> subprocess.CompletedProcess:
+    """Run some Python as another user, who can read the program."""
+    become = f"import os, socket; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+    return subprocess.run(
+        [sys.executable, "-c", become + code],
+        env={"PATH": os.environ["PATH"], **variables},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+class TestFolder:
+    @pytest.mark.parametrize("mode", [0o755, 0o710, 0o701, 0o777])
+    def test_one_that_others_may_enter_is_refused(self, own, mode):
+        (own.folder / "rag").chmod(mode)
+        with listen(place.socket_path()), pytest.raises(place.UntrustedError):
+            place.connect(place.socket_path(), 1)
+
+    def test_a_link_to_one_is_refused(self, own):
+        (own.folder / "rag").rename(own.folder / "elsewhere")
+        (own.folder / "rag").symlink_to(own.folder / "elsewhere")
+        with listen(place.socket_path()), pytest.raises(place.UntrustedError):
+            place.connect(place.socket_path(), 1)
+
+    def test_a_file_is_refused(self, own):
+        (own.folder / "rag").rmdir()
+        (own.folder / "rag").touch(0o700)
+        with pytest.raises(place.UntrustedError):
+            place.connect(place.socket_path(), 1)
+
+    @as_root
+    def test_one_of_another_user_is_refused(self, own):
+        os.chown(own.folder / "rag", NOBODY, NOBODY)
+        with listen(place.socket_path()), pytest.raises(place.UntrustedError):
+            place.connect(place.socket_path(), 1)
+
+    def test_no_warm_process_starts_in_one_that_is_refused(self, own):
+        (own.folder / "rag").chmod(0o755)
+        done = own.run("serve", "--start")
+        assert done.returncode == 1
+        assert b"others may enter" in done.stderr
+        assert own.sockets() == []
+
+    def test_it_is_made_for_the_user_alone(self, house):
+        house.launch()
+        assert (house.folder / "rag").stat().st_mode & 0o777 == 0o700
+        (path,) = house.sockets()
+        assert path.stat().st_mode & 0o077 == 0
+
+    @pytest.mark.parametrize("runtime", ["", "relative", "/nonexistent", "/" + "x" * 90])
+    def test_a_runtime_folder_that_is_none_is_passed_by(self, monkeypatch, runtime):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        monkeypatch.setenv("TMPDIR", "/tmp/" + "y" * 100)
+        assert place.folder() in (f"/run/user/{os.geteuid()}/rag", f"/tmp/rag-{os.geteuid()}")
+        assert len(place.socket_path()) <= 103
+
+    @as_root
+    def test_a_runtime_folder_of_another_user_is_passed_by(self, own):
+        os.chown(own.folder, NOBODY, NOBODY)
+        assert place.folder() != str(own.folder / "rag")
+
+
+class TestPeer:
+    def test_a_socket_tells_whose_it_is(self):
+        here, there = socket.socketpair()
+        with here, there:
+            assert place.peer_of(here) == os.getpid()
+
+    @as_root
+    def test_a_listener_that_another_user_planted_is_refused(self, own, library):
+        """As if the folder had been open for a moment."""
+        path = place.socket_path()
+        own.folder.chmod(0o777)
+        (own.folder / "rag").chmod(0o777)
+        planted = (
+            f"s = socket.socket(socket.AF_UNIX); s.bind({path!r}); s.listen()\n"
+            "print('up', flush=True); s.accept(); s.settimeout(1)\n"
+        )
+        become = f"import os, socket; os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+        command = [sys.executable, "-c", become + planted]
+        with subprocess.Popen(command, cwd="/", stdout=subprocess.PIPE) as process:
+            assert process.stdout and process.stdout.readline() == b"up\n"
+            own.folder.chmod(0o700)
+            (own.folder / "rag").chmod(0o700)
+            with pytest.raises(place.UntrustedError, match="belongs to user"):
+                place.connect(path, 1)
+            assert client.hand_over(["search", "x"]) is None
+            process.kill()
+
+    @as_root
+    def test_another_user_cannot_connect(self, warm):
+        (path,) = warm.sockets()
+        code = f"s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r})"
+        done = as_nobody(code)
+        assert "PermissionError" in done.stderr
+
+    @as_root
+    def test_another_user_who_gets_there_is_sent_away(self, house):
+        """Were all permissions lost, the credentials of the connection would remain."""
+        process = house.launch().pid
+        (path,) = house.sockets()
+        for thing in (house.folder, house.folder / "rag", path):
+            thing.chmod(0o777)
+        code = (
+            f"s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r})\n"
+            "s.settimeout(10); s.sendall(b'stop\\n'); print('heard', s.recv(10))"
+        )
+        done = as_nobody(code)
+        assert "heard b''" in done.stdout or "BrokenPipe" in done.stderr or "reset" in done.stderr
+        assert house.ask()[0] == process
