@@ -11,11 +11,12 @@ import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from Stemmer import Stemmer
 
-from rag.vault import Note
+if TYPE_CHECKING:  # the programs of peers import this too, and start without it
+    from rag.vault import Note
 
 Key = tuple[str, str]  # vault, path
 
@@ -43,10 +44,10 @@ class Peer(Protocol):
 def peers() -> list[Peer]:
     """Return all peers, with nothing indexed."""
     return [
-        Bm25s("bm25s, Snowball", ("en",), _snowball),
-        Bm25s("bm25s, Sudachi C", ("en", "ja"), _sudachi),
-        Fts5("SQLite FTS5, porter", ("en",), "porter unicode61", _words),
-        Fts5("SQLite FTS5, trigram", ("en", "ja"), "trigram", _trigrams),
+        Bm25s("bm25s, Snowball", ("en",), snowball),
+        Bm25s("bm25s, Sudachi C", ("en", "ja"), sudachi),
+        Fts5("SQLite FTS5, porter", ("en",), "porter unicode61", words),
+        Fts5("SQLite FTS5, trigram", ("en", "ja"), "trigram", trigrams),
     ]
 
 
@@ -69,7 +70,7 @@ class Bm25s:
 
     def build(self, notes: Sequence[Note]) -> None:
         """Index `notes`, the title before the text as in this program."""
-        bm25s = _load("bm25s")
+        bm25s = load("bm25s")
         self._tokenize = self._tokenizer()
         self._keys = [(note.vault, note.path) for note in notes]
         self._index = bm25s.BM25()
@@ -88,9 +89,9 @@ class Bm25s:
         return [self._keys[number] for number, score in pairs if score > 0]
 
 
-def _snowball() -> Tokenize:
+def snowball() -> Tokenize:
     """Words of two letters or more, English stop words out, stemmed: bm25s's own tokenizer."""
-    bm25s, stemmer = _load("bm25s"), Stemmer("english")
+    bm25s, stemmer = load("bm25s"), Stemmer("english")
 
     def tokenize(text: str) -> list[str]:
         found: list[list[str]] = bm25s.tokenize(
@@ -106,9 +107,9 @@ def _snowball() -> Tokenize:
 _SUDACHI_STOP = ("補助記号", "空白", "助詞", "助動詞")
 
 
-def _sudachi() -> Tokenize:
+def sudachi() -> Tokenize:
     """Sudachi's longest words that are content, in their normalised form."""
-    sudachipy = _load("sudachipy", "sudachidict_core")
+    sudachipy = load("sudachipy", "sudachidict_core")
     tokenizer = sudachipy.Dictionary().tokenizer(mode=sudachipy.SplitMode.C)
 
     def tokenize(text: str) -> list[str]:
@@ -153,23 +154,30 @@ class Fts5:
 
     def search(self, query: str, k: int) -> list[Key]:
         """Return the best notes."""
-        terms = [term.replace('"', '""') for term in sorted(self._terms(query))]
-        if not terms:
-            return []
-        match = " OR ".join(f'"{term}"' for term in terms)
-        return self._db.execute(_FTS5_SEARCH, (match, k)).fetchall()
+        match = any_of(self._terms(query))
+        return self._db.execute(_FTS5_SEARCH, (match, k)).fetchall() if match else []
 
 
-def _words(query: str) -> set[str]:
+def any_of(terms: set[str]) -> str:
+    """Return FTS5's query for any of some terms, empty without any."""
+    return " OR ".join('"{}"'.format(term.replace('"', '""')) for term in sorted(terms))
+
+
+def words(query: str) -> set[str]:
+    """Return the words of a query, in lower case."""
     return set(re.findall(r"\w+", query.lower()))
 
 
-def _trigrams(query: str) -> set[str]:
+def trigrams(query: str) -> set[str]:
+    """Return the runs of three characters of a query, spaces and all."""
     return {query[i : i + 3] for i in range(len(query) - 2)}
 
 
-def _load(*packages: str) -> Any:
-    """Return the first of `packages`, all of which are needed."""
+def load(*packages: str) -> Any:
+    """Return the first of `packages`, all of which are needed.
+
+    :raises PeerMissing: when one is not installed.
+    """
     try:
         modules = [import_module(package) for package in packages]
     except ImportError as error:

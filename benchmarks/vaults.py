@@ -1,74 +1,107 @@
-"""Generated vaults for the benchmarks: plausible notes, the same ones every time."""
+"""Generated vaults for the benchmarks: plausible notes, the same ones every time.
+
+Half the notes are English, half Japanese (made_words.py makes their words). They have front matter,
+headings, lists, tags, links to one another and now and then a line of code. A note depends on its
+number alone, so a smaller vault is the beginning of a larger one.
+
+    python benchmarks/vaults.py FOLDER NOTES
+"""
 
 from __future__ import annotations
 
 import random
-from itertools import accumulate
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
-_SYLLABLES = [a + b for a in "kbdfglmnprstvz" for b in "aeiou"]
-_KANJI = (
-    "情報設計開発運用試験環境接続記録変更管理障害対応手順確認資料"
-    "会議予定目標機能構成基盤監視通信認証保存検索文書項目結果原因影響期間連絡共有担当部署計画予算契約"
-)
-_KANA = "のをにはがとでもからまでよりした するして いる ある なる こと ため とき".replace(" ", "")
-_KATAKANA = [
-    "サーバー",
-    "データ",
-    "ログ",
-    "テスト",
-    "クラスタ",
-    "ノート",
-    "ファイル",
-    "タグ",
-    "リンク",
+from made_words import Subject
+
+BYTES = 4300  # of a note, about
+
+_TAGS = [
+    *("work", "idea", "meeting", "howto", "journal", "reading", "project/alpha", "project/beta"),
+    *("日記", "会議", "手順", "読書", "運用/監視", "運用/障害"),
 ]
+_IN_FOLDER = 100
+_WORTH_PROCESSES = 2000
 
 
 def make_vault(root: Path, notes: int, megabytes: float, seed: int = 7) -> None:
-    """Write `notes` notes of `megabytes` in all, half English, half Japanese, in folders of 100."""
-    rng = random.Random(seed)
-    words = ["".join(rng.choices(_SYLLABLES, k=rng.choice((1, 2, 2, 3)))) for _ in range(20_000)]
-    weights = list(accumulate(1 / (rank + 2) for rank in range(len(words))))  # Zipf's law
-    terms = [_japanese_term(rng) for _ in range(20_000)]
+    """Write `notes` notes of `megabytes` in all, in folders of 100."""
     size = int(megabytes * 1e6 / notes)
-    for number in range(notes):
-        folder = root / f"{number // 100:03}"
-        folder.mkdir(parents=True, exist_ok=True)
-        target = max(200, int(rng.lognormvariate(0, 0.6) * size * 0.835))
-        if number % 2:
-            text = _note(rng, words, weights, " ", ". ", target, f"Note {number}")
-        else:
-            text = _note(rng, terms, weights, "", "。", target, f"ノート {number}")
-        (folder / f"note {number}.md").write_text(text, "utf-8")
+    write = partial(_write, root, size, seed)
+    starts = range(0, notes, _IN_FOLDER)
+    ends = [min(start + _IN_FOLDER, notes) for start in starts]
+    if notes < _WORTH_PROCESSES:
+        for start, end in zip(starts, ends, strict=True):
+            write(start, end)
+        return
+    with ProcessPoolExecutor() as processes:
+        list(processes.map(write, starts, ends, chunksize=5))
 
 
-def _japanese_term(rng: random.Random) -> str:
-    if rng.random() < 0.2:
-        return rng.choice(_KATAKANA) + rng.choice(_KANA)
-    return "".join(rng.choices(_KANJI, k=rng.choice((1, 2, 2)))) + rng.choice(_KANA)
+def note_path(number: int, seed: int = 7) -> Path:
+    """Return where a note lies in its vault."""
+    return Path(f"{number // _IN_FOLDER:03}") / f"{_title(number, seed)}.md"
 
 
-def _note(
-    rng: random.Random,
-    vocabulary: list[str],
-    weights: list[float],
-    space: str,
-    stop: str,
-    size: int,
-    title: str,
-) -> str:
-    created = f"2025-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
-    tags = ", ".join(rng.sample(["work", "idea", "project/alpha", "project/beta", "日記"], 2))
-    parts = [f"---\ntitle: {title}\ntags: [{tags}]\ncreated: {created}\n---\n"]
+def title_query(number: int, seed: int = 7) -> str:
+    """Return the words of a note's title, as somebody would look for it; odd ones are English."""
+    return _title(number, seed).rpartition(" ")[0].lower()
+
+
+def _write(root: Path, size: int, seed: int, start: int, end: int) -> None:
+    (root / note_path(start, seed)).parent.mkdir(parents=True, exist_ok=True)
+    for number in range(start, end):
+        (root / note_path(number, seed)).write_text(_note(number, size, seed), "utf-8")
+
+
+def _is_japanese(number: int) -> bool:
+    return number % 2 == 0
+
+
+def _title(number: int, seed: int) -> str:
+    japanese = _is_japanese(number)
+    words = Subject(random.Random(f"{seed} {number}"), japanese).words(2)
+    return f"{'の'.join(words) if japanese else ' '.join(words).capitalize()} {number}"
+
+
+def _note(number: int, size: int, seed: int) -> str:
+    rng = random.Random(f"{seed} {number}")
+    subject = Subject(rng, _is_japanese(number))
+    target = max(200, int(rng.lognormvariate(0, 0.6) * size * 0.767))
+    parts = [_front_matter(number, rng, seed)]
     written = len(parts[0])
-    while written < size:
-        heading = space.join(rng.choices(vocabulary, cum_weights=weights, k=3))
-        body = stop.join(
-            space.join(rng.choices(vocabulary, cum_weights=weights, k=rng.randint(6, 18)))
-            for _ in range(rng.randint(3, 12))
-        )
-        part = f"\n## {heading}\n\n{body}{stop}\n"
+    while written < target:
+        part = _section(number, rng, subject, seed)
         parts.append(part)
         written += len(part.encode())
     return "".join(parts)
+
+
+def _front_matter(number: int, rng: random.Random, seed: int) -> str:
+    tags = ", ".join(rng.sample(_TAGS, rng.randint(1, 3)))
+    created = f"{rng.randint(2021, 2025)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
+    return f"---\ntitle: {_title(number, seed)}\ntags: [{tags}]\ncreated: {created}\n---\n"
+
+
+def _section(number: int, rng: random.Random, subject: Subject, seed: int) -> str:
+    japanese = _is_japanese(number)
+    heading = ("の" if japanese else " ").join(subject.words(rng.randint(1, 3)))
+    space = "" if japanese else " "
+    parts = [f"\n## {heading}\n"]
+    for _ in range(rng.randint(1, 3)):
+        parts += [space.join(subject.sentences(rng.randint(2, 5))) + "\n"]
+    if rng.random() < 0.3:
+        parts.append("".join(f"- {item}\n" for item in subject.sentences(rng.randint(2, 6))))
+    if number and rng.random() < 0.4:
+        parts.append(f"→ [[{_title(rng.randrange(number), seed)}]] #{rng.choice(_TAGS)}\n")
+    if rng.random() < 0.06:
+        name = "-".join(Subject(rng, japanese=False).words(2))
+        parts.append(f"```sh\n{name} --all --limit={rng.randint(1, 500)}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    make_vault(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[2]) * BYTES / 1e6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -48,6 +49,14 @@ def test_the_tests_that_are_named_are_there(page: Path):
         if f"def {name}(" not in (page.parent / file).read_text("utf-8")
     ]
     assert gone == []
+
+
+def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(DOCS.parent / "benchmarks")
+    from peer_report import page
+
+    results = json.loads((DOCS / "benchmarks.json").read_text("utf-8"))
+    assert page(results) == (DOCS / "benchmarks.md").read_text("utf-8")
 
 
 def test_the_plug_in_of_the_query_page_is_found_by_name(

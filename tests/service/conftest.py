@@ -74,9 +74,15 @@ def terminal() -> Iterator[Callable[..., Terminal]]:
     """Run a program at a terminal: `terminal(house, "search", "words")`."""
     opened: list[Terminal] = []
 
-    def run(house: House, *arguments: str | Path, command: list[str] = RAG, **variables: str):
+    def run(
+        house: House,
+        *arguments: str | Path,
+        command: list[str] = RAG,
+        columns: int = 100,
+        **variables: str,
+    ):
         env = house.environment(**{"TERM": "xterm-256color", **variables})
-        opened.append(Terminal([*command, *map(str, arguments)], env))
+        opened.append(Terminal([*command, *map(str, arguments)], env, columns))
         return opened[-1]
 
     try:

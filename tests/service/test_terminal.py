@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
-import struct
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,9 +53,9 @@ def test_the_size_of_the_terminal(warm, library, terminal, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     widths = []
     for columns in (30, 150):
-        one = terminal(warm, "search", "ninety backups", "--format", "table")
-        fcntl.ioctl(one.main, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        _, shown = one.end()
+        _, shown = terminal(
+            warm, "search", "ninety backups", "--format", "table", columns=columns
+        ).end()
         plain = re.sub(r"\x1b\][^\x1b]*\x1b\\|\x1b\[[?\d;]*[A-Za-z]", "", shown)
         widths.append(max(map(len, plain.splitlines())))
     assert widths[0] <= 30
