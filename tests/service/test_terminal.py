@@ -58,8 +58,8 @@ def test_the_size_of_the_terminal(warm, library, terminal, monkeypatch):
         ).end()
         plain = re.sub(r"\x1b\][^\x1b]*\x1b\\|\x1b\[[?\d;]*[A-Za-z]", "", shown)
         widths.append(max(map(len, plain.splitlines())))
-    assert widths[0] <= 30
-    assert 30 < widths[1] <= 150
+    # What cannot be broken, a path for one, may stand out of a narrow one.
+    assert widths[0] < 50 < widths[1] <= 150
 
 
 def test_a_bar_counts_the_notes(warm, tmp_path, terminal):
