@@ -27,6 +27,7 @@ from rag.text.lexical import (
     pieces,
     query_terms,
     shingle_dimension,
+    subject_of,
     word_dimension,
 )
 from rag.text.stopwords import STOP_TERMS
@@ -121,9 +122,24 @@ def test_no_term_of_one_field_is_taken_for_one_of_another(field: str, upper: int
 def test_a_dimension_is_what_the_indexes_on_disk_were_made_with() -> None:
     assert word_dimension("link") == zlib.crc32(b"link") % 2**29 == 380410353
     assert word_dimension("привет") == zlib.crc32("привет".encode()) % 2**29
-    assert shingle_dimension(word_dimension("green"), word_dimension("tea")) == 843442787
+    assert shingle_dimension(word_dimension("green"), word_dimension("tea")) == 536930915
     assert edge_dimension("admini") == 2**30 + word_dimension("admini")
     assert query_terms("同期")[0].dimension == 3 * 2**29 + hash_gram("同")
+
+
+def test_neighbours_have_65536_dimensions_and_no_more() -> None:
+    words = [word_dimension(str(number)) for number in range(400)]
+    shingles = {shingle_dimension(a, b) for a in words for b in words}
+    assert {dimension >> 16 for dimension in shingles} == {1 << 13}
+    assert len(shingles) > 55_000  # of 160,000, evenly: 1 - 1/e^2.4 of them are met
+
+
+@given(st.text(alphabet="green tea 茶道, Übung", max_size=40))
+def test_the_subject_of_a_query_is_all_of_it_but_neighbours(query: str) -> None:
+    terms = query_terms(query)
+    subject = subject_of(encode_query(query))
+    expected = [(t.dimension, t.weight) for t in terms if t.field != "shingles"]
+    assert [*zip(subject.indices, subject.values, strict=True)] == expected
 
 
 def test_words_grams_neighbours_and_first_letters_are_asked_for() -> None:

@@ -10,18 +10,22 @@ import qdrant_edge as qe
 
 from rag.stores.conditions import Conditions
 
+REACH = 4
+
 
 class Ask(NamedTuple):
     """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
 
     `where` is a filter made by the backend's `conditions`; `fields` says what of the payload is
-    returned.
+    returned. With `within` they are sought among the points nearest to that one, of which there
+    are four times as many (`REACH`); a point that shares nothing with it is not among them.
     """
 
     vector: list[float] | qe.SparseVector
     limit: int
     where: Any = None
     fields: bool | list[str] = False
+    within: qe.SparseVector | None = None
 
 
 class Backend(Protocol):

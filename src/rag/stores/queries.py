@@ -13,6 +13,7 @@ from rag.stores.backend import Ask, Backend
 from rag.stores.candidates import CANDIDATE_FIELDS, Candidate, to_candidate
 from rag.stores.filters import convert_filters
 from rag.stores.points import dense_vector, point_id, sparse_vector, to_document
+from rag.text.lexical import SparseVector, subject_of
 
 _PAGE = 1000
 _MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
@@ -43,7 +44,7 @@ class NoteQueries:
         """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
         if not query.indices:
             return []
-        asked = Ask(sparse_vector(query), top_k, self._where(filters), CANDIDATE_FIELDS)
+        asked = _ask(query, top_k, self._where(filters), CANDIDATE_FIELDS)
         return [to_candidate(point) for point in self._search(asked)[0]]
 
     def find_both(
@@ -67,7 +68,7 @@ class NoteQueries:
         are asked in one batch. A sparse query without words finds none."""
         where = self._where(filters)
         asked = {
-            at: Ask(_vector(query), limit, where, CANDIDATE_FIELDS)
+            at: _ask(query, limit, where, CANDIDATE_FIELDS)
             for at, (query, limit) in enumerate(queries)
             if isinstance(query, list) or query.indices
         }
@@ -79,7 +80,7 @@ class NoteQueries:
         if not query.indices or not ids:
             return []
         among = self.backend.conditions.has_id({point_id(identity) for identity in ids})
-        asked = Ask(sparse_vector(query), len(ids), among, CANDIDATE_FIELDS)
+        asked = _ask(query, len(ids), among, CANDIDATE_FIELDS)
         return [to_candidate(point) for point in self._search(asked)[0]]
 
     def score_dimensions(
@@ -100,7 +101,7 @@ class NoteQueries:
         if not wanted:
             return [{} for _ in queries]
         among = self.backend.conditions.has_id(set(wanted))
-        asked = [Ask(_vector(query), len(wanted), among) for query in queries]
+        asked = [_ask(query, len(wanted), among) for query in queries]
         return [
             {wanted[str(point.id)]: point.score for point in points}
             for points in self._search(*asked)
@@ -200,8 +201,16 @@ def _ordered(points: list[Any]) -> list[Any]:
     return sorted(points, key=lambda point: (-point.score, str(point.id)))
 
 
-def _vector(query: SparseEmbedding | list[float]) -> qe.SparseVector | list[float]:
-    return dense_vector(query) if isinstance(query, list) else sparse_vector(query)
+def _ask(
+    query: SparseEmbedding | list[float], limit: int, where: Any, fields: bool | list[str] = False
+) -> Ask:
+    """Ask for the points nearest to a query; what shares no more than shingles is not found."""
+    if isinstance(query, list):
+        return Ask(dense_vector(query), limit, where, fields)
+    subject = subject_of(SparseVector(query.indices, query.values))
+    is_part = 0 < len(subject.indices) < len(query.indices)
+    within = qe.SparseVector(subject.indices, subject.values) if is_part else None
+    return Ask(sparse_vector(query), limit, where, fields, within)
 
 
 def _any_of(dimensions: Sequence[int]) -> qe.SparseVector:

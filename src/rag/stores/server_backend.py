@@ -10,7 +10,7 @@ from typing import Any
 import qdrant_edge as qe
 from qdrant_client import QdrantClient, models
 
-from rag.stores.backend import Ask
+from rag.stores.backend import REACH, Ask
 from rag.stores.collection import NoteCollection
 from rag.stores.conditions import Conditions
 from rag.stores.points import DENSE, SPARSE
@@ -73,6 +73,7 @@ class ServerBackend:
         return models.QueryRequest(
             query=models.NearestQuery(nearest=_vector(ask.vector)),
             using=DENSE if is_dense else SPARSE,
+            prefetch=_prefetch(ask),
             limit=ask.limit,
             filter=ask.where,
             with_payload=ask.fields,
@@ -153,6 +154,13 @@ class ServerBackend:
         for start in range(0, len(changes), _BATCH):
             with self._writing() as client:
                 client.update_vectors(self._name, changes[start : start + _BATCH], wait=True)
+
+
+def _prefetch(ask: Ask) -> list[models.Prefetch] | None:
+    if ask.within is None:
+        return None
+    query = models.NearestQuery(nearest=_vector(ask.within))
+    return [models.Prefetch(query=query, using=SPARSE, limit=REACH * ask.limit, filter=ask.where)]
 
 
 def _batches(points: Sequence[qe.Point]) -> Iterator[list[qe.Point]]:

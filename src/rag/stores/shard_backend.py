@@ -11,7 +11,7 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.stores.access import ShardAccess
-from rag.stores.backend import Ask
+from rag.stores.backend import REACH, Ask
 from rag.stores.conditions import Conditions, EdgeConditions
 from rag.stores.engine import add_dense_space, drop_dense_space, guard
 from rag.stores.generations import SHARD
@@ -47,17 +47,7 @@ class ShardBackend:
     # -- reading -----------------------------------------------------------------------
 
     def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
-        requests = [
-            qe.QueryRequest(
-                limit=ask.limit,
-                query=qe.Query.Nearest(
-                    ask.vector, using=DENSE if isinstance(ask.vector, list) else SPARSE
-                ),
-                filter=ask.where,
-                with_payload=ask.fields,
-            )
-            for ask in asks
-        ]
+        requests = [_request(ask) for ask in asks]
         with self._reading("search") as shard:
             if shard is None:
                 return [[] for _ in asks]
@@ -142,3 +132,21 @@ class ShardBackend:
         with self.mutex, guard("write embeddings"):
             self.access.work().update(qe.UpdateOperation.update_vectors(changes))
             self.access.count_written(len(changes))
+
+
+def _request(ask: Ask) -> qe.QueryRequest:
+    return qe.QueryRequest(
+        limit=ask.limit,
+        query=_nearest(ask.vector),
+        prefetches=[
+            qe.Prefetch(limit=REACH * ask.limit, query=_nearest(ask.within), filter=ask.where)
+        ]
+        if ask.within
+        else None,
+        filter=ask.where,
+        with_payload=ask.fields,
+    )
+
+
+def _nearest(vector: list[float] | qe.SparseVector) -> qe.Query:
+    return qe.Query.Nearest(vector, using=DENSE if isinstance(vector, list) else SPARSE)

@@ -22,6 +22,7 @@ from rag.text.lexical import (
     GRAMS,
     K1,
     KATAKANA_WORD,
+    SHINGLE_MASK,
     SHINGLE_MIX,
     SHINGLES,
     B,
@@ -37,7 +38,7 @@ from rag.text.tokens import MAX_WORD, cleaned, stem
 _BATCH = 512  # texts: some 200,000 numbers to sort
 _MAX_WORDS = 1 << 18
 _COLUMNS = 1 + len(EDGE_LENGTHS)
-_MASK = np.uint64(SHINGLES - 1)
+_MASK = np.uint64(SHINGLE_MASK)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
