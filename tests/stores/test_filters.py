@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
@@ -63,16 +64,26 @@ DOCUMENTS = [
     Document(id="missing", content="last"),
 ]
 IDS = {document.id for document in DOCUMENTS}
+# Enough to make the engine write a segment as it does for readers, where indexes are others.
+_WIDE = SparseEmbedding([*range(40_000)], [1.0] * 40_000)
+BALLAST = [Document(id=f"ballast {n}", sparse_embedding=_WIDE) for n in range(6)]
 
 
-@pytest.fixture(scope="module", params=["embedded", "server"])
+@pytest.fixture(scope="module", params=["embedded", "published", "server"])
 def store(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     open_store: Callable[[str, Path], QdrantEdgeDocumentStore],
 ) -> Iterator[QdrantEdgeDocumentStore]:
-    with open_store(request.param, tmp_path_factory.mktemp("filters") / "index") as store:
-        store.write_documents(DOCUMENTS)
+    path = tmp_path_factory.mktemp("filters") / "index"
+    if request.param == "published":
+        with open_store("embedded", path) as store:
+            store.write_documents(DOCUMENTS + BALLAST)
+            store.publish()
+        assert '"immutable"' in "".join(file.read_text() for file in path.rglob("config.json"))
+    with open_store(request.param.replace("published", "embedded"), path) as store:
+        if request.param != "published":
+            store.write_documents(DOCUMENTS)
         yield store
 
 
@@ -81,7 +92,8 @@ def comparison(field: str, operator: str, value: Any) -> dict[str, Any]:
 
 
 def ids(store: QdrantEdgeDocumentStore, filters: dict[str, Any] | None) -> set[str]:
-    return {document.id for document in store.filter_documents(filters)}
+    found = {document.id for document in store.filter_documents(filters)}
+    return {document for document in found if not document.startswith("ballast")}
 
 
 # -- the oracle ------------------------------------------------------------------------
@@ -210,7 +222,7 @@ def test_a_filter_over_any_values_selects_what_the_documentation_says(
     store: QdrantEdgeDocumentStore, filters: dict[str, Any]
 ) -> None:
     assert ids(store, filters) == {d.id for d in DOCUMENTS if holds(filters, d)}
-    assert store.count_documents_by_filter(filters) == len(ids(store, filters))
+    assert store.count_documents_by_filter(filters) == len(store.filter_documents(filters))
 
 
 # -- each operator, by example ---------------------------------------------------------
