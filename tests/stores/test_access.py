@@ -530,3 +530,52 @@ def test_merging_in_the_middle_of_writing_loses_nothing(store: Store, merge_ever
     by_words = store.query_sparse(SparseEmbedding([1], [1.0]), top_k=99)
     by_meaning = store.query_dense([0.0, 1.0], top_k=99)
     assert [d.id for d in by_words] == [d.id for d in by_meaning] == best
+
+
+# -- merging for readers ---------------------------------------------------------------
+
+
+def wide(n: int) -> Document:
+    """A document of 320 KB, which the engine gives a segment of its own kind with few others."""
+    weights = [1.0 + n, *[1.0] * 39_999]
+    return Document(id=str(n), sparse_embedding=SparseEmbedding([*range(40_000)], weights))
+
+
+@pytest.fixture
+def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.stores.engine._SEGMENT_KB", 1500)
+    monkeypatch.setattr("rag.stores.access._MERGE_EVERY", 4)
+
+
+def write_wide(store: Store, numbers: range) -> None:
+    for start in numbers[::4]:
+        store.write_documents([wide(n) for n in range(start, start + 4)])
+
+
+def segments(folder: Path) -> int:
+    return len([*folder.glob("shard/segments/*")])
+
+
+@pytest.mark.usefixtures("slow_shards", "small_segments")
+def test_readers_open_few_segments_however_many_were_written(store: Store, reader: Store) -> None:
+    write_wide(store, range(8))
+    store.publish()
+    [few] = Path(store.path).glob("gen-*")
+    assert segments(few) == 3  # two are no reason to write them again
+    write_wide(store, range(8, 16))
+    assert segments(Path(store.path) / "work") >= 5
+    store.publish()
+    [many] = Path(store.path).glob("gen-*")
+    assert segments(many) == 2  # one with points, one for those to come
+    best = reader.query_sparse(SparseEmbedding([0], [1.0]), top_k=99)
+    assert [d.id for d in best] == [str(n) for n in reversed(range(16))]
+
+
+@pytest.mark.usefixtures("slow_shards", "small_segments")
+def test_what_was_merged_for_readers_is_not_merged_again_with_every_change(store: Store) -> None:
+    write_wide(store, range(16))
+    store.publish()
+    before = {path.name for path in Path(store.path).glob("work/shard/segments/*")}
+    write_wide(store, range(16, 20))
+    store.publish()
+    assert before & {path.name for path in Path(store.path).glob("work/shard/segments/*")}

@@ -11,7 +11,7 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
-from rag.stores.engine import StoreError, create_shard, guard, load_shard
+from rag.stores.engine import StoreError, create_shard, guard, load_shard, merge_widely
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
 from rag.stores.manifest import Manifest
 
@@ -96,6 +96,7 @@ class ShardAccess:
                 shard.optimize()
                 points = shard.count(qe.CountRequest())
             self.close_work()
+            merge_widely(self.directory.work / SHARD)
             self.directory.publish(number or self.directory.newest() + 1, points)
 
     # -- reading -----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,12 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
 # Segments of this size (some 8,000 chunks) are merged no further: a larger one would be
 # written again and again while an index grows, and take memory to match.
 _SEGMENT_KB = 14_000
+# Every search opens every segment, for 10 ms each; to merge them takes 50 us a chunk. So they are
+# merged for readers when there are more than a few, up to a size (some 100,000 chunks) that the
+# memory of a merge bounds.
+_LARGE_SEGMENT_KB = 180_000
+_FEW_SEGMENTS = 3  # the one for new points among them
+_MANY_CHUNKS = 50_000  # for each so many there may be one more
 _DISTANCES = {
     "cosine": qe.Distance.Cosine,
     "dot_product": qe.Distance.Dot,
@@ -90,6 +97,30 @@ def load_shard(path: Path) -> qe.EdgeShard:
     """Open a shard that no other process has open for writing."""
     with guard("open the index"):
         return qe.EdgeShard.load(str(path))
+
+
+def merge_widely(path: Path) -> None:
+    """Merge the segments of a closed shard where there are more than a few."""
+    with guard("merge the index"):
+        shard = load_shard(path)
+        info = shard.info()
+        shard.close()
+        if info.segments_count <= _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS:
+            return
+        _limit_segments(path, _LARGE_SEGMENT_KB)
+        shard = load_shard(path)
+        shard.optimize()
+        shard.flush()
+        shard.close()
+        _limit_segments(path, _SEGMENT_KB)
+
+
+def _limit_segments(path: Path, kilobytes: int) -> None:
+    """Say in the configuration of a closed shard how large a merge may make a segment."""
+    file = path / "edge_config.json"
+    config = json.loads(file.read_text("utf-8"))
+    config["optimizers"]["max_segment_size"] = kilobytes
+    file.write_text(json.dumps(config), "utf-8")
 
 
 def add_dense_space(
