@@ -11,6 +11,8 @@ from rag.exceptions import IndexingError
 from rag.stores.manifest import Manifest
 from rag.vault import NoteFile, scan_folder
 
+_PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared
+
 
 @dataclass(slots=True)
 class Changes:
@@ -80,8 +82,11 @@ def _beneath(path: str, folders: dict[str, str]) -> bool:
 def count_stale(manifest: Manifest, ignore: list[str], seconds: float = 0.05) -> int | None:
     """Return how many notes changed on disk since the index was made.
 
-    :param seconds: how long it may take; past that the answer is `None`.
+    :param seconds: how long it may take; past that, or where it would surely take longer, the
+        answer is `None`.
     """
+    if manifest.totals()[0] * _PER_NOTE > seconds:
+        return None
     deadline = time.monotonic() + seconds
     stale = 0
     for vault, root in manifest.vaults().items():
