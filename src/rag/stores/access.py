@@ -11,7 +11,14 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
-from rag.stores.engine import StoreError, create_shard, guard, load_shard, merge_widely
+from rag.stores.engine import (
+    StoreError,
+    create_shard,
+    guard,
+    has_many_segments,
+    load_shard,
+    merge_widely,
+)
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
 from rag.stores.manifest import Manifest
 
@@ -94,10 +101,11 @@ class ShardAccess:
             shard = self.work()
             with guard("merge the index"):
                 shard.optimize()
-                points = shard.count(qe.CountRequest())
+                info = shard.info()
             self.close_work()
-            merge_widely(self.directory.work / SHARD)
-            self.directory.publish(number or self.directory.newest() + 1, points)
+            if has_many_segments(info):
+                info = merge_widely(self.directory.work / SHARD)
+            self.directory.publish(number or self.directory.newest() + 1, info.points_count)
 
     # -- reading -----------------------------------------------------------------------
 
@@ -176,7 +184,7 @@ class ShardAccess:
         try:
             shard = load_shard(generation.path / SHARD)
             with guard("count"):
-                found, expected = shard.count(qe.CountRequest()), generation.points
+                found, expected = shard.info().points_count, generation.points
         except (StoreError, OSError, ValueError) as error:
             generation.close()
             raise self._damaged(str(error)) from error

@@ -99,20 +99,22 @@ def load_shard(path: Path) -> qe.EdgeShard:
         return qe.EdgeShard.load(str(path))
 
 
-def merge_widely(path: Path) -> None:
-    """Merge the segments of a closed shard where there are more than a few."""
+def has_many_segments(info: qe.ShardInfo) -> bool:
+    """Tell whether a shard is worth `merge_widely`."""
+    return info.segments_count > _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS
+
+
+def merge_widely(path: Path) -> qe.ShardInfo:
+    """Merge the segments of a closed shard into few; return what it is like then."""
     with guard("merge the index"):
-        shard = load_shard(path)
-        info = shard.info()
-        shard.close()
-        if info.segments_count <= _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS:
-            return
         _limit_segments(path, _LARGE_SEGMENT_KB)
         shard = load_shard(path)
         shard.optimize()
+        info = shard.info()
         shard.flush()
         shard.close()
         _limit_segments(path, _SEGMENT_KB)
+        return info
 
 
 def _limit_segments(path: Path, kilobytes: int) -> None:
