@@ -85,7 +85,7 @@ def count_stale(manifest: Manifest, ignore: list[str], seconds: float = 0.05) ->
     :param seconds: how long it may take; past that, or where it would surely take longer, the
         answer is `None`.
     """
-    if manifest.totals()[0] * _PER_NOTE > seconds:
+    if manifest.rows() * _PER_NOTE > seconds:
         return None
     deadline = time.monotonic() + seconds
     stale = 0

@@ -39,6 +39,7 @@ CREATE TABLE notes (
     problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
     PRIMARY KEY (vault, path)
 ) WITHOUT ROWID;
+CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
 CREATE TABLE names (
     id TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, key)
 ) WITHOUT ROWID;
@@ -177,6 +178,11 @@ class Manifest:
             " WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault"
         )
         return {vault: (notes, chunks) for vault, notes, chunks in rows}
+
+    def rows(self) -> int:
+        """Return the number of notes of all vaults, those without chunks too; at once."""
+        found: int = self._db.execute("SELECT count(*) FROM notes").fetchone()[0]
+        return found
 
     def totals(self) -> tuple[int, int]:
         """Return the number of notes and chunks of all vaults."""
