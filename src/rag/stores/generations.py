@@ -231,25 +231,17 @@ class IndexDirectory:
 
 
 def _prepare_for_readers(shard: Path) -> None:
-    """Make a shard quick to open: without a journal, and without what no search reads.
+    """Make a shard quick to open: without a journal, and without what hardly a search asks for.
 
-    The writer's `cold` index keeps its memory low: the engine tells the system to forget the file
-    whenever the shard is opened, which had every search read it from the disk again. And beside
-    each index of a field it keeps which points lack the field, eight files of a megabyte in each
-    segment, all read and then forgotten at every opening; without them it asks the payloads.
+    Beside each index of a field the engine keeps which points lack the field: eight files of a
+    megabyte in each segment, which it reads at every opening and then has the system forget.
+    Without them it asks the payloads.
     """
     _change(shard / "edge_config.json", lambda config: config.update(wal_enabled=False))
-    for file in shard.glob("segments/*/segment.json"):
-        _change(file, _keep_cached)
     for file in shard.glob("segments/*/payload_index/config.json"):
         _change(file, _forget_lacking)
     for lacking in shard.glob("segments/*/payload_index/*-null"):
         shutil.rmtree(lacking)
-
-
-def _keep_cached(segment: dict[str, Any]) -> None:
-    for vector in segment["config"].get("sparse_vector_data", {}).values():
-        vector["index"]["memory"] = "cached"
 
 
 def _forget_lacking(payload_index: dict[str, Any]) -> None:
