@@ -80,7 +80,7 @@ def vectors(config: RAGConfig) -> dict[str, list[float] | None]:
 
 def is_made_by(model: Model, config: RAGConfig) -> bool:
     """Tell whether all vectors that readers see are this model's, each of its own text."""
-    from rag.pipelines.components import embedded_text
+    from rag.pipelines.parts import embedded_text
 
     with get_document_store(config) as store:
         documents = store.filter_documents()

@@ -32,7 +32,6 @@ from rag.config import (
 )
 from rag.exceptions import IndexUnavailableError
 from rag.pipelines import health
-from rag.pipelines.components import embedded_text
 from rag.pipelines.health import Check, run_checks
 from rag.pipelines.health.check import Examination, IndexView
 from rag.pipelines.health.chunks import check_chunks
@@ -43,6 +42,7 @@ from rag.pipelines.health.surroundings import check_configuration, check_data_fo
 from rag.pipelines.health.transforms import check_transforms
 from rag.pipelines.health.vaults import check_vaults
 from rag.pipelines.health.vectors import check_vectors
+from rag.pipelines.parts import embedded_text
 from rag.pipelines.spaces import TEXT_VERSION, Embedded, Space
 from rag.pipelines.vaults import Registry
 from rag.stores import get_document_store

@@ -176,6 +176,57 @@ def test_a_generation_does_not_change_with_the_working_copy(index: IndexDirector
         assert (generation.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
 
 
+def merged(index: IndexDirectory) -> Path:
+    """Lay down a merged segment beside the other."""
+    fill_work(index)
+    segment = index.work / SHARD / "segments/two"
+    for name in (
+        "id_tracker.mappings",
+        "payload_storage/page_0.dat",
+        "payload_storage/tracker.dat",
+    ):
+        (segment / name).parent.mkdir(parents=True, exist_ok=True)
+        (segment / name).write_text(name)
+    return segment
+
+
+def test_what_the_engine_never_writes_again_is_on_the_disk_once(index: IndexDirectory) -> None:
+    segment = merged(index)
+    with index.writing():
+        index.publish(1, points=1)
+    published = index.path / "gen-1" / SHARD / "segments"
+    assert (segment / "payload_storage/page_0.dat").samefile(
+        published / "two/payload_storage/page_0.dat"
+    )
+    assert not (segment / "payload_storage/tracker.dat").samefile(
+        published / "two/payload_storage/tracker.dat"
+    )
+
+
+def test_pages_that_still_grow_are_copied(index: IndexDirectory) -> None:
+    segment = merged(index)
+    (segment / "id_tracker.mappings").unlink()
+    with index.writing():
+        index.publish(1, points=1)
+    page = "payload_storage/page_0.dat"
+    assert not (segment / page).samefile(index.path / "gen-1" / SHARD / "segments/two" / page)
+
+
+def test_where_files_have_one_name_only_all_are_copied(
+    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    segment = merged(index)
+    monkeypatch.setattr(os, "link", refuse)
+    with index.writing():
+        index.publish(1, points=1)
+    page = "payload_storage/page_0.dat"
+    copied = index.path / "gen-1" / SHARD / "segments/two" / page
+    assert copied.read_text() == page and not copied.samefile(segment / page)
+
+
 def test_a_generation_has_no_journal_and_its_shard_wants_none(index: IndexDirectory) -> None:
     publish(index, 1)
     shard = index.path / "gen-1" / SHARD

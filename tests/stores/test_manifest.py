@@ -1,6 +1,7 @@
 """The manifest: what is written of a note is read again, and a run that died leaves a trace."""
 
 import os
+import shutil
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.exceptions import IndexUnavailableError
+from rag.stores import manifest as manifests
+from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import ChunkKey, Manifest, NoteRow
 
 
@@ -402,3 +405,78 @@ def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path
         published.write_bytes(whole[:start] + b"\xaa" * 4096 + whole[start + 4096 :])
         with pytest.raises(IndexUnavailableError):
             Manifest.open_generation(published)
+
+
+@pytest.fixture
+def generation(tmp_path: Path) -> Path:
+    """The manifest of a generation that was published."""
+    directory = IndexDirectory(tmp_path / "index")
+    with directory.writing():
+        with Manifest.open_work(directory.work / MANIFEST) as manifest:
+            manifest.finish([note(f"{n}.md", id=f"{n}", title="word " * n) for n in range(300)])
+        directory.publish(1, 300)
+    return directory.path / "gen-1" / MANIFEST
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was verified."""
+    seen: list[str] = []
+    verify = manifests._verify
+    monkeypatch.setattr(
+        manifests, "_verify", lambda db, table="": (seen.append(table), verify(db, table))
+    )
+    return seen
+
+
+def test_a_manifest_is_read_through_only_where_it_is_not_the_file_that_was_published(
+    generation: Path, looked: list[str]
+) -> None:
+    Manifest.open_generation(generation).close()
+    assert looked == []
+    shutil.copytree(generation.parent, generation.parents[1] / "gen-2")
+    Manifest.open_generation(generation.parents[1] / "gen-2" / MANIFEST).close()
+    assert looked == ["notes"]
+
+
+@pytest.mark.parametrize("damage", [damage_empty, damage_text, damage_half, damage_middle])
+def test_damage_to_a_published_manifest_is_found(generation: Path, damage: object) -> None:
+    Manifest.open_generation(generation).close()
+    damage(generation)  # type: ignore[operator]
+    with pytest.raises(IndexUnavailableError, match="damaged"):
+        Manifest.open_generation(generation)
+
+
+@pytest.mark.parametrize("keep_time", [False, True])
+def test_another_file_in_the_place_of_a_manifest_is_read_through(
+    generation: Path, keep_time: bool
+) -> None:
+    """Also one of the same size and time."""
+    facts, content = generation.stat(), bytearray(generation.read_bytes())
+    content[4096:8192] = b"\xaa" * 4096
+    generation.unlink()
+    generation.write_bytes(content)
+    if keep_time:
+        os.utime(generation, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    with pytest.raises(IndexUnavailableError, match="damaged"):
+        Manifest.open_generation(generation)
+
+
+def test_a_stamp_that_cannot_be_read_is_none(generation: Path, looked: list[str]) -> None:
+    (generation.parent / "stamp").write_bytes(b"\xff")
+    Manifest.open_generation(generation).close()
+    assert looked == ["notes"]
+
+
+@given(st.lists(ROWS, max_size=4, unique_by=(lambda r: (r.vault, r.path), lambda r: r.id)))
+def test_what_was_intended_and_settled_is_what_is_finished(rows: list[NoteRow]) -> None:
+    found = []
+    for steps in (("intend", "settle"), ("intend", "finish"), ("finish",)):
+        with Manifest.empty() as manifest:
+            for step in steps:
+                getattr(manifest, step)(replace(row) for row in rows)
+                if step == "intend" and rows:
+                    assert manifest.expected_points() is None
+            names = [*manifest._db.execute("SELECT * FROM names ORDER BY id, key")]
+            found.append(([*manifest.notes()], manifest.names(), manifest.tags(), names))
+    assert found[0] == found[1] == found[2]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rag.text.budget import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
+from rag.vault import chunks as cutting
 from rag.vault.chunks import Measure
 from rag.vault.markdown import Kind
 
@@ -423,3 +424,13 @@ def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
         assert len({chunk.id for chunk in cut}) == len(cut)
         seen += len(cut)
     assert seen > 1500
+
+
+@given(st.text())
+def test_ids_are_the_uuids_of_names(name: str) -> None:
+    """Version 5 (RFC 9562), so that another program finds the same ones."""
+    try:
+        named = str(uuid.uuid5(cutting._NAMESPACE, f"v\x1f{name}"))
+    except UnicodeEncodeError:
+        return
+    assert note_id("v", name) == named

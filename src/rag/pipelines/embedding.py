@@ -14,7 +14,7 @@ from rag.clients.models import ask_servers, find_digest
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError, ModelError
-from rag.pipelines.components import embedded_text
+from rag.pipelines.parts import embedded_text
 from rag.pipelines.spaces import Embedded, Space, other_model, read_embedded, record_embedded
 from rag.pipelines.working_copy import WorkingCopy
 from rag.stores.manifest import UNEMBEDDED

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from haystack.dataclasses import Document
 
-from rag.pipelines.components import file_name, lexical_parts
+from rag.pipelines.parts import file_name, lexical_parts
 from rag.stores.protocol import NoteStore
 from rag.text.grams import hash_gram, weigh_grams
 from rag.text.lexical import GRAMS, word_dimension
@@ -37,7 +37,7 @@ def notes_holding(store: NoteStore, phrase: str) -> list[str]:
         for document in _candidates(store, tokens)
         if any(
             pattern.search(_in_a_row(part))
-            for part in (file_name(document), *lexical_parts(document))
+            for part in [file_name(document.meta), *lexical_parts(document.meta, document.content)]
         )
     ]
     return sorted({str(document.meta.get("file_id", document.id)) for document in found})

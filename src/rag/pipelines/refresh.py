@@ -7,6 +7,7 @@ own working copy in a state that the next run completes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -158,11 +159,14 @@ class IndexRun:
         return len(paths)
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
-        files = [*((f, False) for f in changes.added), *((f, True) for f in changes.changed)]
+        total = len(changes.added) + len(changes.changed)
+        apart = self._write_apart(changes, report, lambda done: progress(done, total))
+        added = changes.added[apart:]
+        files = [*((f, False) for f in added), *((f, True) for f in changes.changed)]
         batch: list[tuple[ReadNote, NoteRow | None]] = []
         size = 0
-        for done, (file, known) in enumerate(files):
-            progress(done, len(files))
+        for done, (file, known) in enumerate(files, apart):
+            progress(done, total)
             before = self.manifest.note(changes.vault, file.path) if known else None
             read = self._read(changes, file, before, report)
             if read is None:
@@ -178,7 +182,41 @@ class IndexRun:
         if self._touched:
             self.manifest.finish(self._touched)
         self._seen, self._touched = [], []
-        progress(len(files), len(files))
+        progress(total, total)
+
+    def _write_apart(
+        self, changes: Changes, report: VaultReport, progress: Callable[[int], None]
+    ) -> int:
+        """Write new notes as segments where there are enough of them; return how many."""
+        if not (changes.added and self.copy.takes_segments):
+            return 0
+        from rag.pipelines.portions import Portion, split
+        from rag.pipelines.workers import build_all
+
+        index, home = self.config.index, str(self.copy.directory.path)
+        portions = [
+            Portion(changes.vault, changes.root, run, index, home) for run in split(changes.added)
+        ]
+        if not portions:
+            return 0
+        done = 0
+        progress(done)
+        try:
+            # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
+            with closing(build_all(portions)) as built:
+                for portion, part in zip(portions, built, strict=True):
+                    self.copy.adopt(part)
+                    for file, why in part.failed:
+                        report.failed[file.path] = why
+                        self._store_row(failed_row(None, changes.vault, file, why))
+                    report.problems |= {r.path: r.problems for r in part.rows if r.problems}
+                    report.added += len(part.rows)
+                    report.chunks += part.chunks
+                    done += len(portion.files)
+                    progress(done)
+        finally:
+            self.copy.directory.clear_parts()
+        return done
 
     def _read(
         self, changes: Changes, file: NoteFile, before: NoteRow | None, report: VaultReport
@@ -234,9 +272,7 @@ class IndexRun:
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
         documents = self.copy.add_known_embeddings(documents)
-        words = set(write_documents(self.copy.pipeline, documents)) - self.copy.words
-        self.manifest.vocabulary.add(words)
-        self.copy.words |= words
+        self.copy.remember_words(write_documents(self.copy.pipeline, documents))
         self.copy.store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
         report.chunks += len(documents)

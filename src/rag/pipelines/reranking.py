@@ -13,7 +13,7 @@ from haystack.dataclasses import Document
 from rag.clients.serialised import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import RAGError
-from rag.pipelines.components import embedded_text
+from rag.pipelines.parts import embedded_text
 from rag.pipelines.ranking import Hits
 from rag.text.budget import count_tokens
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
 from rag.stores.generations import MANIFEST, IndexDirectory
@@ -21,7 +21,9 @@ from rag.stores.vector_cache import VECTORS, VectorCache
 if TYPE_CHECKING:
     from haystack import Document, Pipeline
 
+    from rag.pipelines.portions import Built
     from rag.stores.protocol import NoteStore
+    from rag.stores.segments import SegmentHome
 
 
 class WorkingCopy:
@@ -47,6 +49,8 @@ class WorkingCopy:
         self.settled: set[str] = set()  # vaults that it holds as they are now
         self.words: set[str] = set()  # those known to be in its vocabulary
         self._pipeline = pipeline
+        self._is_plain = pipeline is None and not config.store.url
+        self._home: SegmentHome | None = None
         self._vectors: VectorCache | None = None
         self._without = 0  # chunks written without an embedding
         self._prepared = False
@@ -158,6 +162,34 @@ class WorkingCopy:
             self.manifest = self._start_anew(wrong)
         return True
 
+    @property
+    def takes_segments(self) -> bool:
+        """Whether new notes may be built apart: not for a server, not where somebody's own
+        pipeline writes, and not where there are, or just were, embeddings."""
+        if not self._is_plain or read_embedded(self.manifest) is not None:
+            return False
+        from rag.stores.segments import has_embeddings
+
+        return not has_embeddings(self.directory)
+
+    def adopt(self, built: Built) -> None:
+        """Take in what was built of new notes: intent, points, then the fact."""
+        from rag.stores.segments import SegmentHome
+
+        if self._home is None:
+            store: Any = self.store
+            self._home = SegmentHome(store.access)
+        self.manifest.intend(built.rows)
+        self._home.adopt(built.folder)
+        self.remember_words(built.words)
+        self.manifest.settle(built.rows)
+
+    def remember_words(self, words: Iterable[str]) -> None:
+        """Add the words of chunks to the vocabulary."""
+        fresh = set(words) - self.words
+        self.manifest.vocabulary.add(fresh)
+        self.words |= fresh
+
     # -- embeddings --------------------------------------------------------------------
 
     @property
@@ -169,7 +201,7 @@ class WorkingCopy:
 
     def add_known_embeddings(self, documents: list[Document]) -> list[Document]:
         """Return the documents, with an embedding those whose text was embedded before."""
-        from rag.pipelines.components import embedded_text
+        from rag.pipelines.parts import embedded_text
 
         embedded = read_embedded(self.manifest)
         if embedded is None:
@@ -226,6 +258,7 @@ class WorkingCopy:
         """Make it the generation that readers see."""
         number = self.manifest.raise_revision(at_least=self.directory.newest())
         now = datetime.now().astimezone().isoformat(timespec="seconds")
+        self._check_adopted()
         self.manifest.set(indexed_at=now, anew="")
         self._count_embedded()
         self.manifest.close()  # its file is copied
@@ -233,6 +266,13 @@ class WorkingCopy:
             self.store.publish(number)
         finally:
             self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
+
+    def _check_adopted(self) -> None:
+        """Publish no segment that the engine did not take for what it is."""
+        expected = self.manifest.expected_points()
+        wrong = self.store.lacks(expected) if self._home and expected is not None else ""
+        if wrong:
+            raise IndexingError(wrong, hint="Run `rag index` again: the index is made anew.")
 
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""

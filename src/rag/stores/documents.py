@@ -15,7 +15,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.stores.backend import Ask
 from rag.stores.batch import DocumentBatch
 from rag.stores.embeddings import NoteEmbeddings
-from rag.stores.points import dense_vector, point_id, sparse_vector, to_document, to_point
+from rag.stores.points import dense_vector, point_id, sparse_vector, to_document, to_point, weight
 
 
 class NoteDocuments(NoteEmbeddings):
@@ -146,7 +146,6 @@ class NoteDocuments(NoteEmbeddings):
 
 
 def _weight(document: Document) -> int:
-    """Return about how many bytes a document takes on disk: point, index, journal and merge."""
     sparse, dense = document.sparse_embedding, document.embedding
     numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
-    return 32 * numbers + 16 * len(document.content or "") + 1000
+    return weight(len(document.content or ""), numbers)

@@ -25,9 +25,10 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
     "uuid": qe.UuidIndexParams,
     "datetime": qe.DatetimeIndexParams,
 }
-# Segments of this size (some 8,000 chunks) are merged no further: a larger one would be
-# written again and again while an index grows, and take memory to match.
-_SEGMENT_KB = 14_000
+# Segments are merged as long as they are together smaller than this (some 14,000 chunks; half as
+# many with embeddings of 768 numbers): a larger one would be written again and again while an index
+# grows. With 600 fresh chunks a merge is due: 1 s at most.
+_SEGMENT_KB = 24_000
 # Every search opens every segment, for 10 ms each; to merge them takes 50 us a chunk. So they are
 # merged for readers when there are more than a few, up to a size (some 100,000 chunks) that the
 # memory of a merge bounds.
@@ -63,13 +64,12 @@ def guard(what: str) -> Iterator[None]:
         raise
 
 
-def create_shard(path: Path) -> qe.EdgeShard:
-    """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
-    # Elsewhere first: a run killed in the middle must not leave a shard without its indexes.
-    staged = path.with_name(f".{path.name}.tmp")
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
-    config = qe.EdgeConfig(
+def shard_config(journal: bool = True) -> qe.EdgeConfig:
+    """Return how a shard is laid out.
+
+    :param journal: keep one, so that no update is lost when the process is killed.
+    """
+    return qe.EdgeConfig(
         sparse_vectors={
             SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf, memory=qe.Memory.Cold)
         },
@@ -81,12 +81,26 @@ def create_shard(path: Path) -> qe.EdgeShard:
             default_segment_number=1,
             max_segment_size=_SEGMENT_KB,
         ),
+        wal_enabled=journal,
     )
+
+
+def index_fields(shard: qe.EdgeShard) -> None:
+    """Make the indexes of the fields that filters select by."""
+    for field, kind in FILTERED.items():
+        params = _INDEXES[kind](memory=qe.Memory.Cold)
+        shard.update(qe.UpdateOperation.create_field_index(field, params))
+
+
+def create_shard(path: Path) -> qe.EdgeShard:
+    """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
+    # Elsewhere first: a run killed in the middle must not leave a shard without its indexes.
+    staged = path.with_name(f".{path.name}.tmp")
+    shutil.rmtree(staged, ignore_errors=True)
+    staged.mkdir(parents=True)
     with guard("make a shard"):
-        shard = qe.EdgeShard.create(str(staged), config)
-        for field, kind in FILTERED.items():
-            params = _INDEXES[kind](memory=qe.Memory.Cold)
-            shard.update(qe.UpdateOperation.create_field_index(field, params))
+        shard = qe.EdgeShard.create(str(staged), shard_config())
+        index_fields(shard)
         shard.flush()
         shard.close()
     staged.rename(path)

@@ -19,11 +19,7 @@ from typing import Any
 from haystack.errors import FilterError
 
 from rag.stores.conditions import Conditions, EdgeConditions
-
-# Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
-# keys, which of its fields are true and which are false.
-TRUE_FIELDS = "_true"
-FALSE_FIELDS = "_false"
+from rag.stores.points import FALSE_FIELDS, TRUE_FIELDS
 
 _TOP_LEVEL = ("id", "content", "blob", "score")
 _BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")

@@ -2,7 +2,9 @@
 
     index.lock    held by the one writer
     work/         the writer's own shard and manifest; nobody else opens it
+    parts/        segments on their way into the writer's shard
     gen-7/        a generation: a closed copy of work/ that is never written again
+    gen-7/stamp   what its manifest's file is known by, so that it need not be verified
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
     SERVER        where the points are, when a server holds them: then there are no shards here
@@ -30,6 +32,7 @@ SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 _POINTS = "points"
+_STAMP = "stamp"
 _RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
@@ -71,6 +74,7 @@ class IndexDirectory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.work = self.path / "work"
+        self.parts = self.path / "parts"
         self._lock: IO[bytes] | None = None
         self._holders = 0
 
@@ -183,10 +187,12 @@ class IndexDirectory:
         if staged.exists():
             shutil.rmtree(staged)
         self.require_space(disk_usage(self.work))
-        copy_tree(self.work, staged, skip=frozenset({"wal"}))
+        copy_tree(self.work, staged, frozenset({"wal"}), _is_fixed)
         if (staged / SHARD).exists():
             _prepare_for_readers(staged / SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
+        if (staged / MANIFEST).exists():
+            (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
         staged.rename(self.path / name)
         pointer = self.path / ".CURRENT.tmp"
         pointer.write_text(name, "ascii")
@@ -196,6 +202,7 @@ class IndexDirectory:
     def sweep(self) -> None:
         """Remove generations that nobody reads any more, and what killed writers left."""
         current = self.current()
+        self.clear_parts()
         for staged in self.path.glob(".gen-*.tmp"):
             shutil.rmtree(staged, ignore_errors=True)
         for old in self.path.glob("gen-*"):
@@ -216,6 +223,10 @@ class IndexDirectory:
         """Forget the writer's own state; it is rebuilt from the notes."""
         shutil.rmtree(self.work, ignore_errors=True)
 
+    def clear_parts(self) -> None:
+        """Remove the segments that no shard took in."""
+        shutil.rmtree(self.parts, ignore_errors=True)
+
     def require_space(self, need: int) -> None:
         """Make sure that `need` bytes can be written: a full disk kills the engine's process.
 
@@ -228,6 +239,34 @@ class IndexDirectory:
                 f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
                 hint="Free some room, or move the index with RAG_DATA_DIR.",
             )
+
+
+def is_as_published(manifest: Path) -> bool:
+    """Whether a generation's manifest is the file that was published, not written to since.
+
+    Where the folder was copied it is another file. Then nothing is known of it.
+    """
+    try:
+        return (manifest.parent / _STAMP).read_text("ascii") == _stamp(manifest)
+    except (OSError, ValueError):
+        return False
+
+
+def _stamp(file: Path) -> str:
+    """Return what tells a file from any other, and from itself once it is changed."""
+    facts = file.stat()
+    return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"
+
+
+def _is_fixed(file: str) -> bool:
+    """Whether the engine never writes a file again: the postings of a merged segment, and the pages
+    that hold its payloads and vectors. What is deleted there is noted beside them."""
+    path = Path(file)
+    if path.name == "inverted_index.dat":
+        return True
+    # Only a merged segment has this kind of list of its points.
+    segment = Path(file.partition("_storage")[0]).parent
+    return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()
 
 
 def _prepare_for_readers(shard: Path) -> None:

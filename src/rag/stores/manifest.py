@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from rag.exceptions import IndexUnavailableError
 from rag.stores import catalogue_tables
 from rag.stores.catalogue_tables import TAGS, CatalogueTables
-from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.generations import MANIFEST, IndexDirectory, is_as_published
 from rag.stores.transactions import transaction
 from rag.stores.vocabulary import Vocabulary
 from rag.text.normalize import name_key
@@ -126,10 +126,9 @@ class Manifest:
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
             # A store hands it to whichever thread searches, one at a time.
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
-            version = _version(path)
-            if version not in _verified:  # a command opens it more than once
+            # Nobody writes it again: as it was left there is nothing to look for.
+            if not is_as_published(path):
                 _verify(db, "notes")
-                _verified.add(version)
         except sqlite3.Error as error:
             raise IndexUnavailableError(
                 f"the index at {path.parent} is damaged",
@@ -269,6 +268,17 @@ class Manifest:
         """Record what the shard now holds of these notes."""
         self._change(rows, pending=False)
 
+    def settle(self, rows: Iterable[NoteRow]) -> None:
+        """Record that the shard holds what these rows, just passed to `intend`, say."""
+        with self._transaction():
+            for row in rows:
+                self._db.execute(
+                    "UPDATE notes SET pending = 0 WHERE vault = ? AND path = ?",
+                    (row.vault, row.path),
+                )
+                row.pending = False
+                self._describe(row)
+
     def refresh(self, rows: Iterable[NoteRow]) -> None:
         """Record that unchanged files need no second look; readers need not know."""
         with self._transaction(revise=False):
@@ -317,19 +327,22 @@ class Manifest:
         marks = ", ".join("?" * len(_COLUMNS))
         for row in rows:
             self._db.execute(f"REPLACE INTO notes VALUES ({marks})", _to_row(row))
-            if row.pending:
-                continue
-            self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
-            if not row.chunks:
-                self.catalogue.drop(row.id)
-                continue
-            names = (*row.aliases, PurePath(row.path).stem, row.title)
-            keys = {name_key(name): name for name in names}
-            self._db.executemany(
-                "INSERT INTO names VALUES (?, ?, ?)",
-                [(row.id, key, name) for key, name in keys.items() if key],
-            )
-            self.catalogue.put(row.id, row.title, row.modified, _facts(row))
+            if not row.pending:
+                self._describe(row)
+
+    def _describe(self, row: NoteRow) -> None:
+        """Record what a note is called and what it bears."""
+        self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
+        if not row.chunks:
+            self.catalogue.drop(row.id)
+            return
+        names = (*row.aliases, PurePath(row.path).stem, row.title)
+        keys = {name_key(name): name for name in names}
+        self._db.executemany(
+            "INSERT INTO names VALUES (?, ?, ?)",
+            [(row.id, key, name) for key, name in keys.items() if key],
+        )
+        self.catalogue.put(row.id, row.title, row.modified, _facts(row))
 
     @contextmanager
     def _transaction(self, revise: bool = True) -> Iterator[None]:
@@ -354,7 +367,7 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
 
 
 def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
-    """Read all of a database once (4 ms for 10,000 notes): without it a damaged page would show
+    """Read all of a database once (20 ms for 10,000 notes): without it a damaged page would show
     in the middle of a search. A damaged one, or one without the table, is closed.
 
     :raises sqlite3.DatabaseError: when some of it is damaged.
@@ -367,15 +380,6 @@ def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
     except sqlite3.Error:
         db.close()
         raise
-
-
-_verified: set[tuple[int, ...]] = set()  # generations are never written again
-
-
-def _version(file: Path) -> tuple[int, ...]:
-    """Return what tells a file from any other, and from itself when it is changed."""
-    facts = file.stat()
-    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:

@@ -12,16 +12,23 @@ import math
 import re
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import qdrant_edge as qe
-from haystack.dataclasses import Document
-from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.stores.filters import FALSE_FIELDS, TRUE_FIELDS
+from rag.text.lexical import SparseVector
+
+# Processes that only build segments do without Haystack, which takes half a second to import.
+if TYPE_CHECKING:
+    from haystack.dataclasses import Document
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 DENSE = "embedding"
 SPARSE = "lexical"
+# Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
+# keys, which of its fields are true and which are false.
+TRUE_FIELDS = "_true"
+FALSE_FIELDS = "_false"
 _NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
 _UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SCALARS = (str, int, float, bool, type(None))
@@ -66,6 +73,34 @@ def to_point(document: Document) -> qe.Point:
     return qe.Point(point_id(document.id), vectors, payload)
 
 
+def chunk_point(
+    identity: str, content: str, meta: dict[str, Any], vector: SparseVector
+) -> qe.Point:
+    """Make the point that `to_point` makes of a chunk's document.
+
+    :param identity: the chunk's id, a UUID.
+    :param meta: of texts, whole numbers and lists of texts.
+    :param vector: from a `DocumentEncoder`, which makes none that the engine would choke on.
+    :raises ValueError: for text that is no Unicode.
+    """
+    payload: dict[str, Any] = {"id": identity, "content": content, "meta": meta}
+    vectors: dict[str, Any] = {SPARSE: qe.SparseVector(vector.indices, vector.values)}
+    try:
+        return qe.Point(identity, vectors, payload)
+    except TypeError:
+        _checked_json(identity, payload)  # says it in fewer words
+        raise
+
+
+def weight(characters: int, numbers: int) -> int:
+    """Return about how many bytes a point takes on disk: itself, its index, journal and merge.
+
+    :param characters: of its text.
+    :param numbers: in its vectors, indices included.
+    """
+    return 32 * numbers + 16 * characters + 1000
+
+
 def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     """Return an embedding as it is.
 
@@ -104,6 +139,8 @@ def _are_floats(numbers: list[float]) -> bool:
 
 def to_document(point: Any, score: float | None = None) -> Document:
     """Convert a point as the engine returned it, with its vectors where they were asked for."""
+    from haystack.dataclasses import Document
+
     payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
     vectors = point.vector or {}
     if DENSE in vectors:

@@ -7,23 +7,40 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 _BLOCK = 1 << 16
 _ZEROS = bytes(_BLOCK)
 
 
-def copy_tree(source: Path, target: Path, skip: frozenset[str] = frozenset()) -> None:
-    """Copy a folder; `skip` names entries of any folder that are left out."""
+def copy_tree(
+    source: Path,
+    target: Path,
+    skip: frozenset[str] = frozenset(),
+    is_fixed: Callable[[str], bool] = lambda path: False,
+) -> None:
+    """Copy a folder; `skip` names entries of any folder that are left out.
+
+    :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
+        then gets a second name instead of a copy.
+    """
     os.mkdir(target)
     for entry in os.scandir(source):
         if entry.name in skip:
             continue
         if entry.is_dir():
-            copy_tree(Path(entry.path), target / entry.name, skip)
-        else:
+            copy_tree(Path(entry.path), target / entry.name, skip, is_fixed)
+        elif not (is_fixed(entry.path) and _link(entry.path, target / entry.name)):
             copy_file(entry.path, target / entry.name)
+
+
+def _link(source: str, target: Path) -> bool:
+    try:
+        os.link(source, target)
+    except OSError:  # not every system, nor every disk, gives a file two names
+        return False
+    return True
 
 
 def copy_file(source: str | Path, target: str | Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,26 +75,24 @@ class DocumentEncoder:
 
     def _encode(self, texts: list[str]) -> Encoded:
         spaced, loans, unsegmented = _Rows(), _Rows(), []
+        row_of = self._table.__getitem__
         for text in texts:
             words, run_text = pieces(text)
-            spaced.add([self._table[word] for word in words])
-            loans.add([self._table[loan] for loan in KATAKANA_WORD.findall(run_text)])
+            spaced.add([*map(row_of, words)])
+            loans.add([*map(row_of, KATAKANA_WORD.findall(run_text))] if run_text else [])
             unsegmented.append(run_text)
-        word_keys, lengths = self._word_keys(spaced)
+        spaced_rows, loan_rows = spaced.array(), loans.array()
+        word_keys, lengths = self._word_keys(spaced_rows, spaced.owners(), len(texts))
         gram_keys, characters = _gram_keys(unsegmented)
         lengths += characters / CHARACTERS_PER_WORD
-        loan_keys = loans.owners() | self._table.lookup(loans.array())[:, 0]
+        loan_keys = loans.owners() | self._table.lookup(loan_rows)[:, 0]
         vectors = _weigh(np.concatenate((*word_keys, loan_keys, gram_keys)), lengths)
-        used = np.unique(np.concatenate((spaced.array(), loans.array()))).tolist()
-        written = {word for word in map(self._table.word, used) if _is_kept(word)}
-        # People leave accents out when they search.
-        folded = {fold_accents(word) for word in written if not word.isascii()}
-        return Encoded(vectors, [*written, *filter(_is_kept, folded)])
+        used = np.unique(np.concatenate((spaced_rows, loan_rows))).tolist()
+        return Encoded(vectors, [*chain.from_iterable(map(self._table.written, used))])
 
-    def _word_keys(self, spaced: _Rows) -> tuple[list[Array], Array]:
+    def _word_keys(self, rows: Array, owners: Array, texts: int) -> tuple[list[Array], Array]:
         """Return the keys (text << 32 | dimension) of words, shingles and edges, and the number
         of words of each text."""
-        rows, owners = spaced.array(), spaced.owners()
         is_word = rows > 0  # row 0 is the break
         table = self._table.lookup(rows)
         dimensions = table[:, 0]
@@ -105,8 +103,8 @@ class DocumentEncoder:
         for column in range(1, _COLUMNS):
             edge = table[:, column]
             keys.append((owners | edge)[edge > 0])
-        texts = (owners[is_word] >> np.uint64(32)).astype(np.int64)
-        return keys, np.bincount(texts, minlength=len(spaced.counts)).astype(np.float64)
+        of_words = (owners[is_word] >> np.uint64(32)).astype(np.int64)
+        return keys, np.bincount(of_words, minlength=texts).astype(np.float64)
 
 
 def _is_kept(word: str) -> bool:
@@ -165,17 +163,24 @@ class _WordTable(dict[str, int]):
     def __init__(self) -> None:
         super().__init__({"\0": 0})
         self._rows = array("Q", [0] * _COLUMNS)
-        self._words = ["\0"]
+        self._written: list[tuple[str, ...]] = [()]
 
     def __missing__(self, word: str) -> int:
         dimensions = [word_dimension(stem(word)), *map(edge_dimension, edges(word))]
         self._rows.extend(dimensions + [0] * (_COLUMNS - len(dimensions)))
-        self._words.append(word)
+        if not _is_kept(word):
+            self._written.append(())
+        elif word.isascii():
+            self._written.append((word,))
+        else:  # people leave accents out when they search
+            spellings = {word, fold_accents(word)}
+            self._written.append(tuple(filter(_is_kept, spellings)))
         self[word] = row = len(self)
         return row
 
-    def word(self, row: int) -> str:
-        return self._words[row]
+    def written(self, row: int) -> tuple[str, ...]:
+        """Return how the word of a row is remembered, with and without accents."""
+        return self._written[row]
 
     def lookup(self, rows: Array) -> Array:
         # The view must be gone before the array can grow again; what is taken from it is a copy.
@@ -185,4 +190,4 @@ class _WordTable(dict[str, int]):
         if len(self) > _MAX_WORDS:
             self.clear()
             self["\0"] = 0
-            del self._rows[_COLUMNS:], self._words[1:]
+            del self._rows[_COLUMNS:], self._written[1:]

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha1
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -83,7 +84,7 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
             identity = json.dumps([note.vault, note.path, *section.heading, ordinal])
             chunks.append(
                 Chunk(
-                    id=str(uuid.uuid5(_NAMESPACE, identity)),
+                    id=_named(identity),
                     heading=section.heading,
                     text=text,
                     line_start=first + 1,
@@ -97,7 +98,16 @@ def chunk_note(note: Note, size: int, overlap: int, measure: Measure) -> list[Ch
 
 def note_id(vault: str, path: str) -> str:
     """Return the UUID that stands for a note, whatever it holds."""
-    return str(uuid.uuid5(_NAMESPACE, f"{vault}\x1f{path}"))
+    return _named(f"{vault}\x1f{path}")
+
+
+def _named(name: str) -> str:
+    """Return `str(uuid.uuid5(_NAMESPACE, name))`, which takes four times as long."""
+    digest = bytearray(sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50  # the version
+    digest[8] = digest[8] & 0x3F | 0x80  # the variant
+    text = digest.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def _sections(note: Note) -> Iterator[_Section]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from rag.exceptions import ConfigError, IndexingError
 if TYPE_CHECKING:
     from pathspec import PathSpec
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _IGNORE_FILES = (".gitignore", ".ragignore")
 
 
@@ -128,15 +130,11 @@ def _stays_inside(path: str, root: str) -> bool:
 def _name(file: str) -> str:
     """Return the name the index uses: NFC, `/`, and valid Unicode even where the disk's is not."""
     name = _nfc(file.replace(os.sep, "/"))
-    return name.encode("utf-8", "replace").decode("utf-8") if _has_surrogates(name) else name
+    return name.encode("utf-8", "replace").decode("utf-8") if _SURROGATE.search(name) else name
 
 
 def _nfc(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
-
-
-def _has_surrogates(name: str) -> bool:
-    return not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _own_rules(entries: list[os.DirEntry[str]], folder: str, found: Scan) -> list[_Rule]:

@@ -10,6 +10,13 @@ from typing import Any, NamedTuple
 _FENCE = re.compile(r"---[ \t]*$")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
 _SIMPLE = re.compile(r"([^\W\d][\w -]*):[ \t]+(\S.*)$")
+# Lines that any reading of YAML takes for the same: a name, and a word or some, a date, or a list
+# of words. What follows a first letter so is no number, no mark and no comment.
+_WORDS = r"[^\W\d_][\w/-]*(?: [\w/-]+)*"
+_LIST = re.compile(rf"\[({_WORDS}(?:, {_WORDS})*)?\]")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LINE = re.compile(rf"([^\W\d_]\w*): ({_WORDS}|{_LIST.pattern}|{_DATE.pattern})")
+_NOT_TEXT = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _MAX_LINES = 2000  # a `---` rule without front matter must not be searched to the end of a book
 
 
@@ -36,6 +43,8 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
     end = next((at for at, line in enumerate(lines[1:_MAX_LINES], 1) if _END.match(line)), 0)
     if not end:
         return FrontMatter({}, 0, "")
+    if fields := _read_simple(lines[1:end]):
+        return FrontMatter(fields, end + 1, "")
     block = "\n".join(lines[1:end])
     if not block.strip():
         return FrontMatter({}, end + 1, "")
@@ -51,6 +60,31 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
         kind = type(loaded).__name__
         return FrontMatter({}, 0, f"front matter: expected `key: value` lines, found a {kind}")
     return FrontMatter(loaded, end + 1, "")
+
+
+def _read_simple(lines: list[str]) -> dict[str, Any]:
+    """Read a block as YAML would, where it is as simple as most are; empty where it is not."""
+    fields: dict[str, Any] = {}
+    for line in lines:
+        entry = _LINE.fullmatch(line)
+        if not entry:
+            return {}
+        name, value = entry[1], entry[2]
+        words = _LIST.fullmatch(value)
+        if words:
+            items = words[1].split(", ") if words[1] else []
+            fields[name] = items
+        else:
+            items = [value]
+            fields[name] = value
+        if not _NOT_TEXT.isdisjoint(map(str.lower, (name, *items))):
+            return {}
+        if value[0].isdecimal():
+            try:
+                fields[name] = date.fromisoformat(value)
+            except ValueError:
+                return {}
+    return fields
 
 
 def _load_yaml(block: str) -> Any:

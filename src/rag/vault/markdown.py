@@ -136,14 +136,14 @@ def outline(lines: list[str], front: FrontMatter) -> Outline:
 
 def _read_line(found: Outline, lines: list[str], number: int, text: str, first: int) -> None:
     found.kinds[number] = Kind.TEXT
-    atx = _ATX.match(text)
+    atx = _ATX.match(text) if "#" in text else None
     if atx:
         found.kinds[number] = Kind.HEADING
         title = _without_closing_hashes(atx[2] or "")
         found.headings.append(Heading(len(atx[1]), plain(title), number, number))
     elif "|" in text or (number > first and found.kinds[number - 1] == Kind.TABLE):
         _read_table_line(found, lines, number, text, first)
-    else:
+    elif "=" in text or "-" in text:
         _read_setext(found, lines, number, text, first)
     if "#" in text or "[" in text:
         _read_inline(found, text)

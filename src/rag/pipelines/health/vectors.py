@@ -101,7 +101,7 @@ def _compare(
     :raises RAGError: when there is no new one.
     """
     from rag.clients.wire import OllamaClient
-    from rag.pipelines.components import embedded_text
+    from rag.pipelines.parts import embedded_text
 
     until = time.monotonic() + ollama.query_timeout
     with OllamaClient(url, ollama, read_timeout=ollama.query_timeout) as client:

@@ -1,0 +1,130 @@
+"""Portions: enough new notes to be read and written apart, as segments of the index.
+
+What a portion becomes depends on its notes alone, not on which process makes it, nor on when.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import qdrant_edge as qe
+
+from rag.config import IndexConfig
+from rag.exceptions import IndexingError
+from rag.pipelines.errors import own_errors
+from rag.pipelines.parts import lexical_parts
+from rag.pipelines.reading import ReadNote, read_file
+from rag.stores.generations import IndexDirectory
+from rag.stores.manifest import NoteRow
+from rag.stores.points import chunk_point, weight
+from rag.stores.segments import build_segments
+from rag.text.encoding import DocumentEncoder
+from rag.vault.files import NoteFile
+
+# A portion of 12 MB makes a segment of some 20,000 chunks, which needs no further merge. Every
+# search opens every segment; larger ones would take more memory to build (600 MB as it is).
+SMALLEST = 1_000_000
+USUAL = 12_000_000
+_MOST_NOTES = 5_000
+_BATCH_CHUNKS = 1000
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Notes to be read, and the index they are for."""
+
+    vault: str
+    root: str
+    files: list[NoteFile]
+    config: IndexConfig
+    directory: str
+
+
+@dataclass
+class Built:
+    """What became of a portion: a folder of segments, and what the manifest is to know of them.
+
+    `failed` are files that could not be read, and why.
+    """
+
+    folder: Path
+    rows: list[NoteRow] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    failed: list[tuple[NoteFile, str]] = field(default_factory=list)
+    chunks: int = 0
+
+
+def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
+    """Part files into runs of about the same number of bytes; none when they are too few."""
+    total = sum(file.size for file in files)
+    if total < SMALLEST:
+        return []
+    count = max(1, round(total / USUAL), -(-len(files) // _MOST_NOTES))
+    runs: list[list[NoteFile]] = [[] for _ in range(count)]
+    before = 0
+    for file in files:
+        runs[min(before * count // total, count - 1)].append(file)
+        before += file.size
+    return [run for run in runs if run]
+
+
+def build(portion: Portion, encoder: DocumentEncoder) -> Built:
+    """Read the notes of a portion and write their chunks into segments.
+
+    :param encoder: any; one that is kept knows the words of earlier portions.
+    :raises IndexingError: when the disk has no room, or a chunk cannot be written.
+    """
+    directory = IndexDirectory(portion.directory)
+    words: set[str] = set()
+    with own_errors(IndexingError, "the indexing pipeline failed"):
+        directory.parts.mkdir(parents=True, exist_ok=True)
+        # A name of its own: a process that outlived another run must not meet this one.
+        built = Built(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
+        build_segments(built.folder, _batches(portion, directory, encoder, built, words))
+    built.words = sorted(words)
+    return built
+
+
+def _batches(
+    portion: Portion,
+    directory: IndexDirectory,
+    encoder: DocumentEncoder,
+    built: Built,
+    words: set[str],
+) -> Iterator[list[qe.Point]]:
+    """Yield the points of a portion; fill in `built` and `words`."""
+    notes: list[ReadNote] = []
+    size = 0
+    for file in portion.files:
+        try:
+            note = read_file(portion.root, portion.vault, file, portion.config)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            built.failed.append((file, error.strerror or type(error).__name__))
+            continue
+        built.rows.append(note.row)
+        built.chunks += len(note.chunks)
+        notes.append(note)
+        size += len(note.chunks)
+        if size >= _BATCH_CHUNKS:
+            yield _points(notes, directory, encoder, words)
+            notes, size = [], 0
+    if size:
+        yield _points(notes, directory, encoder, words)
+
+
+def _points(
+    notes: list[ReadNote], directory: IndexDirectory, encoder: DocumentEncoder, words: set[str]
+) -> list[qe.Point]:
+    chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
+    encoded = encoder.encode(["\n".join(lexical_parts(meta, c.text)) for c, meta in chunks])
+    words.update(encoded.words)
+    pairs = [*zip(chunks, encoded.vectors, strict=True)]
+    directory.require_space(
+        sum(weight(len(chunk.text), 2 * len(vector.indices)) for (chunk, _), vector in pairs)
+    )
+    return [chunk_point(chunk.id, chunk.text, meta, vector) for (chunk, meta), vector in pairs]

@@ -1,0 +1,394 @@
+"""New notes in portions: built apart, by other processes too, and the same index in the end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexingError
+from rag.pipelines import portions, workers
+from rag.pipelines.portions import split
+from rag.pipelines.refresh import IndexRun
+from rag.stores import get_document_store
+from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+from rag.vault.files import NoteFile
+
+NOTES = {
+    f"{number:02}.md": f"---\ntitle: Note {number}\ntags: [t{number % 3}]\n---\n"
+    f"alpha{number} café\n\n## 設計 {number}\n\nサーバーの記録を確認する。Beta gamma."
+    for number in range(40)
+}
+
+
+@pytest.fixture
+def vault(write_notes) -> Path:
+    return write_notes("v", NOTES)
+
+
+@pytest.fixture
+def cut(monkeypatch) -> Callable[[int, int], None]:
+    """Make portions of so many bytes, by so many processes; 0 bytes: none."""
+
+    def patch(size: int, processes: int) -> None:
+        monkeypatch.setattr(portions, "SMALLEST", size or 1 << 40)
+        monkeypatch.setattr(portions, "USUAL", size)
+        monkeypatch.setattr(workers, "_processors", lambda: processes)
+
+    return patch
+
+
+def everything(config: RAGConfig) -> list[Any]:
+    """Return all that an index holds, times of indexing aside."""
+    with get_document_store(config) as store:
+        found: list[Any] = [
+            (d.id, d.content, sorted(d.meta.items()), d.sparse_embedding)
+            for d in store.filter_documents()
+        ]
+    directory = IndexDirectory(config.index_dir)
+    file = directory.path / (directory.current() or "") / MANIFEST
+    with closing(sqlite3.connect(file)) as db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            wanted = ", ".join(c for c in columns if c not in ("indexed_at", "racy"))
+            known = "WHERE key NOT IN ('revision', 'indexed_at')" if table == "meta" else ""
+            found.append((table, sorted(db.execute(f"SELECT {wanted} FROM {table} {known}"))))
+    return found
+
+
+# -- the same index, whoever builds it -------------------------------------------------
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_the_index_is_the_one_that_is_written_note_by_note(
+    vault, config, refresh, tmp_path, cut, processes
+) -> None:
+    cut(0, 1)
+    refresh(v=vault)
+    cut(1200, processes)
+    apart = replace(config, data_dir=tmp_path / "apart")
+    report = refresh(apart, v=vault)
+    assert everything(apart) == everything(config)
+    assert (report.notes, report.chunks, report.vaults["v"].added) == (40, 80, 40)
+
+
+def test_what_is_changed_or_deleted_later_is_so_in_the_index(
+    vault, config, refresh, points, tmp_path, cut
+) -> None:
+    cut(1200, 2)
+    refresh(v=vault)
+    (vault / "03.md").write_text("rewritten")
+    (vault / "04.md").unlink()
+    refresh(v=vault)
+    fresh = replace(config, data_dir=tmp_path / "fresh")
+    refresh(fresh, v=vault)
+    assert points(config) == points(fresh)
+
+
+def test_notes_added_later_join_those_that_are_there(
+    vault, config, refresh, points, tmp_path, cut
+) -> None:
+    cut(1200, 1)
+    refresh(v=vault)
+    for number in range(20):
+        (vault / f"new {number}.md").write_text(f"# New {number}\n\n{'delta ' * 40}")
+    report = refresh(v=vault)
+    assert (report.vaults["v"].added, report.notes) == (20, 60)
+    fresh = replace(config, data_dir=tmp_path / "fresh")
+    refresh(fresh, v=vault)
+    assert points(config) == points(fresh)
+
+
+def test_a_small_run_starts_no_process(vault, refresh, monkeypatch) -> None:
+    monkeypatch.setattr(workers, "_Worker", None)
+    assert refresh(v=vault).notes == 40
+
+
+def test_no_folder_of_segments_is_left(vault, config, refresh, cut) -> None:
+    cut(1200, 2)
+    refresh(v=vault)
+    assert not IndexDirectory(config.index_dir).parts.exists()
+
+
+def test_what_a_killed_run_built_is_swept_by_the_next(vault, config, refresh) -> None:
+    left = IndexDirectory(config.index_dir).parts / "tmp" / "shard"
+    left.mkdir(parents=True)
+    refresh(v=vault)
+    assert not left.exists()
+
+
+def test_an_index_that_lost_what_was_built_is_not_published_and_made_anew(
+    vault, config, refresh, points, cut
+) -> None:
+    cut(1200, 1)
+    with pytest.raises(IndexingError, match=r"held 0 of 80 chunks"), IndexRun(config) as run:
+        run.index_vault("v", vault)
+        shutil.rmtree(IndexDirectory(config.index_dir).work / SHARD)
+        run.publish()
+    assert IndexDirectory(config.index_dir).current() is None
+    assert "made anew" in refresh(v=vault).notices[0]
+    assert len(points(config)) == 80
+
+
+def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
+    cut(1200, 2)
+    told = []
+    with IndexRun(config) as run:
+        run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
+    assert told[0] == (0, 40) and told[-1] == (40, 40) and len(told) > 3
+    assert told == sorted(told)
+
+
+# -- what goes wrong -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_notes_that_cannot_be_read_are_told_and_the_others_indexed(
+    vault, refresh, cut, processes
+) -> None:
+    cut(1200, processes)
+    (vault / "05.md").unlink()
+    os.mkfifo(vault / "fifo.md")  # no note
+    original = (vault / "06.md").read_text()
+    (vault / "06.md").write_text(original.replace("title: Note 6", "title: Note: 6"))
+    report = refresh(v=vault).vaults["v"]
+    assert (report.added, [*report.problems]) == (39, ["06.md"])
+
+
+def test_an_error_is_the_same_whoever_meets_it(vault, config, refresh, tmp_path, cut) -> None:
+    said = []
+    for processes in (1, 2):
+        other = replace(config, data_dir=tmp_path / f"data{processes}")
+        parts = IndexDirectory(other.index_dir).parts
+        parts.parent.mkdir(parents=True)
+        parts.write_text("in the way")
+        cut(1200, processes)
+        with pytest.raises(IndexingError) as raised:
+            refresh(other, v=vault)
+        said.append((raised.value.message, raised.value.details.replace(str(parts), "PARTS")))
+    assert said[0] == said[1]
+    assert said[0][0] == "the indexing pipeline failed" and "PARTS" in said[0][1]
+
+
+def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
+    vault, config, refresh, points, tmp_path, cut, monkeypatch
+) -> None:
+    cut(1200, 2)
+    give = workers._Worker.give
+
+    def give_and_kill(worker, number, portion):
+        give(worker, number, portion)
+        if number == 2:
+            worker.process.kill()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(workers._Worker, "give", give_and_kill)
+        with pytest.raises(IndexingError, match=r"ended before its time.*signal 9") as raised:
+            refresh(v=vault)
+    assert "rag index" in raised.value.hint
+    refresh(v=vault)
+    fresh = replace(config, data_dir=tmp_path / "fresh")
+    cut(0, 1)
+    refresh(fresh, v=vault)
+    assert points(config) == points(fresh)
+
+
+RUN = """
+import sys, time
+from pathlib import Path
+from rag.config import RAGConfig
+from rag.pipelines import portions, workers
+from rag.pipelines.refresh import IndexRun
+
+portions.SMALLEST = portions.USUAL = 1200
+workers._processors = lambda: 2
+started = workers._Worker.__init__
+
+def tell(worker):
+    started(worker)
+    print(worker.process.pid, flush=True)
+
+def adopt(copy, built):
+    print("built", flush=True)
+    time.sleep(60)
+
+workers._Worker.__init__ = tell
+from rag.pipelines.working_copy import WorkingCopy
+WorkingCopy.adopt = adopt
+with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
+    run.index_vault("v", Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def writer(vault, config) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """A writer in the middle of its work, and the processes it started."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(config.data_dir), str(vault)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout
+        lines = [process.stdout.readline().strip() for _ in range(3)]
+        assert lines[2] == "built"
+        yield process, [int(line) for line in lines[:2]]
+        process.kill()
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_survives_the_writer(writer, end) -> None:
+    process, pids = writer
+    assert not any(map(is_gone, pids))
+    process.send_signal(end)
+    process.wait(20)
+    deadline = time.monotonic() + 20
+    while not all(map(is_gone, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert all(map(is_gone, pids))
+
+
+def test_the_lock_of_a_killed_writer_is_free_at_once(writer, config) -> None:
+    process, _ = writer
+    process.kill()
+    process.wait(20)
+    with IndexDirectory(config.index_dir).writing():
+        pass
+
+
+def test_ctrl_c_reaches_the_writer_only(writer) -> None:
+    process, pids = writer
+    assert {os.getpgid(pid) for pid in pids}.isdisjoint({os.getpgid(process.pid)})
+
+
+# -- how notes are parted --------------------------------------------------------------
+
+SIZES = st.lists(st.integers(0, 3_000_000), max_size=60)
+
+
+@given(SIZES)
+def test_every_note_is_in_one_portion_in_order_or_there_are_none(sizes: list[int]) -> None:
+    files = [NoteFile(f"{n}", f"{n}", size, 0) for n, size in enumerate(sizes)]
+    runs = split(files)
+    assert all(runs)
+    assert [file for run in runs for file in run] == (files if sum(sizes) >= 1_000_000 else [])
+
+
+@given(st.lists(st.integers(1, 100_000), min_size=200, max_size=400))
+def test_portions_are_of_about_one_size(sizes: list[int]) -> None:
+    files = [NoteFile(f"{n}", f"{n}", size, 0) for n, size in enumerate(sizes)]
+    weights = [sum(file.size for file in run) for run in split(files)]
+    assert not weights or max(weights) <= 2 * portions.USUAL
+    assert len(weights) < 2 or max(weights) - min(weights) <= 2 * max(sizes)
+
+
+def test_many_small_notes_are_parted_by_their_number() -> None:
+    files = [NoteFile(f"{n}", f"{n}", 200, 0) for n in range(12_000)]
+    assert [len(run) for run in split(files)] == [4000, 4000, 4000]
+
+
+# -- where workers cannot be -----------------------------------------------------------
+
+
+def test_without_a_python_to_start_this_process_does_it(
+    vault, config, refresh, cut, monkeypatch
+) -> None:
+    cut(1200, 2)
+    monkeypatch.setattr(workers, "_Worker", None)
+    monkeypatch.setattr(sys, "executable", "/opt/server/plugin-host")
+    assert refresh(v=vault).notes == 40
+
+
+def test_a_frozen_program_is_not_started_again(vault, refresh, cut, monkeypatch) -> None:
+    cut(1200, 2)
+    monkeypatch.setattr(workers, "_Worker", None)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert refresh(v=vault).notes == 40
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_as_many_workers_as_the_system_allows_do(vault, refresh, cut, monkeypatch, allowed) -> None:
+    cut(1200, 2)
+    popen, started = subprocess.Popen, []
+
+    def start(*args: Any, **options: Any) -> Any:
+        if len(started) == allowed:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        started.append(popen(*args, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    assert refresh(v=vault).notes == 40
+    assert len(started) == allowed
+
+
+def test_an_index_that_still_has_room_for_embeddings_takes_no_segments(
+    vault, config, refresh, cut, monkeypatch
+) -> None:
+    """A run may have been killed between forgetting the embeddings and dropping their space."""
+    cut(1200, 1)
+    with IndexRun(config) as run:
+        run.copy.prepare()
+        assert run.copy.takes_segments
+        run.copy.store.backend.add_dense_space(3)  # type: ignore[attr-defined]
+        assert not run.copy.takes_segments
+        run.index_vault("v", vault)
+        run.publish()
+    assert refresh(v=vault).notes == 40
+
+
+def test_a_worker_reads_file_names_as_its_writer_does(vault, config, tmp_path) -> None:
+    """The locale says otherwise here; the writer goes by UTF-8."""
+    (vault / "設計メモ.md").write_text("# 設計\n\nサーバー")
+    code = f"""if True:
+        import sys
+        from pathlib import Path
+        from rag.config import RAGConfig
+        from rag.pipelines import portions, workers
+        from rag.pipelines.refresh import IndexRun
+        portions.SMALLEST = portions.USUAL = 1200
+        workers._processors = lambda: 2
+        with IndexRun(RAGConfig(data_dir=Path({str(config.data_dir)!r}))) as run:
+            run.index_vault("v", Path({str(vault)!r}))
+            run.publish()
+        print(run.report.notes)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PYTHONUTF8": "1",
+            "LC_ALL": "POSIX",
+            "PYTHONCOERCECLOCALE": "0",
+            "HOME": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("41", "")

@@ -1,0 +1,144 @@
+"""Segments made apart: built in a folder of their own, then moved into the working copy."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from haystack import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+
+from rag.stores import QdrantEdgeDocumentStore, segments
+from rag.stores.points import chunk_point, to_point
+from rag.stores.segments import SegmentHome, build_segments
+from rag.text.lexical import SparseVector
+
+Store = QdrantEdgeDocumentStore
+WORD = SparseEmbedding([7], [1.0])
+
+
+def key(number: int) -> str:
+    return str(uuid.UUID(int=number + 1))
+
+
+def doc(number: int, content: str = "as built") -> Document:
+    return Document(id=key(number), content=content, sparse_embedding=SparseEmbedding([7], [1.0]))
+
+
+def build(folder: Path, numbers: range, size: int = 5) -> Path:
+    points = [
+        chunk_point(key(n), "as built", {"vault": "v", "tags": ["a"]}, SparseVector([7], [1.0]))
+        for n in numbers
+    ]
+    build_segments(folder, (points[at : at + size] for at in range(0, len(points), size)))
+    return folder
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[Store]:
+    with Store(path) as store:
+        yield store
+
+
+@pytest.fixture
+def home(store: Store) -> SegmentHome:
+    return SegmentHome(store.access)
+
+
+def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) -> None:
+    store.write_documents([doc(100, "written")])
+    home.adopt(build(tmp_path / "one", range(10)))
+    home.adopt(build(tmp_path / "two", range(10, 20)))
+    assert store.count_documents() == 21
+    assert len(store.query_sparse(WORD, top_k=99)) == 21
+    vault = {"field": "meta.vault", "operator": "==", "value": "v"}
+    assert len(store.query_sparse(WORD, vault, top_k=99)) == 20
+
+
+def test_readers_see_it_once_it_is_published(store, home, tmp_path, path) -> None:
+    home.adopt(build(tmp_path / "one", range(10)))
+    store.publish()
+    with Store(path) as reader:
+        assert reader.count_documents() == 10
+
+
+def test_the_folder_is_gone_then(home, tmp_path) -> None:
+    folder = build(tmp_path / "one", range(3))
+    home.adopt(folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("operations", [1, 5, 90])
+def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, operations) -> None:
+    """The engine passes over operations older than the point."""
+    home.adopt(build(tmp_path / "one", range(operations), size=1))
+    store.write_documents([doc(0, "changed")], DuplicatePolicy.OVERWRITE)
+    store.delete_documents([key(operations - 1)] if operations > 1 else [])
+    store.publish()
+    texts = {d.id: d.content for d in store.filter_documents()}
+    assert texts[key(0)] == "changed"
+    assert len(texts) == max(1, operations - 1)
+
+
+def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
+    with Store(path) as store:
+        SegmentHome(store.access).adopt(build(tmp_path / "one", range(30), size=1))
+    with Store(path) as again:  # it counts on, in another process too
+        again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
+        assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
+
+
+def test_of_no_points_there_is_nothing_to_adopt(store, home, tmp_path) -> None:
+    build_segments(tmp_path / "none", [])
+    home.adopt(tmp_path / "none")
+    store.publish()
+    assert store.count_documents() == 0
+
+
+@pytest.mark.parametrize(
+    "meta", [{"title": "half \ud800"}, {"tags": ["\udfff"]}], ids=["title", "tags"]
+)
+def test_text_that_is_no_unicode_is_refused_in_the_same_words(meta) -> None:
+    with pytest.raises(ValueError) as chunk:
+        chunk_point(key(1), "text", meta, SparseVector([], []))
+    with pytest.raises(ValueError) as document:
+        to_point(Document(id=key(1), content="text", meta=meta))
+    assert str(chunk.value) == str(document.value)
+
+
+def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
+    meta = {"title": "true", "tags": ["a", "b"], "position": 3}
+    point = chunk_point(key(1), "false", meta, SparseVector([3, 5], [0.5, 2.0]))
+    document = Document(
+        id=key(1), content="false", meta=meta, sparse_embedding=SparseEmbedding([3, 5], [0.5, 2.0])
+    )
+    other = to_point(document)
+    assert (point.id, point.payload) == (other.id, other.payload)
+    assert repr(point.vector) == repr(other.vector)
+
+
+def test_the_shard_keeps_one_segment_without_points(store, home, tmp_path) -> None:
+    large = SparseVector([*range(400)], [1.0] * 400)  # segments of such points are merged at once
+    for part in range(3):
+        points = [chunk_point(key(800 * part + n), "x", {}, large) for n in range(800)]
+        build_segments(tmp_path / str(part), [points])
+        home.adopt(tmp_path / str(part))
+    store.publish()
+    generation = Path(store.access.directory.path) / (store.access.directory.current() or "")
+    found = [any(s.glob("*id_tracker.mappings")) for s in generation.glob("shard/segments/*")]
+    assert found.count(False) == 1
+    assert store.count_documents() == 2400
+
+
+def test_many_points_are_written_out_in_between(store, home, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(segments, "_MOST_POINTS", 1000)
+    large = SparseVector([*range(400)], [1.0] * 400)
+    points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
+    build_segments(tmp_path / "p", [points[at : at + 500] for at in range(0, 2300, 500)])
+    home.adopt(tmp_path / "p")
+    store.publish()
+    assert store.count_documents() == 2300
+    assert {d.id for d in store.filter_documents()} == {key(n) for n in range(2300)}
