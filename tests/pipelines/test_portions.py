@@ -359,36 +359,3 @@ def test_an_index_that_still_has_room_for_embeddings_takes_no_segments(
         run.index_vault("v", vault)
         run.publish()
     assert refresh(v=vault).notes == 40
-
-
-def test_a_worker_reads_file_names_as_its_writer_does(vault, config, tmp_path) -> None:
-    """The locale says otherwise here; the writer goes by UTF-8."""
-    (vault / "設計メモ.md").write_text("# 設計\n\nサーバー")
-    code = f"""if True:
-        import sys
-        from pathlib import Path
-        from rag.config import RAGConfig
-        from rag.pipelines import portions, workers
-        from rag.pipelines.refresh import IndexRun
-        portions.SMALLEST = portions.USUAL = 1200
-        workers._processors = lambda: 2
-        with IndexRun(RAGConfig(data_dir=Path({str(config.data_dir)!r}))) as run:
-            run.index_vault("v", Path({str(vault)!r}))
-            run.publish()
-        print(run.report.notes)
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={
-            "PYTHONPATH": os.pathsep.join(sys.path),
-            "PYTHONUTF8": "1",
-            "LC_ALL": "POSIX",
-            "PYTHONCOERCECLOCALE": "0",
-            "HOME": str(tmp_path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.stdout.strip(), done.stderr) == ("41", "")

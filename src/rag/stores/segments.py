@@ -74,8 +74,7 @@ class SegmentHome:
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
-        # One waits, empty, for further points. The shard has its own, and a search opens each.
-        segments = [path for path in (folder / _SEGMENTS).iterdir() if _holds_points(path)]
+        segments = [*(folder / _SEGMENTS).iterdir()]  # the engine drops those without points
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
@@ -93,10 +92,6 @@ class SegmentHome:
             for _ in range(number - self._counted):
                 self.access.work().update(nothing)
         self._counted = max(self._counted, number)
-
-
-def _holds_points(segment: Path) -> bool:
-    return any(segment.glob("*id_tracker.mappings"))
 
 
 def _last_operation(segment: Path) -> int:
