@@ -20,7 +20,8 @@ from rag.config import load_config
 if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.pipelines.changes import Changes
-    from rag.pipelines.refresh import IndexRun, Progress, RunReport
+    from rag.pipelines.refresh import IndexRun, Progress
+    from rag.pipelines.reports import RunReport
     from rag.pipelines.vaults import Registry
 
 

@@ -14,7 +14,8 @@ from rag.exceptions import IndexingError, RAGError
 from rag.pipelines.models import Document, DocumentMeta, IndexingResult
 from rag.pipelines.preview import compare
 from rag.pipelines.reading import chunk_meta, is_wanted, open_note
-from rag.pipelines.refresh import IndexRun, VaultReport
+from rag.pipelines.refresh import IndexRun
+from rag.pipelines.reports import VaultReport
 from rag.pipelines.vaults import configured_vaults
 from rag.text.budget import count_tokens
 from rag.vault import Note, chunk_note, note_id, read_note, scan_folder

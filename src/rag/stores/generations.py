@@ -17,16 +17,16 @@ folder: nothing here ever loads one that another process may have open for writi
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
-from rag.stores.sparse_copy import copy_tree, disk_usage
+from rag.stores.reader_copy import copy_for_readers
+from rag.stores.sparse_copy import disk_usage
 
 SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
@@ -187,9 +187,7 @@ class IndexDirectory:
         if staged.exists():
             shutil.rmtree(staged)
         self.require_space(disk_usage(self.work))
-        copy_tree(self.work, staged, frozenset({"wal"}), _is_fixed)
-        if (staged / SHARD).exists():
-            _prepare_for_readers(staged / SHARD)
+        copy_for_readers(self.work, staged, SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
         if (staged / MANIFEST).exists():
             (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
@@ -256,40 +254,3 @@ def _stamp(file: Path) -> str:
     """Return what tells a file from any other, and from itself once it is changed."""
     facts = file.stat()
     return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"
-
-
-def _is_fixed(file: str) -> bool:
-    """Whether the engine never writes a file again: the postings of a merged segment, and the pages
-    that hold its payloads and vectors. What is deleted there is noted beside them."""
-    path = Path(file)
-    if path.name == "inverted_index.dat":
-        return True
-    # Only a merged segment has this kind of list of its points.
-    segment = Path(file.partition("_storage")[0]).parent
-    return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()
-
-
-def _prepare_for_readers(shard: Path) -> None:
-    """Make a shard quick to open: without a journal, and without what hardly a search asks for.
-
-    Beside each index of a field the engine keeps which points lack the field: eight files of a
-    megabyte in each segment, which it reads at every opening and then has the system forget.
-    Without them it asks the payloads.
-    """
-    _change(shard / "edge_config.json", lambda config: config.update(wal_enabled=False))
-    for file in shard.glob("segments/*/payload_index/config.json"):
-        _change(file, _forget_lacking)
-    for lacking in shard.glob("segments/*/payload_index/*-null"):
-        shutil.rmtree(lacking)
-
-
-def _forget_lacking(payload_index: dict[str, Any]) -> None:
-    for field, indexes in payload_index["indexed_types"].items():
-        kept = [index for index in indexes if index["index_type"] != "null_index"]
-        payload_index["indexed_types"][field] = kept
-
-
-def _change(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    config = json.loads(file.read_text("utf-8"))
-    change(config)
-    file.write_text(json.dumps(config), "utf-8")

@@ -1,0 +1,63 @@
+"""The copy of a working shard that readers get: quick to make, and quick to open.
+
+Both rely on how the engine lays out its files; the tests of generations hold it to that.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rag.stores.sparse_copy import copy_tree
+
+
+def copy_for_readers(work: Path, target: Path, shard: str) -> None:
+    """Copy a working folder; `target` is made.
+
+    Files that the engine never writes again get a second name instead.
+
+    :param shard: the name of the folder in it that is a shard, flushed and closed.
+    """
+    copy_tree(work, target, frozenset({"wal"}), _is_fixed)
+    if (target / shard).exists():
+        _prepare(target / shard)
+
+
+def _is_fixed(file: str) -> bool:
+    """Whether the engine never writes a file again: the postings of a merged segment, and the pages
+    that hold its payloads and vectors. What is deleted there is noted beside them."""
+    path = Path(file)
+    if path.name == "inverted_index.dat":
+        return True
+    # Only a merged segment has this kind of list of its points.
+    segment = Path(file.partition("_storage")[0]).parent
+    return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()
+
+
+def _prepare(shard: Path) -> None:
+    """Make a shard quick to open: without a journal, and without what hardly a search asks for.
+
+    Beside each index of a field the engine keeps which points lack the field: eight files of a
+    megabyte in each segment, which it reads at every opening and then has the system forget.
+    Without them it asks the payloads.
+    """
+    _change(shard / "edge_config.json", lambda config: config.update(wal_enabled=False))
+    for file in shard.glob("segments/*/payload_index/config.json"):
+        _change(file, _forget_lacking)
+    for lacking in shard.glob("segments/*/payload_index/*-null"):
+        shutil.rmtree(lacking)
+
+
+def _forget_lacking(payload_index: dict[str, Any]) -> None:
+    for field, indexes in payload_index["indexed_types"].items():
+        kept = [index for index in indexes if index["index_type"] != "null_index"]
+        payload_index["indexed_types"][field] = kept
+
+
+def _change(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    config = json.loads(file.read_text("utf-8"))
+    change(config)
+    file.write_text(json.dumps(config), "utf-8")
