@@ -17,7 +17,7 @@ export Q VAULT TAG TOP_K FORMAT
 FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
-.PHONY: install demo test integration lint types bench peers crash index search ask status clean docs cron timer launchd \
+.PHONY: install demo test integration lint types bench peers crash warm warm-load index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -64,6 +64,14 @@ peers: install
 
 crash: install
 	$(BIN)/python benchmarks/crash.py
+
+# The command-line suite in the warm process and cold, byte for byte: some ten minutes.
+warm: install
+	$(BIN)/python tests/both_ways.py
+
+# Two hundred commands at once in the warm process, and kill -9 of any part of it.
+warm-load: install
+	$(BIN)/python benchmarks/warm_load.py
 
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from both_ways import WAY
+from warm_house import House
+
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
 
@@ -45,9 +48,24 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def warm_house() -> Iterator[House]:
+    """One warm process for most tests. It knows nothing of their homes and folders."""
+    house = House()
+    try:
+        house.start()
+        yield house
+    finally:
+        house.clear()
+
+
 @pytest.fixture(autouse=True)
-def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def empty_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Path]:
     """A home, data folder and working folder of the test's own; no RAG_* from outside."""
+    if WAY and request.node.get_closest_marker("inside"):
+        pytest.skip("it changes the program in its own process")
     home = tmp_path / "home"
     home.mkdir()
     for name in [n for n in os.environ if n.startswith(("RAG_", "XDG_"))]:
@@ -57,7 +75,13 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     # A test that wants Ollama starts a server of its own and says where it is.
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
     # Nor may a warm process of the user's run what a test wants run.
-    monkeypatch.setenv("RAG_WARM", "0")
+    monkeypatch.setenv("RAG_WARM", WAY or "0")
+    if WAY == "1":  # but that of `make warm`
+        house = request.getfixturevalue("warm_house")
+        if not house.is_up():  # a test has ended it, by a configuration of its own for example
+            house.start()
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(house.folder))
+        monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # it would have one of its own
     monkeypatch.chdir(home)
     yield home
 

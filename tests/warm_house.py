@@ -56,6 +56,31 @@ def state_of(process: int) -> str:
         return ""
 
 
+def settle(process: int) -> None:
+    """Wait until a process waits, for something to be typed for example."""
+    for _ in range(5):
+        wait_until(lambda: state_of(process) == "S")
+        time.sleep(0.01)
+
+
+def reads_stdin(process: int) -> bool:
+    """Whether a process waits for something to read, as far as the system tells."""
+    try:
+        number, _, first = Path(f"/proc/{process}/syscall").read_text("ascii").partition(" ")
+    except OSError:
+        return False
+    return number in ("0", "63") and first.startswith("0x0 ")  # read, on two kinds of machine
+
+
+def ask(path: Path, wish: bytes = b"status\n") -> list[int]:
+    """Return what a warm process says: itself, since when, commands, running ones."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(path))
+        connection.sendall(wish)
+        return [int(word) for word in connection.recv(256).split()]
+
+
 class House:
     """A runtime folder, and whatever runs in it.
 
@@ -92,15 +117,20 @@ class House:
 
         It starts quickly, which is for tests of when it starts and ends.
         """
+        process = self.launch_only(*options, **variables)
+        assert process.stderr
+        assert process.stderr.read() == b""  # it is closed once it listens
+        process.stderr.close()
+        return process
+
+    def launch_only(self, *options: str, **variables: str) -> subprocess.Popen[bytes]:
+        """Do not wait for it."""
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", _LIGHT, *options],
             env=self.environment(**variables),
             stderr=subprocess.PIPE,
         )
         self.launched.append(process)
-        assert process.stderr
-        assert process.stderr.read() == b""  # it is closed once it listens
-        process.stderr.close()
         return process
 
     def sockets(self) -> list[Path]:
@@ -110,11 +140,14 @@ class House:
     def ask(self, wish: bytes = b"status\n") -> list[int]:
         """Return what the only warm process says: itself, since when, commands, running ones."""
         (path,) = self.sockets()
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(10)
-            connection.connect(str(path))
-            connection.sendall(wish)
-            return [int(word) for word in connection.recv(256).split()]
+        return ask(path, wish)
+
+    def is_up(self) -> bool:
+        """Whether the warm process answers."""
+        try:
+            return bool(self.ask())
+        except (OSError, ValueError):  # nobody listens there
+            return False
 
     def commands(self) -> int:
         """Return how many commands the only warm process has begun."""
@@ -130,6 +163,12 @@ class House:
                     found.append(int(entry.name))
         return [process for process in found if process != os.getpid()]
 
+    def child(self) -> int:
+        """Wait for the only child of the only warm process."""
+        parent = self.ask()[0]
+        (child,) = wait_until(lambda: children_of(parent))
+        return child
+
     def peers(self) -> Iterator[int]:
         """Yield who listens, which is all there is to know without /proc."""
         for path in self.sockets():
@@ -143,6 +182,8 @@ class House:
                 os.kill(process, signal.SIGKILL)
         for launched in self.launched:
             launched.wait(30)
+            if launched.stderr:
+                launched.stderr.close()
         shutil.rmtree(self.folder)
 
 
@@ -150,12 +191,14 @@ def normal(text: str) -> str:
     """Leave out of what a command shows whatever differs from one run to the next."""
     text = re.sub(r"\d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"\]8;id=\d+;", "]8;id=N;", text)  # of links, which are the same by chance only
-    text = re.sub(r"\bm[a-z0-9]{11}\b", "ENTRY", text)  # of the audit
+    text = re.sub(r'("milliseconds": )[\d.]+', r"\1N", text)
+    text = re.sub(r"\bm(?!illiseconds)[a-z0-9]{11}\b", "ENTRY", text)  # of the audit
     text = re.sub(r'("elapsed_ms": )[\d.]+', r"\1N", text)
     text = re.sub(r"\b\d+(\.\d+)?( ?m?s\b| seconds?\b| minutes?\b)", r"N\2", text)
     text = re.sub(r'("(seconds|age_seconds|age)": )[\d.]+', r"\1N", text)
     text = re.sub(r"\d{4}-\d\d-\d\dTTIME[\d.]*(Z|[+-][\d:]+)?", "WHEN", text)
-    text = re.sub(r"[\d.]+ MB\b", "N MB", text)  # other tests use the same index
+    text = re.sub(r"[\d.]+ (MB\b|GB free)", r"N \1", text)  # others write too
+    text = re.sub(r'("(free_bytes|index_bytes|bytes)": )\d+', r"\1N", text)
     return re.sub(r"(process|pid) \d+", r"\1 N", text)
 
 

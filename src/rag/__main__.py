@@ -36,7 +36,7 @@ def _run_cold(arguments: list[str]) -> int:
 
     leaving.begin()
     code = leaving.finish(run(arguments))
-    if arguments[:1] != ["serve"]:
+    if arguments[:1] != ["serve"] and all(map(os.isatty, range(3))):
         from rag.service.control import start_after
 
         start_after()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from both_ways import WAY, run_program, typed
 from ollama_answers import ANSWER_NOTES
 from rag.cli.app import run as run_app
 
@@ -33,9 +33,11 @@ class Ran(NamedTuple):
 
 @pytest.fixture
 def rag(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    """Run a command in this process: `rag("search", "words")`."""
+    """Run a command in this process: `rag("search", "words")`; in `make warm` as a program."""
 
     def run(*arguments: str | Path) -> Ran:
+        if WAY:
+            return Ran(*run_program([str(argument) for argument in arguments], typed()))
         capsys.readouterr()
         code = run_app([str(argument) for argument in arguments])
         return Ran(code, *capsys.readouterr())
@@ -54,10 +56,8 @@ def program(environment: dict[str, str]) -> Callable[..., Ran]:
     """Run `python -m rag …` as a process of its own."""
 
     def run(*arguments: str | Path, env: Mapping[str, str] = environment, **options: Any) -> Ran:
-        command = [sys.executable, "-m", "rag", *map(str, arguments)]
         options = {"stdin": subprocess.DEVNULL, **options}
-        done = subprocess.run(command, env=env, capture_output=True, timeout=60, **options)
-        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return Ran(*run_program([*map(str, arguments)], env=env, **options))
 
     return run
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import tomllib
 
 import pytest
@@ -117,6 +119,21 @@ class TestConfig:
         ran = rag("search", "x", "--config", tmp_path / "my.toml")
         assert ran.code == 2
         assert "search.top_k" in ran.err
+
+
+@pytest.mark.inside
+@pytest.mark.parametrize(
+    "error", [sqlite3.DatabaseError("malformed"), json.JSONDecodeError("no value", "", 0)]
+)
+def test_files_of_the_index_that_are_damaged_are_told_of(rag, monkeypatch, error):
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("rag.cli.app.program", lambda: fail)
+    ran = rag("status")
+    assert ran.code == 3
+    assert ran.err.startswith("rag: the index is damaged (")
+    assert "rag index --rebuild" in ran.err
 
 
 def test_a_message_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,7 @@ class TestIndex:
         assert rag("index", tmp_path / "nowhere").code == 2
         assert not load_config().data_dir.exists()
 
+    @pytest.mark.inside
     def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
         import rag.pipelines.refresh as module
 
@@ -107,6 +108,7 @@ class TestIndex:
         assert ran.err == "rag: work/bad.md: Permission denied\n"
         assert ran.out.startswith("1 new; 4 notes")
 
+    @pytest.mark.inside
     def test_an_unreadable_note_does_not_make_the_index_look_stale(self, rag, indexed, monkeypatch):
         import rag.pipelines.refresh as module
 

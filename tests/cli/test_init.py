@@ -148,6 +148,7 @@ class TestLooking:
         assert places[0] == Path("/here") and places[-1] == empty_home
         assert empty_home / "Documents" in places
 
+    @pytest.mark.inside
     @pytest.mark.parametrize("limit", ["folders", "time"])
     def test_it_gives_up_some_time_and_says_so(
         self, rag, make_vault, empty_home, monkeypatch, limit
@@ -220,6 +221,7 @@ class TestOllama:
         assert (ran.code, ran.err) == (0, "") and "next: rag index\n" in ran.out
         assert written(empty_home) == {"ollama": {"url": server.url}}
 
+    @pytest.mark.inside
     def test_a_server_that_says_nothing_is_given_up(self, rag, server, monkeypatch, empty_home):
         monkeypatch.setattr(beginning, "_SECONDS", 0.3)
         server.fail("*", "endless", times=None)

@@ -45,6 +45,7 @@ class TestAnIndexMadeAnew:
         assert rag("index", "--rebuild").code == 0
         assert rag("search", "ocelot").code == 0
 
+    @pytest.mark.inside
     def test_is_not_published_when_a_note_that_was_readable_is_not(
         self, rag, write_notes, unreadable, monkeypatch
     ):
@@ -58,6 +59,7 @@ class TestAnIndexMadeAnew:
         monkeypatch.delenv("RAG_INDEX__CHUNK_SIZE")
         assert rag("search", "walrus").code == 0
 
+    @pytest.mark.inside
     def test_goes_on_without_that_note_when_told_to_prune(self, rag, write_notes, unreadable):
         vault = write_notes("v", {"a.md": "zebra", "b.md": "walrus"})
         rag("index", vault)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,13 @@ def test_a_server_that_fails_is_exit_code_4(
     assert failed.code == 4
     assert server.url in failed.err and "Traceback" not in failed.err
     assert len(failed.err.splitlines()) <= 3
+
+
+def test_what_fails_is_not_told_a_second_time_by_haystack() -> None:
+    """Where nobody has set up logging, Python prints the warnings that no handler takes."""
+    import_module("rag.pipelines.searching")
+    handlers = logging.getLogger("haystack").handlers
+    assert any(isinstance(handler, logging.NullHandler) for handler in handlers)
 
 
 def test_the_error_is_json_too(server: QdrantServer, notes: Path, rag: Rag) -> None:

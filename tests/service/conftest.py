@@ -18,17 +18,6 @@ NOTES = {
 }
 
 
-@pytest.fixture(scope="session")
-def warm_house() -> Iterator[House]:
-    """One warm process for most tests. It knows nothing of their homes and folders."""
-    house = House()
-    try:
-        house.start()
-        yield house
-    finally:
-        house.clear()
-
-
 @pytest.fixture
 def warm(warm_house: House) -> House:
     """The warm process that most tests share: they may not end it."""

@@ -8,18 +8,42 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rag.service import client, place
-from warm_house import RAG, REPO, House, state_of, wait_until
+from rag.cli.app import run as run_app
+from rag.service import client, control, place
+from warm_house import RAG, REPO, state_of, wait_until
 
 
-def serve(house: House, *arguments: str, **variables: str) -> tuple[int, object]:
-    """Run `rag serve --json`; return its exit code and what it said."""
-    done = house.run("serve", *arguments, "--json", env=variables)
-    return done.returncode, json.loads(done.stdout)
+@pytest.fixture
+def serve(house, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
+    """Run `rag serve --json` in this process; return its exit code and what it said.
+
+    It looks where a command of `house` would, and is not as patient.
+    """
+
+    def run(*arguments: str, **variables: str) -> tuple[int, Any]:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.delenv("PYTHONUNBUFFERED", raising=False)
+            for name, value in house.environment(**variables).items():
+                patch.setenv(name, value)
+            patch.setattr(place, "is_unbuffered", lambda: False)  # as it is in a test's worker
+            patch.setattr(control, "_ANSWER", 0.2)
+            code = run_app(["serve", *arguments, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.fixture
+def lightly(house, monkeypatch) -> None:
+    """Let `serve` start one that loads nothing beforehand."""
+    monkeypatch.setattr(control, "_launch", lambda _: house.launch_only())
 
 
 class TestStart:
@@ -34,7 +58,7 @@ class TestStart:
     def test_never_when_a_stream_is_no_terminal(self, house, terminal, stream):
         line = f"{' '.join(RAG)} config {stream} /dev/null"
         assert terminal(house, command=["/bin/sh", "-c", line]).end()[0] == 0
-        assert not (house.folder / "rag").exists()
+        assert house.processes() == []
 
     @pytest.mark.parametrize("off", [{"RAG_WARM": "0"}, {"RAG_WARM": "false"}, {}])
     def test_never_when_it_is_switched_off(self, house, terminal, off):
@@ -42,14 +66,13 @@ class TestStart:
             Path("rag.toml").write_text("warm = false\n")
             off = {"RAG_WARM": ""}
         assert terminal(house, "config", **off).end()[0] == 0
-        assert not (house.folder / "rag").exists()
+        assert house.processes() == []
 
-    def test_on_demand(self, house):
-        code, said = serve(house, "--start")
-        assert code == 0
-        assert said["warm"]["answers"]
-        assert serve(house, "--start")[1]["warm"]["process"] == said["warm"]["process"]
-        code, there = serve(house, "--status")
+    def test_on_demand(self, house, serve):
+        process = house.start()
+        code, there = serve("--start")
+        assert (code, there["warm"]["process"], there["warm"]["answers"]) == (0, process, True)
+        code, there = serve("--status")
         assert (code, there["warm"]["commands"], there["warm"]["running"]) == (0, 0, 0)
 
     def test_two_starts_at_once_leave_one(self, house):
@@ -79,12 +102,12 @@ class TestEnd:
         assert process.wait(20) == 0
         assert house.sockets() == []
 
-    def test_on_demand(self, house):
+    def test_on_demand(self, house, serve):
         process = house.launch()
-        assert serve(house, "--stop") == (0, {"schema": 1, "stopped": [process.pid]})
+        assert serve("--stop") == (0, {"schema": 1, "stopped": [process.pid]})
         assert process.wait(20) == 0
-        assert serve(house, "--status") == (1, {"schema": 1, "warm": None})
-        assert serve(house, "--stop") == (0, {"schema": 1, "stopped": []})
+        assert serve("--status") == (1, {"schema": 1, "warm": None})
+        assert serve("--stop") == (0, {"schema": 1, "stopped": []})
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
     def test_by_a_signal(self, house, number):
@@ -134,46 +157,47 @@ class TestEnd:
             assert process.wait(20) == 0
             assert path.exists()
 
-    def test_another_setting_of_python_has_another(self, house, library, tmp_path):
+    def test_another_setting_of_python_has_another(self, house, serve, library, tmp_path):
         house.launch()
         elsewhere = {"PYTHONPATH": f"{REPO / 'src'}:{tmp_path}"}
         assert house.run("config", env=elsewhere).returncode == 0
         assert house.commands() == 0
-        assert serve(house, "--status", **elsewhere) == (1, {"schema": 1, "warm": None})
+        assert serve("--status", **elsewhere) == (1, {"schema": 1, "warm": None})
 
 
 class TestDeadOrWedged:
-    def test_a_wedged_one_makes_it_cold_and_is_told_of(self, house, library):
+    def test_a_wedged_one_makes_it_cold_and_is_told_of(self, house, serve, library):
         process = house.launch()
         process.send_signal(signal.SIGSTOP)
         wait_until(lambda: state_of(process.pid) == "T")
-        done = house.run("search", "backups", "--paths")
+        done = house.run("get", "backups", "--paths")
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.endswith(b"Backups.md\n")
-        code, said = serve(house, "--status")
+        code, said = serve("--status")
         assert (code, said["warm"]["answers"]) == (0, False)
-        assert serve(house, "--stop")[1]["stopped"] == [process.pid]
+        assert serve("--stop")[1]["stopped"] == [process.pid]
         assert process.wait(20) == -signal.SIGKILL
 
-    def test_a_wedged_one_is_replaced(self, house):
+    def test_a_wedged_one_is_replaced(self, house, serve, lightly):
         process = house.launch()
         process.send_signal(signal.SIGSTOP)
-        assert serve(house, "--start")[1]["warm"]["process"] != process.pid
+        assert serve("--start")[1]["warm"]["process"] != process.pid
         assert process.wait(20) == -signal.SIGKILL
 
-    def test_a_dead_one_makes_it_cold_and_is_replaced(self, house, library):
+    def test_a_dead_one_makes_it_cold_and_is_replaced(self, house, serve, lightly):
         process = house.launch()
         process.kill()
         process.wait()
         assert house.sockets()  # nobody took it away
         assert house.run("config").returncode == 0
-        assert serve(house, "--status")[0] == 1
-        assert house.start() != process.pid
+        assert serve("--status")[0] == 1
+        assert serve("--start")[1]["warm"]["process"] != process.pid
         assert house.run("config").returncode == 0
         assert house.commands() == 1
 
-    def test_a_command_waits_for_a_word_and_no_longer(self):
+    def test_a_command_waits_for_a_word_and_no_longer(self, monkeypatch):
         waited: list[float] = []
+        monkeypatch.setattr(place, "peer_of", lambda _: 0)
 
         class Silent:
             """One that says it is alive so many times, and then nothing."""
@@ -181,21 +205,63 @@ class TestDeadOrWedged:
             def __init__(self, words: int) -> None:
                 self.words = words
 
+            seconds = client.PATIENCE
+
             def sendall(self, _: bytes) -> None: ...
+
+            def gettimeout(self) -> float:
+                return self.seconds
+
+            def settimeout(self, seconds: float) -> None:
+                self.seconds = seconds
 
             def recv(self, _: int) -> bytes:
                 if not self.words:
-                    waited.append(client.PATIENCE)
-                    raise TimeoutError
+                    waited.append(self.seconds)
+                    raise TimeoutError if self.seconds else BlockingIOError
                 self.words -= 1
                 return b"."
 
         for words in (0, 3):
             with pytest.raises(OSError):
                 client._ask_for_child(Silent(words))
-        assert waited == [0.05, 0.05]  # once each
+        assert waited == [0.05, 0, 0.05, 0]  # once each
+
+    def test_it_waits_longer_for_one_that_has_no_processor(self, monkeypatch):
+        here, there = socket.socketpair()
+        with here, there:
+            here.settimeout(0.001)
+            wants = iter([True, True, False])
+            monkeypatch.setattr(place, "wants_processor", lambda _: next(wants))
+            with pytest.raises(TimeoutError):
+                client._next_word(here)
+            assert next(wants, None) is None
+            monkeypatch.setattr(place, "wants_processor", lambda _: not there.send(b"7\n"))
+            assert client._next_word(here) == b"7\n"  # it came just after the time was up
+            assert here.gettimeout() == 0.001
+
+    def test_who_runs_wants_a_processor_and_who_waits_or_is_stopped_does_not(self, house):
+        process = house.launch()
+        wait_until(lambda: not place.wants_processor(process.pid))
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state_of(process.pid) == "T")
+        assert not place.wants_processor(process.pid)
+        assert place.wants_processor(os.getpid())
+        assert not place.wants_processor(1 << 30)
+
+    def test_a_command_that_changes_its_mind_is_none_of_those_it_ran(self, house):
+        house.launch()
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(10)
+            connection.connect(str(house.sockets()[0]))
+            connection.sendall(b"run \n")
+            child = int(connection.recv(64))
+            assert house.ask()[2:] == [1, 1]
+        wait_until(lambda: not state_of(child))
+        wait_until(lambda: house.ask()[2:] == [0, 0])
 
     def test_the_wait_is_that_of_the_connection(self, house, monkeypatch):
+        monkeypatch.setattr(place, "wants_processor", lambda _: False)  # this process listens
         for name, value in house.environment().items():
             monkeypatch.setenv(name, value)
         (house.folder / "rag").mkdir(0o700)

@@ -1,7 +1,7 @@
 """A command says the same in the warm process as cold, byte for byte.
 
 Most are compared with the command line run in this process, which is quick; `make warm` compares
-each call of the whole suite with a cold program.
+each command of the whole suite with a cold program.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from both_ways import differences
 from rag.cli.app import run as run_app
 from warm_house import RAG, normal
 
@@ -49,6 +50,7 @@ FAILURES = [  # the exit code, and what gives it
     (2, ["search", "x", "--vault", "wrok"]),
     (2, ["search", "x", "--top-k", "many", "--json"]),
     (3, ["search", "backups", "--mode", "dense"]),
+    (4, ["ask", "backups", "--model", "none"]),
 ]
 
 
@@ -101,8 +103,8 @@ def test_what_writes(warm, tmp_path, shelf):
         if way == "cold":
             env["XDG_RUNTIME_DIR"] = str(home)
         for arguments in (
-            *(["init", "--yes"], ["index", shelf / "work"], ["index", "--json"]),
-            *(["vault", "list"], ["vault", "remove", "work"], ["index", "nowhere"]),
+            *(["index", shelf / "work"], ["vault", "list"], ["vault", "remove", "work"]),
+            *(["chat", "--list"], ["index", "nowhere", "--json"]),
         ):
             done = warm.run(*arguments, env=env, cwd=home)
             text = f"{done.returncode}\n{done.stdout.decode()}\n{done.stderr.decode()}"
@@ -145,10 +147,44 @@ def test_a_working_folder_that_is_gone(warm, library, tmp_path):
     shown = []
     for runtime in (str(warm.folder), "/nonexistent"):
         done = subprocess.run(
-            ["sh", "-c", script, "sh", *RAG, "search", "backups", "--paths"],
+            ["sh", "-c", script, "sh", *RAG, "get", "backups", "--paths"],
             cwd=tmp_path,
             env=warm.environment(XDG_RUNTIME_DIR=runtime),
             capture_output=True,
         )
         shown.append((done.returncode, done.stdout, done.stderr))
     assert shown[0] == shown[1]
+
+
+class TestBothWays:
+    """What `make warm` takes for a difference."""
+
+    def record(self, **changed: object) -> dict[str, object]:
+        entry = {"test": "t", "arguments": ["status"], "stdin": "", "folder": "/here"}
+        result = (0, "1 new; 2 notes (0.7 s)\n", "")
+        return {**entry, "environment": {}, "result": result, "warm": False, **changed}
+
+    def test_only_the_way_and_what_the_clock_says_is_none(self):
+        slower = self.record(result=(0, "1 new; 2 notes (12.3 s)\n", ""), warm=True)
+        assert [*differences([self.record()], [slower])] == []
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"result": (1, "1 new; 2 notes (0.7 s)\n", "")},
+            {"result": (0, "1 new; 3 notes (0.7 s)\n", "")},
+            {"result": (0, "1 new; 2 notes (0.7 s)\n", "\n")},
+            {"stdin": "x"},
+            {"folder": "/there"},
+            {"environment": {"TZ": "UTC"}},
+            {"arguments": ["status", "-q"]},
+        ],
+        ids=str,
+    )
+    def test_anything_else_is_one(self, changed):
+        [told] = differences([self.record()], [self.record(**changed)])
+        assert told.startswith("t (command 1)\n--- cold\n+++ warm\n")
+
+    def test_a_command_that_ran_one_way_only_is_one(self):
+        assert len([*differences([self.record(), self.record()], [self.record()])]) == 1
+        assert len([*differences([], [self.record(test="u")])]) == 1

@@ -89,13 +89,13 @@ class TestStreams:
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
     def test_a_closed_stream_makes_it_cold(self, shell, library, closed):
-        code, _, _, begun = shell(f"rag search backups --paths {closed}")
+        code, _, _, begun = shell(f"rag get backups --paths {closed}")
         assert (code, begun) == (0, 0)
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     def test_a_full_disk(self, shell, library):
-        warm = shell("rag search backups > /dev/full")
-        cold = shell("RAG_WARM=0 rag search backups > /dev/full")
+        warm = shell("rag get backups > /dev/full")
+        cold = shell("RAG_WARM=0 rag get backups > /dev/full")
         assert warm[3] == 1
         assert warm[:3] == cold[:3]
 
@@ -108,12 +108,12 @@ class TestStreams:
         assert (code, out[-5:]) == (0, b"\nEND\n")
 
     def test_a_file_that_only_the_command_has_open(self, shell, library):
-        code, _, err, begun = shell("rag search backups --config <(echo)")
+        code, _, err, begun = shell("rag get backups --config <(echo)")
         assert (code, begun) == (2, 0)  # a configuration is no pipe
         assert b"/dev/fd/" in err
 
     def test_the_same_named_by_a_setting(self, shell, library):
-        assert shell("RAG_CONFIG=<(echo) rag search backups")[3] == 0
+        assert shell("RAG_CONFIG=<(echo) rag get backups")[3] == 0
 
 
 class TestHeritage:
@@ -140,16 +140,17 @@ class TestHeritage:
         assert normal(shown[0].stdout.decode()) != normal(shown[1].stdout.decode())
 
     def test_an_ascii_locale(self, warm, house, library):
-        house.start(LC_ALL="C")
-        for place in (warm, house):
-            done = place.run("search", "証明書の更新", env={"LC_ALL": "C"})
+        house.launch(LC_ALL="C")
+        for place in (warm, house):  # cold, for it has another encoding, and warm
+            done = place.run("get", "証明書", "--paths", env={"LC_ALL": "C"})
             assert (done.returncode, done.stderr) == (0, b"")
             assert "証明書.md".encode() in done.stdout
+        assert house.commands() == 1
 
     @pytest.mark.parametrize("line", ["nice -n 3", "prlimit --nofile=500:500", "taskset -c 0"])
     def test_what_cannot_be_handed_over_makes_it_cold(self, shell, library, line):
         command = " ".join(RAG)
-        code, out, _, begun = shell(f"{line} {command} search backups --paths")
+        code, out, _, begun = shell(f"{line} {command} get backups --paths")
         if code == 127:
             pytest.skip(f"there is no {line.split()[0]} here")
         assert (code, begun) == (0, 0)
@@ -158,13 +159,13 @@ class TestHeritage:
     @pytest.mark.parametrize("options", [["-O"], ["-X", "dev"], ["-W", "ignore"], ["-s"], ["-u"]])
     def test_options_of_python_make_it_cold(self, warm, library, options):
         before = warm.commands()
-        command = [sys.executable, *options, *RAG[1:], "search", "backups", "--paths"]
+        command = [sys.executable, *options, *RAG[1:], "get", "backups", "--paths"]
         done = subprocess.run(command, env=warm.environment(), capture_output=True)
         assert (done.returncode, warm.commands()) == (0, before)
 
     def test_without_buffers(self, house, library):
-        house.start(PYTHONUNBUFFERED="1")
-        done = house.run("search", "backups", "--paths", env={"PYTHONUNBUFFERED": "1"})
+        house.launch(PYTHONUNBUFFERED="1")
+        done = house.run("get", "backups", "--paths", env={"PYTHONUNBUFFERED": "1"})
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.endswith(b"Backups.md\n")
         assert house.commands() == 1

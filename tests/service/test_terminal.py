@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ollama_server import OllamaServer
-from warm_house import RAG, children_of, normal, state_of, wait_until
+from warm_house import RAG, Terminal, normal, reads_stdin, settle, state_of, wait_until
 
 PROMPT = r"rag> $"
 
@@ -34,6 +33,7 @@ def both(warm, house, terminal):
         for here in (warm, house):
             before = warm.commands()
             one = terminal(here, *arguments, **variables)
+            one.runner = here.child if here is warm else lambda one=one: one.process.pid
             act(one)
             code, text = one.end()
             assert warm.commands() == before + (here is warm)
@@ -43,21 +43,23 @@ def both(warm, house, terminal):
     return run
 
 
-@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}, {"COLUMNS": "40"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1", "COLUMNS": "40"}, {"TERM": "dumb"}])
 def test_colours_and_links(both, library, variables):
     warm, cold = both("search", "ninety", **{"COLUMNS": "100", **variables})
     assert warm == cold
     assert ("\x1b" in warm[1]) is (variables.get("TERM") != "dumb")
 
 
-def test_the_size_of_the_terminal(both, library, monkeypatch):
+def test_the_size_of_the_terminal(both, warm, terminal, library, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    shown = []
+    shown, helped = [], []
     for columns in (40, 150):
-        warm, cold = both("search", "ninety backups", columns=columns)
-        assert warm == cold
-        shown.append(warm)
+        one, other = both("search", "--help", columns=columns)
+        assert one == other
+        helped.append(one)
+        shown.append(terminal(warm, "search", "ninety backups", columns=columns).end())
     assert shown[0] != shown[1]
+    assert helped[0] != helped[1]
 
 
 def test_a_bar_counts_the_notes(warm, tmp_path, terminal):
@@ -78,7 +80,7 @@ def test_a_conversation(both, library):
         one.wait_for(rf"ninety days[\s\S]*{PROMPT}")
         one.type("never mind")
         one.wait_for("never mind$")
-        time.sleep(0.2)  # a Ctrl-C just before Python waits for a key is seen with the next key
+        settle(one.runner())  # a Ctrl-C just before Python waits for a key comes with the next key
         one.type("\x03")
         one.wait_for(rf"never mind[\s\S]*{PROMPT}")
         one.type("\x04")
@@ -122,28 +124,82 @@ def test_ctrl_c_in_the_middle_of_an_answer(warm, house, server, terminal):
     assert shown[0] == shown[1]
 
 
-def test_ctrl_z_and_fg(warm, library, terminal):
-    one = terminal(warm, command=["/bin/bash", "--norc", "--noprofile", "-i"], PS1="ready: ")
-    one.wait_for("ready: ")
-    before = warm.commands()
-    one.type(f"{' '.join(RAG)} ask -\n")
-    wait_until(lambda: warm.commands() > before)
-    (child,) = wait_until(lambda: children_of(warm.ask()[0]))
-    wait_until(lambda: state_of(child) == "S")
+@pytest.fixture
+def shell(warm, library, terminal):
+    """Type a command at the prompt of a shell; return the terminal and the command's child."""
+
+    def run(*arguments: str) -> tuple[Terminal, int]:
+        one = terminal(warm, command=["/bin/bash", "--norc", "--noprofile", "-i"], PS1="ready: ")
+        one.wait_for("ready: ")
+        before = warm.commands()
+        one.type(f"{' '.join([*RAG, *arguments])}\n")
+        wait_until(lambda: warm.commands() > before)
+        return one, warm.child()
+
+    return run
+
+
+def stop_and_go_on(one: Terminal, child: int) -> int:
+    """Type Ctrl-Z and `fg`; return how much was shown up to then."""
     one.type("\x1a")
-    one.wait_for("Stopped")
+    one.wait_for("Stopped[\\s\\S]*ready: ")
     wait_until(lambda: state_of(child) == "T")
+    shown = len(one.text)
     one.type("fg\n")
     wait_until(lambda: state_of(child) == "S")
+    return shown
+
+
+def test_ctrl_z_and_fg(shell):
+    one, child = shell("ask", "-")
+    wait_until(lambda: reads_stdin(child))
+    stop_and_go_on(one, child)
+    wait_until(lambda: reads_stdin(child))
     one.type("How long do we keep backups?\n\x04")
     one.wait_for("ninety days")
     one.type("exit\n")
     assert one.end()[0] == 0
 
 
+def test_a_line_is_edited_on_after_ctrl_z_and_fg(shell):
+    """The editor's mode of the terminal is back: what is typed is shown once."""
+    one, child = shell("chat")
+    one.wait_for(PROMPT)
+    one.type("How long do we keex")
+    one.wait_for("keex$")
+    settle(child)
+    shown = stop_and_go_on(one, child)
+    one.wait_for(r"fg[\s\S]*rag> How long do we keex$")
+    settle(child)
+    one.type("\x7fp backups?\n")
+    one.wait_for(rf"ninety days[\s\S]*{PROMPT}")
+    assert one.text[shown:].count("p backups?") == 1
+    one.type("\x04")
+    one.wait_for("ready: $")
+    one.type("exit\n")
+    assert one.end()[0] == 0
+
+
+def test_an_answer_goes_on_after_ctrl_z_and_fg(server, shell):
+    """Nothing of the line that was typed comes back."""
+    server.say("Backups are kept for ninety days. [1]\n\n" * 5)
+    server.fail("/api/chat", "slow_stream", seconds=0.02)
+    one, child = shell("chat")
+    one.wait_for(PROMPT)
+    one.type("How long do we keep backups?\n")
+    one.wait_for("kept for ninety")
+    shown = stop_and_go_on(one, child)
+    one.wait_for(rf"fg[\s\S]*confidence[\s\S]*{PROMPT}")
+    assert one.text[shown:].count("rag> ") == 1
+    one.type("\x04")
+    one.wait_for("ready: $")
+    one.type("exit\n")
+    assert one.end()[0] == 0
+
+
 def test_a_command_in_the_background_of_a_terminal_runs_cold(warm, library, terminal):
     before = warm.commands()
-    line = f"set -m; {' '.join(RAG)} search backups --paths & wait"
+    line = f"set -m; {' '.join(RAG)} get backups --paths & wait"
     code, shown = terminal(warm, command=["/bin/bash", "-c", line]).end()
     assert code == 0
     assert "Backups.md" in shown

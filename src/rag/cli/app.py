@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import sys
 from functools import cache
 from itertools import pairwise
@@ -18,6 +17,7 @@ from typer import _click
 from rag import __version__
 from rag.cli.commands import LazyGroup
 from rag.cli.output import print_error, say
+from rag.cli.parameters import HELP_OPTIONS, checked_late
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 from rag.leaving import INTERRUPTED, interrupted
 
@@ -29,7 +29,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": HELP_OPTIONS, "max_content_width": 100},
 )
 
 
@@ -61,7 +61,7 @@ def root(
 @cache
 def program() -> _click.Command:
     """Return the commands as Typer makes them of `app`."""
-    return typer.main.get_command(app)
+    return checked_late(typer.main.get_command(app))
 
 
 def run(arguments: list[str]) -> int:
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
     except _click.exceptions.ClickException as error:
         print_error(_usage_error(error), as_json)
         return 2
-    except (sqlite3.DatabaseError, JSONDecodeError) as error:
+    except (_database_error(), JSONDecodeError) as error:
         hint = "Make the index anew with `rag index --rebuild`."
         damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
         print_error(damaged, as_json)
@@ -122,6 +122,12 @@ def _refuse_bare_conditions(arguments: list[str]) -> None:
                 f"{argument} looks like an option",
                 hint=f"Put `--` before the query: `{example}`.",
             )
+
+
+def _database_error() -> type[Exception]:
+    import sqlite3  # only once something went wrong
+
+    return sqlite3.DatabaseError
 
 
 def _nowhere() -> TextIO:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +16,7 @@ from rag.cli.answering import (
     tolerate_stdin,
     with_choices,
 )
+from rag.cli.line import read_line
 from rag.cli.options import (
     ConfigFile,
     DateFrom,
@@ -86,14 +87,14 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
-    from rag.pipelines.conversation import Conversation
-    from rag.pipelines.qa import create_qa_pipeline
-    from rag.stores import get_document_store
-
     config = with_choices(load_config(config_file), model, no_model, think)
     if list_all:
         _print_list(config, json)
         return
+    from rag.pipelines.conversation import Conversation
+    from rag.pipelines.qa import create_qa_pipeline
+    from rag.stores import get_document_store
+
     session = _session(config, go_on, session_id)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
@@ -170,12 +171,9 @@ def _lines() -> Iterator[str]:
     """Yield what is typed, until the end of stdin; Ctrl-C only clears a line."""
     if sys.stdin:
         tolerate_stdin()
-    if _interactive():
-        with suppress(ImportError):
-            import readline  # noqa: F401  # lets a line be edited
     while sys.stdin:
         try:
-            line = input("rag> ") if _interactive() else sys.stdin.readline()
+            line = read_line("rag> ") if _interactive() else sys.stdin.readline()
         except KeyboardInterrupt:
             say("")
             continue

@@ -15,6 +15,8 @@ import typer
 from typer import _click
 from typer.core import TyperCommand, TyperGroup
 
+from rag.cli.parameters import checked_late
+
 # Name -> where in `rag.cli` it is, and the first paragraph of its help.
 COMMANDS = {
     "init": (
@@ -69,10 +71,10 @@ def load_command(name: str) -> _click.Command:
     if isinstance(found, typer.Typer):
         group = typer.main.get_group(found)
         group.name = name
-        return group
+        return checked_late(group)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name)(found)
-    return typer.main.get_command(alone)
+    return checked_late(typer.main.get_command(alone))
 
 
 class _Commands(Mapping[str, _click.Command]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +14,10 @@ from rag.pipelines.parts import lexical_parts
 from rag.stores.batch import DocumentBatch
 from rag.text.encoding import DocumentEncoder
 from rag.text.lexical import SparseVector, encode_query
+
+# What fails is told by the command; Haystack's log would add on stderr which of the inputs its
+# snapshot of the pipeline cannot hold.
+logging.getLogger("haystack").addHandler(logging.NullHandler())
 
 
 def _sparse(vector: SparseVector) -> SparseEmbedding:

@@ -19,8 +19,9 @@ from rag import leaving
 from rag.config import load_config
 from rag.service import place
 
-_SECONDS = 5.0  # for a request to arrive, once a child waits for it
+_SECONDS = 5.0  # for an exit code to leave
 NOT_WANTED = 3  # the exit status of a child whose configuration wants no warm process
+NOT_ASKED = 4  # that of a child whose client has changed its mind
 _MOST = 1 << 26  # bytes of arguments and environment; systems allow a process far less
 
 
@@ -49,7 +50,7 @@ def receive(connection: socket.socket) -> Request:
 
     :raises NoRequestError: when none comes, or half of one.
     """
-    connection.settimeout(_SECONDS)
+    connection.settimeout(None)  # it comes at once, or when a stopped client goes on
     try:
         head, streams, _, _ = socket.recv_fds(connection, 4, 3)
         wanted = int.from_bytes(head, "big")
@@ -84,7 +85,7 @@ def run(connection: socket.socket) -> None:
     try:
         request = receive(connection)
     except NoRequestError:
-        os._exit(0)
+        os._exit(NOT_ASKED)
     try:
         _take_over(request)
     except (OSError, ValueError):  # a folder that cannot be entered, for one

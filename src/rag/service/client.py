@@ -11,7 +11,9 @@ What is said on the socket, line by line:
                                         take the client's place, and has begun nothing
 
 Until the request is sent the client may change its mind and run the command itself; that is what
-it does when it hears nothing for `PATIENCE`. A child that gets no request ends.
+it does when it hears nothing for `PATIENCE`, unless the parent only waits for a processor, as when
+many commands come at once: to run cold would take ten times what it waits for. A child that gets
+no request ends.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from types import FrameType
 from rag.service import place
 
 PATIENCE = 0.05  # seconds without a word, after which a command runs cold
+_STARVED = 40  # times as long, while the parent wants a processor and has none
 _SENDING = 5.0  # for a request; the child has nothing else to do than read it
 _KILLED = 137  # what a shell says of a process that was killed
 # What the terminal sends to all processes of a command, and so must we.
@@ -89,12 +92,33 @@ def _ask_for_child(connection: socket.socket) -> int:
     connection.sendall(b"run " + os.fsencode(place.configuration_path()) + b"\n")
     said = b""
     while not said.endswith(b"\n"):
-        heard = connection.recv(64)  # a timeout is an OSError
+        heard = _next_word(connection)
         if not heard:
             return 0
         said += heard
     line = said.strip(b".\n")
     return int(line) if line.isdigit() else 0
+
+
+def _next_word(connection: socket.socket) -> bytes:
+    """Return what the parent says next.
+
+    :raises TimeoutError: when it says nothing, though it could.
+    """
+    patience, is_starved, turns = connection.gettimeout(), True, 0
+    while is_starved and turns < _STARVED:
+        try:
+            return connection.recv(64)
+        except TimeoutError:
+            is_starved, turns = place.wants_processor(place.peer_of(connection)), turns + 1
+        try:  # it may have come while this process had no processor either
+            connection.settimeout(0)
+            return connection.recv(64)
+        except BlockingIOError:
+            pass
+        finally:
+            connection.settimeout(patience)
+    raise TimeoutError
 
 
 def _numbers(names: tuple[str, ...]) -> list[signal.Signals]:

@@ -89,11 +89,8 @@ def start() -> Status:
 
 
 def start_after() -> None:
-    """Start the warm process after a command that somebody typed at a terminal, and do not wait.
-
-    Under cron, in a pipe, or where it is switched off, nothing happens.
-    """
-    if not place.can_be_warm() or not all(map(_is_terminal, range(3))):
+    """Start the warm process, and do not wait. Where it is switched off nothing happens."""
+    if not place.can_be_warm():
         return
     with suppress(OSError, RAGError):
         if load_config().warm:
@@ -142,13 +139,6 @@ def _launch(errors: int) -> subprocess.Popen[bytes]:
         stderr=errors,
         start_new_session=True,
     )
-
-
-def _is_terminal(descriptor: int) -> bool:
-    try:
-        return os.isatty(descriptor)
-    except OSError:
-        return False
 
 
 def _has_ended(path: str, seconds: float) -> bool:

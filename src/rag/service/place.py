@@ -167,6 +167,18 @@ def peer_of(connection: socket.socket) -> int:
     return process
 
 
+def wants_processor(process: int) -> bool:
+    """Whether a process runs, or would if it had a processor, where the system tells.
+
+    One that forks while many of its children begin and end waits for the system in between (D).
+    """
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"R", b"D")
+    except OSError:
+        return False
+
+
 def connect(path: str, seconds: float) -> socket.socket:
     """Connect to a warm process.
 

@@ -6,8 +6,6 @@ import os
 import pkgutil
 from importlib import import_module
 
-from typer.core import TyperArgument, TyperOption
-
 import rag
 
 # No command loads these; the client of a Qdrant server takes a second and 50 MB, which its
@@ -64,9 +62,8 @@ def _build_commands() -> None:
     """Build the command line, down to what checks its options."""
     from rag.cli.app import program
     from rag.cli.commands import COMMANDS, load_command
+    from rag.cli.parameters import parameters
 
-    groups = [program(), *map(load_command, COMMANDS)]
-    for command in [*groups, *(c for g in groups[1:] for c in getattr(g, "commands", {}).values())]:
-        for parameter in command.params:
-            if isinstance(parameter, (TyperArgument, TyperOption)):
-                parameter.get_runtime_param()
+    for command in (program(), *map(load_command, COMMANDS)):
+        for parameter in parameters(command):
+            getattr(parameter.get_runtime_param(), "checks", None)

@@ -22,7 +22,9 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import NoReturn
 
 from rag.service import child, place
@@ -30,7 +32,7 @@ from rag.service.program import program_stamp
 
 IDLE = 900.0  # seconds
 _LOOK = 30.0  # seconds between two looks at the disk
-_WAITING = 128  # connections
+_WAITING = 1024  # connections
 # What a client forwards. (SIGWINCH too, which ends nobody.)
 _SIGNALS = (
     *(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
@@ -122,8 +124,9 @@ class Parent:
         self._bury()
         if self._listener in ready:
             self._accept()
+        is_current = cache(self._is_current)  # one look at the disk for all who come at once
         for connection in ready - {self._bell, self._listener}:
-            self._hear(connection)
+            self._hear(connection, is_current)
 
     def _is_idle(self) -> bool:
         return not self.children and time.monotonic() - self._last >= self.idle
@@ -142,8 +145,9 @@ class Parent:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 self.children.discard(ended[0])
                 self._last = time.monotonic()
-                if os.waitstatus_to_exitcode(ended[1]) == child.NOT_WANTED:
-                    self._stopping = True
+                code = os.waitstatus_to_exitcode(ended[1])
+                self.commands -= code == child.NOT_ASKED
+                self._stopping |= code == child.NOT_WANTED
 
     def _accept(self) -> None:
         with suppress(BlockingIOError):
@@ -156,7 +160,7 @@ class Parent:
                     continue
                 self._watch(connection)
 
-    def _hear(self, connection: socket.socket) -> None:
+    def _hear(self, connection: socket.socket, is_current: Callable[[], bool]) -> None:
         """A client says what it wants, in one short line."""
         self._selector.unregister(connection)
         try:
@@ -165,7 +169,7 @@ class Parent:
             said = ""
         wish, _, configuration = said.removesuffix("\n").partition(" ")
         if wish == "run":
-            if configuration == self.configuration and self._is_current():
+            if configuration == self.configuration and is_current():
                 self._queue.append(connection)
                 return
             self._stopping = True

@@ -1,0 +1,170 @@
+"""What a command imports, since each of these is waited for whenever it runs cold.
+
+What a warm command imports is in `tests/service/test_hygiene.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rag.cli.commands import COMMANDS, load_command
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+# Our rooms, and packages of others.
+CONFIG = "config checks"
+MANIFEST = f"{CONFIG} platformdirs stores vault pipelines lazy Stemmer"
+ENGINE = f"{MANIFEST} clients haystack qdrant_edge"
+ANSWER = f"{ENGINE} query context plugins transport ollama answers locking"
+# A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
+# run: is it needed for what was asked?
+ALWAYS = "typer annotated_doc shellingham cli exceptions leaving text"
+TABLE = {
+    "--help": "",
+    "init --dry-run": f"{CONFIG} platformdirs stores vault pipelines lazy clients transport ollama",
+    "index -q {library}": f"{ENGINE} frontmatter",
+    "search backups": f"{ENGINE} query",
+    "search --help": CONFIG,
+    "ask backups": ANSWER,
+    "plan backups": f"{ENGINE} query plugins locking rapidfuzz",
+    "transform backups": f"{ENGINE} query plugins",
+    "audit": f"{MANIFEST} clients haystack query plugins locking rapidfuzz",
+    "chat -q": ANSWER,
+    "chat --list": f"{CONFIG} platformdirs answers locking",
+    "get Backups": MANIFEST,
+    "status": MANIFEST,
+    "doctor": f"{ENGINE} query context plugins transport ollama",
+    "eval questions.jsonl": f"{ENGINE} query evaluation",
+    "config": f"{CONFIG} platformdirs",
+    "serve --status": f"{CONFIG} service",
+    "vault list": MANIFEST,
+    "vault --help": CONFIG,
+}
+# These bring many, and other releases of them others: only what we depend on counts beside them.
+_BIG = {"haystack", "ollama"}
+_THEIRS = {"httpx", "numpy", "pydantic", "rich"}
+_OURS = {
+    *("Stemmer", "frontmatter", "haystack", "haystack_integrations", "ollama", "pathspec"),
+    *("platformdirs", "qdrant_client", "qdrant_edge", "rapidfuzz", "readline", "typer"),
+}
+
+SCRIPT = """
+import sys
+before = set(sys.modules)
+from rag.cli.app import run
+assert run(sys.argv[1:]) in (0, 1)
+print(*set(sys.modules) - before, file=sys.stderr)
+"""
+
+PROGRAM = """
+import os, sys
+before = set(sys.modules)
+def end(code, end=os._exit):
+    print(*set(sys.modules) - before, file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    end(code)
+os._exit = end
+from rag.__main__ import main
+main()
+end(0)
+"""
+
+PRELOADED = """
+import os, sys
+def opened(what):
+    return len(os.listdir(f"/proc/self/{what}")) if os.path.isdir("/proc/self") else 1
+files = opened("fd")
+from rag.service.preload import preload
+preload()
+assert opened("fd") == files and opened("task") == 1
+assert "readline" not in sys.modules  # it looks at TERM and INPUTRC when it is imported
+before = set(sys.modules)
+from rag.cli.app import run
+for line in sys.argv[1:]:
+    run(line.split())
+print("imported:", *sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+def run(script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script that tells on stderr which modules were loaded."""
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def parts_of(modules: list[str]) -> set[str]:
+    """Return our rooms and the packages of others among some modules."""
+    names = (name.split(".") for name in modules)
+    tops = {parts[1] if parts[0] == "rag" else parts[0] for parts in names if parts != ["rag"]}
+    others = tops - sys.stdlib_module_names - {"cython_runtime"}  # of compiled packages
+    return {name for name in others if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("command", TABLE)
+def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Path) -> None:
+    Path("questions.jsonl").write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')
+    writes = {"RAG_DATA_DIR": str(tmp_path / "own")} if command.startswith("index") else {}
+    done = run(SCRIPT, *command.format(library=library).split(), **writes)
+    loaded = parts_of(done.stderr.splitlines()[-1].split())
+    expected = {*ALWAYS.split(), *TABLE[command].split()}
+    if expected & _BIG:
+        loaded &= expected | _OURS | {path.stem for path in (SOURCE / "rag").iterdir()}
+    assert loaded == expected
+
+
+@pytest.mark.parametrize(("arguments", "said"), [(["--version"], "rag "), (["--help"], "Usage: ")])
+def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str], said: str) -> None:
+    done = run(PROGRAM, *arguments)
+    assert done.stdout.lstrip().startswith(said)
+    loaded = parts_of(done.stderr.split())
+    assert not loaded & {*_BIG, *_THEIRS, "config", "pipelines", "stores"}
+    if arguments == ["--version"]:
+        assert loaded == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"), [("rag se", "search"), ("rag search --tab", "--table")]
+)
+def test_completion_loads_one_command_at_most(line: str, completed: str) -> None:
+    words = line.split()
+    typed = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = run(PROGRAM, _RAG_COMPLETE="complete_bash", **typed)
+    assert completed in done.stdout.split()
+    loaded = done.stderr.split()
+    commands = {f"rag.cli.{place.partition('.')[0]}" for place, _ in COMMANDS.values()}
+    assert len(commands & {*loaded}) == len(words) - 2
+    assert not parts_of(loaded) & {*_BIG, *_THEIRS, "pipelines", "stores"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_told_of_a_command_is_what_it_says(name: str) -> None:
+    said = (load_command(name).help or "").split("\n\n")[0]
+    assert COMMANDS[name][1] == " ".join(said.split())
+
+
+def test_every_command_is_in_the_table() -> None:
+    assert {row.split()[0] for row in TABLE} == {*COMMANDS, "--help"}
+
+
+def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_left(
+    library: Path,
+) -> None:
+    lines = (
+        *("search backups", "search restore --tag ops --table", "search x -k 0", "search --help"),
+        "search rolling --json --explain --path *.md --from 2020",
+        *("ask how long do we keep them", "plan backups", "transform backups"),
+        *("get Backups", "status", "config", "vault list", "audit", "bogus"),
+    )
+    done = run(PRELOADED, *lines)
+    assert done.stderr.rstrip().endswith("\nimported:")

@@ -1,0 +1,135 @@
+"""What the parent holds, what its children get of it, and what a client loads."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from test_signals import QUESTION, Reading
+
+from warm_house import REPO, children_of, wait_until
+
+sys.path.append(str(REPO / "benchmarks"))
+
+from warm_load import Site, burst, storm
+
+# What a warm command imports besides what Python itself has loaded when it starts.
+OURS = {"rag", "rag.__main__", "rag.service", "rag.service.client", "rag.service.place"}
+PYTHON = {
+    *("__future__", "_collections", "_functools", "_operator", "_socket", "array", "binascii"),
+    *("collections", "collections.abc", "contextlib", "enum", "errno", "functools", "itertools"),
+    *("keyword", "math", "operator", "reprlib", "resource", "select", "selectors", "signal"),
+    *("socket", "types"),
+}
+
+
+def descriptors(process: int) -> list[str]:
+    """Return what a process has open."""
+    found = []
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        try:
+            found.append(str(entry.readlink()))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def test_the_warm_process_has_one_thread_and_no_file_of_an_index(warm):
+    process = warm.ask()[0]
+    assert len([*Path(f"/proc/{process}/task").iterdir()]) == 1
+    opened = descriptors(process)
+    kinds = {name.partition(":")[0] for name in opened if not name.startswith("/")}
+    assert kinds <= {"socket", "anon_inode"}
+    files = {name for name in opened if name.startswith("/")}
+    assert files == {os.devnull, str(warm.sockets()[0].with_suffix(".lock"))}
+    assert Path(f"/proc/{process}/cwd").readlink() == Path("/")
+
+
+def test_a_child_has_nothing_of_the_warm_process(warm, library):
+    """Its streams and its connection are all it holds before it opens something itself."""
+    command = Reading(warm)
+    try:
+        child = command.wait_warm()
+        opened = [name for name in descriptors(child) if not name.startswith("pipe:")]
+        assert len([name for name in opened if name.startswith("socket:")]) == 1
+        assert not [name for name in opened if name.endswith(".lock") or "anon_inode" in name]
+    finally:
+        command.end(QUESTION)
+
+
+def test_no_zombie_is_left(warm, library):
+    parent = warm.ask()[0]
+    for _ in range(3):
+        assert warm.run("search", "backups").returncode == 0
+    wait_until(lambda: not children_of(parent))
+    assert warm.ask()[3] == 0
+
+
+def test_a_new_generation_of_the_index_is_seen_at_once(warm, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for word in ("first", "second"):
+        (notes / f"{word}.md").write_text(f"# {word}\n\nthe {word} word\n")
+        assert warm.run("index", "-q", notes).returncode == 0
+        assert warm.run("search", word, "--paths").stdout == f"{notes / word}.md\n".encode()
+
+
+def test_children_differ_in_what_is_random(warm, library):
+    """Each entry of the audit has a name by chance."""
+    names = [warm.run("plan", "backups").stdout.split()[-1] for _ in range(2)]
+    assert names[0] != names[1]
+
+
+def test_a_client_loads_no_more_than_it_needs(warm, library):
+    before = warm.commands()
+    code = (
+        "import os, sys\n"
+        "before = set(sys.modules)\n"
+        "def end(code, end=os._exit):\n"
+        "    os.write(2, ' '.join(set(sys.modules) - before).encode())\n"
+        "    end(code)\n"
+        "os._exit = end\n"
+        "from rag.__main__ import main\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, "search", "backups", "--paths"]
+    done = subprocess.run(command, env=warm.environment(), capture_output=True, text=True)
+    assert warm.commands() == before + 1
+    loaded = set(done.stderr.split())
+    assert {name for name in loaded if name.startswith("rag")} == OURS
+    assert loaded - OURS <= PYTHON
+
+
+def test_version_asks_nobody(warm):
+    before = warm.commands()
+    assert warm.run("--version").stdout.startswith(b"rag ")
+    assert warm.commands() == before
+
+
+class TestManyAtOnce:
+    """The same with 200 commands, and more of them killed, is `make warm-load`."""
+
+    def test_every_answer_is_right_and_nothing_is_left(self, warm, library, tmp_path):
+        site = Site(tmp_path, warm.environment())
+        site.answers["search", "backups", "--paths"] = 0, f"{library}/Backups.md\n".encode(), b""
+        site.answers["search", "xylophone", "--paths"] = 1, b"", b"nothing found for 'xylophone'\n"
+        found = burst(site, 20, 5)
+        assert (found.wrong, found.right) == ([], 20)
+        assert found.is_well
+        assert found.warm > 0
+
+    def test_no_command_is_lost_but_the_one_that_is_killed(
+        self, house, library, tmp_path, monkeypatch
+    ):
+        """The warm process is a light one, of which another is there at once."""
+        monkeypatch.setattr(Site, "start", lambda _: house.launch())
+        site = Site(tmp_path, house.environment())
+        site.answers["get", "backups", "--paths"] = 0, f"{library}/Backups.md\n".encode(), b""
+        site.start()
+        found = storm(site, 5, 3, random.Random(1))
+        assert found.is_well, found
+        assert found.killed == {"child": 2, "client": 2, "parent": 1}
+        assert found.ended["right"] > 0
