@@ -27,7 +27,7 @@ ALWAYS = "typer annotated_doc shellingham cli exceptions leaving text"
 TABLE = {
     "--help": "",
     "init --dry-run": f"{CONFIG} platformdirs stores vault pipelines lazy clients transport ollama",
-    "index -q {library}": f"{ENGINE} frontmatter",
+    "index -q {library}": ENGINE,
     "search backups": f"{ENGINE} query",
     "search --help": CONFIG,
     "ask backups": ANSWER,
