@@ -64,6 +64,7 @@ class WorkingCopy:
         """
         self._lock.__enter__()
         try:
+            self.directory.clear_parts()  # of a run that was killed
             self.manifest = self._open_manifest()
         except BaseException:
             self._lock.__exit__(None, None, None)

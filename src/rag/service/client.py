@@ -19,6 +19,7 @@ no request ends.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import sys
@@ -131,9 +132,21 @@ class _Errand:
     def __init__(self, connection: socket.socket, child: int) -> None:
         self.connection, self.child = connection, child
         self.deadly = 0  # the last signal that may have ended it
+        # A signal that comes just before a system call waits for its handler until that returns.
+        # This bell is rung for each, so that waiting for it and for the child ends at once.
+        self.bell, self.ringer = socket.socketpair()
+        self.bell.setblocking(False)
+        self.ringer.setblocking(False)
 
     def run(self, request: bytes) -> int | None:
         """Return the exit code; `None` when the child did not get its request."""
+        with self.bell, self.ringer:
+            try:
+                return self._hand_over(request)
+            finally:
+                signal.set_wakeup_fd(-1)
+
+    def _hand_over(self, request: bytes) -> int | None:
         self._forward_signals()
         self.connection.settimeout(_SENDING)
         try:
@@ -148,6 +161,10 @@ class _Errand:
     def _wait(self) -> int | None:
         said = b""
         while not said.endswith(b"\n"):
+            select.select([self.connection, self.bell], [], [])
+            with suppress(BlockingIOError):
+                self.bell.recv(64)
+                continue  # a handler has run by now
             try:
                 heard = self.connection.recv(16)
             except ConnectionResetError:
@@ -169,6 +186,7 @@ class _Errand:
         return _KILLED
 
     def _forward_signals(self) -> None:
+        signal.set_wakeup_fd(self.ringer.fileno(), warn_on_full_buffer=False)
         for number in _numbers((*_TO_ALL, *_TO_ONE)):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._forward)

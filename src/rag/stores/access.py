@@ -17,6 +17,7 @@ from rag.stores.engine import (
     guard,
     has_many_segments,
     load_shard,
+    load_work,
     merge_widely,
 )
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
@@ -71,7 +72,7 @@ class ShardAccess:
                 self.begin_writing()
                 path = self.directory.work / SHARD
                 self.directory.require_space(0)
-                self._work = load_shard(path) if path.exists() else create_shard(path)
+                self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
 
     def count_written(self, points: int) -> None:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import qdrant_edge as qe
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
@@ -15,7 +14,8 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.stores.backend import Ask
 from rag.stores.batch import DocumentBatch
 from rag.stores.embeddings import NoteEmbeddings
-from rag.stores.points import dense_vector, point_id, sparse_vector, to_document, to_point, weight
+from rag.stores.points import point_id, to_document, to_point, weight
+from rag.stores.queries import ask_for
 
 
 class NoteDocuments(NoteEmbeddings):
@@ -99,7 +99,7 @@ class NoteDocuments(NoteEmbeddings):
         """
         if not query.indices:
             return []
-        return self._query(sparse_vector(query), filters, top_k)
+        return self._query(ask_for(query, top_k, self._where(filters), True))
 
     def query_dense(
         self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
@@ -108,20 +108,15 @@ class NoteDocuments(NoteEmbeddings):
 
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
-        query = dense_vector(query)
+        asked = ask_for(query, top_k, self._where(filters), True)
         with self.backend.mutex:
             size = self.embedding_dim
             if size != len(query):
                 raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
-            return self._query(query, filters, top_k)
+            return self._query(asked)
 
-    def _query(
-        self,
-        vector: list[float] | qe.SparseVector,
-        filters: dict[str, Any] | None,
-        top_k: int,
-    ) -> list[Document]:
-        points = self._search(Ask(vector, top_k, self._where(filters), True))[0]
+    def _query(self, asked: Ask) -> list[Document]:
+        points = self._search(asked)[0]
         return [to_document(point, point.score) for point in points]
 
     # -- async twins -------------------------------------------------------------------

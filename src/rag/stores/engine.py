@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import qdrant_edge as qe
@@ -118,6 +118,13 @@ def has_many_segments(info: qe.ShardInfo) -> bool:
     return info.segments_count > _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS
 
 
+def load_work(path: Path) -> qe.EdgeShard:
+    """Open a writer's shard; a process killed in `merge_widely` left it with the other limit."""
+    with suppress(OSError, ValueError, KeyError):  # the engine says what is wrong
+        _limit_segments(path, _SEGMENT_KB)
+    return load_shard(path)
+
+
 def merge_widely(path: Path) -> qe.ShardInfo:
     """Merge the segments of a closed shard into few; return what it is like then."""
     with guard("merge the index"):
@@ -135,8 +142,11 @@ def _limit_segments(path: Path, kilobytes: int) -> None:
     """Say in the configuration of a closed shard how large a merge may make a segment."""
     file = path / "edge_config.json"
     config = json.loads(file.read_text("utf-8"))
-    config["optimizers"]["max_segment_size"] = kilobytes
-    file.write_text(json.dumps(config), "utf-8")
+    if config["optimizers"]["max_segment_size"] != kilobytes:
+        config["optimizers"]["max_segment_size"] = kilobytes
+        staged = file.with_suffix(".tmp")
+        staged.write_text(json.dumps(config), "utf-8")
+        staged.replace(file)
 
 
 def add_dense_space(

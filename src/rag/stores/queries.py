@@ -44,7 +44,7 @@ class NoteQueries:
         """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
         if not query.indices:
             return []
-        asked = _ask(query, top_k, self._where(filters), CANDIDATE_FIELDS)
+        asked = ask_for(query, top_k, self._where(filters), CANDIDATE_FIELDS)
         return [to_candidate(point) for point in self._search(asked)[0]]
 
     def find_both(
@@ -68,7 +68,7 @@ class NoteQueries:
         are asked in one batch. A sparse query without words finds none."""
         where = self._where(filters)
         asked = {
-            at: _ask(query, limit, where, CANDIDATE_FIELDS)
+            at: ask_for(query, limit, where, CANDIDATE_FIELDS)
             for at, (query, limit) in enumerate(queries)
             if isinstance(query, list) or query.indices
         }
@@ -80,7 +80,7 @@ class NoteQueries:
         if not query.indices or not ids:
             return []
         among = self.backend.conditions.has_id({point_id(identity) for identity in ids})
-        asked = _ask(query, len(ids), among, CANDIDATE_FIELDS)
+        asked = ask_for(query, len(ids), among, CANDIDATE_FIELDS)
         return [to_candidate(point) for point in self._search(asked)[0]]
 
     def score_dimensions(
@@ -101,7 +101,7 @@ class NoteQueries:
         if not wanted:
             return [{} for _ in queries]
         among = self.backend.conditions.has_id(set(wanted))
-        asked = [_ask(query, len(wanted), among) for query in queries]
+        asked = [ask_for(query, len(wanted), among) for query in queries]
         return [
             {wanted[str(point.id)]: point.score for point in points}
             for points in self._search(*asked)
@@ -201,7 +201,7 @@ def _ordered(points: list[Any]) -> list[Any]:
     return sorted(points, key=lambda point: (-point.score, str(point.id)))
 
 
-def _ask(
+def ask_for(
     query: SparseEmbedding | list[float], limit: int, where: Any, fields: bool | list[str] = False
 ) -> Ask:
     """Ask for the points nearest to a query; what shares no more than shingles is not found."""

@@ -33,7 +33,7 @@ def _is_fixed(file: str) -> bool:
     if path.name == "inverted_index.dat":
         return True
     # Only a merged segment has this kind of list of its points.
-    segment = Path(file.partition("_storage")[0]).parent
+    segment = Path(file.rpartition("_storage")[0]).parent
     return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()
 
 
