@@ -47,7 +47,7 @@ class SearchConfig:
     transforms: list[str] = _setting(
         list, "also search for what these make of a query: multi-query, step-back, hyde, decompose"
     )
-    freshness: bool = _setting(True, "say when notes changed since the last index")
+    freshness: bool = _setting(True, "say when notes changed since the last index, where there are at most 5,000")
 
 
 @dataclass(frozen=True)
