@@ -47,7 +47,9 @@ class SearchConfig:
     transforms: list[str] = _setting(
         list, "also search for what these make of a query: multi-query, step-back, hyde, decompose"
     )
-    freshness: bool = _setting(True, "say when notes changed since the last index, where there are at most 5,000")
+    freshness: bool = _setting(
+        True, "say when notes changed since the last index (up to 5,000 notes)"
+    )
 
 
 @dataclass(frozen=True)
