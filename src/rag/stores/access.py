@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
+from rag.stores.dimensions import narrowed, sort_tables
 from rag.stores.engine import (
     StoreError,
     create_shard,
@@ -45,6 +47,7 @@ class ShardAccess:
         self._writing: ExitStack | None = None
         self._generation: Generation | None = None
         self._reader: qe.EdgeShard | None = None
+        self._known: AbstractSet[int] | None = frozenset()  # the reader's dimensions; None: all
         self._manifest: Manifest | None = None
         self._pins = 0
 
@@ -106,6 +109,7 @@ class ShardAccess:
             self.close_work()
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
+            sort_tables(self.directory.work / SHARD)
             self.directory.publish(number or self.directory.newest() + 1, info.points_count)
 
     # -- reading -----------------------------------------------------------------------
@@ -115,29 +119,43 @@ class ShardAccess:
         """Whether there is anything to read: a generation, or this writer's own working copy."""
         return self._writing is not None or self.directory.current() is not None
 
-    def shard(self) -> qe.EdgeShard | None:
-        """Return the shard to read, or `None` when nothing was ever written."""
+    def shard(self, dimensions: AbstractSet[int] = frozenset()) -> qe.EdgeShard | None:
+        """Return the shard to read, or `None` when nothing was ever written.
+
+        :param dimensions: those of the lexical space that it will be asked for, all of them.
+        """
         with self.mutex:
             if self._work is not None:
                 return self._work
-            if self._writing is not None and (self.directory.work / SHARD).exists():
+            if self._reads_work():
                 return self.work()
-            if self._pins and self._reader is not None:
-                return self._reader
+            generation = self._hold()
+            if generation is None:
+                return None
+            if self._reader is None or not (self._known is None or dimensions <= self._known):
+                self._open_reader(generation, dimensions)
+            return self._reader
+
+    def _reads_work(self) -> bool:
+        return self._writing is not None and (self.directory.work / SHARD).exists()
+
+    def _hold(self) -> Generation | None:
+        """Return the generation to read: the current one, or that which is pinned."""
+        if not (self._pins and self._generation):
             current = self.directory.current()
             if current is None:
                 return None
             if self._generation is None or self._generation.name != current:
                 self._close_reader()
-                self._open_reader()
-            return self._reader
+                self._generation = self.directory.open_current()
+        return self._generation
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
         """Go on reading the generation that is current now, whatever is published meanwhile."""
         with self.mutex:
-            if not self._pins:
-                self.shard()
+            if not self._pins and self._writing is None:
+                self._hold()
             self._pins += 1
         try:
             yield
@@ -148,11 +166,10 @@ class ShardAccess:
     def home(self) -> Path | None:
         """Return the folder of the index that `shard` reads."""
         with self.mutex:
-            if self.shard() is None:
-                return None
-            if self._work is not None:
+            if self._reads_work():
                 return self.directory.work
-            return self._generation.path if self._generation else None
+            generation = self._hold()
+            return generation.path if generation else None
 
     def manifest(self) -> Manifest | None:
         """Return the manifest that belongs to the generation being read.
@@ -160,9 +177,10 @@ class ShardAccess:
         `None` when there is none: the index was made without one, or is being written here.
         """
         with self.mutex:
-            if self._writing is not None or self.shard() is None or self._generation is None:
+            generation = None if self._writing is not None else self._hold()
+            if generation is None:
                 return None
-            path = self._generation.path / MANIFEST
+            path = generation.path / MANIFEST
             if self._manifest is None and path.exists():
                 self._manifest = Manifest.open_generation(path)
             return self._manifest
@@ -180,26 +198,32 @@ class ShardAccess:
                     self._writing.close()
                     self._writing = None
 
-    def _open_reader(self) -> None:
-        generation = self.directory.open_current()
+    def _open_reader(self, generation: Generation, dimensions: AbstractSet[int]) -> None:
+        """Open a generation's shard: for one query's dimensions at first, then for all of them."""
+        is_first = not self._known
+        self._close_shard()
         try:
-            shard = load_shard(generation.path / SHARD)
+            self._reader, self._known = _load(generation.path / SHARD, is_first, dimensions)
             with guard("count"):
-                found, expected = shard.info().points_count, generation.points
+                found, expected = self._reader.info().points_count, generation.points
         except (StoreError, OSError, ValueError) as error:
-            generation.close()
+            self._close_reader()
             raise self._damaged(str(error)) from error
         if found != expected:
-            shard.close()
-            generation.close()
+            self._close_reader()
             raise self._damaged(f"{found} of {expected} points")
-        self._generation, self._reader = generation, shard
+
+    def _close_shard(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._reader, self._known = None, frozenset()
 
     def _close_reader(self) -> None:
-        for opened in (self._manifest, self._reader, self._generation):
+        self._close_shard()
+        for opened in (self._manifest, self._generation):
             if opened is not None:
                 opened.close()
-        self._manifest = self._reader = self._generation = None
+        self._manifest = self._generation = None
 
     def _damaged(self, details: str) -> IndexUnavailableError:
         return IndexUnavailableError(
@@ -207,3 +231,14 @@ class ShardAccess:
             details,
             hint="Make it anew with `rag index --rebuild`.",
         )
+
+
+def _load(
+    shard: Path, narrowly: bool, dimensions: AbstractSet[int]
+) -> tuple[qe.EdgeShard, AbstractSet[int] | None]:
+    """Open a generation's shard; return with it which dimensions it knows, `None` for all."""
+    if narrowly:
+        with narrowed(shard, dimensions) as narrow:
+            if narrow:
+                return load_shard(narrow), dimensions
+    return load_shard(shard), None

@@ -11,7 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rag.stores.dimensions import SORTED, TABLE
 from rag.stores.sparse_copy import copy_tree
+
+# What a merged segment has beside its points, written with it.
+_FIXED = ("inverted_index.dat", TABLE, SORTED)
 
 
 def copy_for_readers(work: Path, target: Path, shard: str) -> None:
@@ -27,10 +31,11 @@ def copy_for_readers(work: Path, target: Path, shard: str) -> None:
 
 
 def _is_fixed(file: str) -> bool:
-    """Whether the engine never writes a file again: the postings of a merged segment, and the pages
-    that hold its payloads and vectors. What is deleted there is noted beside them."""
+    """Whether the engine never writes a file again: the postings of a merged segment, its tables of
+    dimensions, and the pages that hold its payloads and vectors. What is deleted there is noted
+    beside them."""
     path = Path(file)
-    if path.name == "inverted_index.dat":
+    if path.name in _FIXED:
         return True
     # Only a merged segment has this kind of list of its points.
     segment = Path(file.rpartition("_storage")[0]).parent

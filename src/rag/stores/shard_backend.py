@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,15 +41,17 @@ class ShardBackend:
         return self.access.mutex
 
     @contextmanager
-    def _reading(self, what: str) -> Iterator[qe.EdgeShard | None]:
+    def _reading(
+        self, what: str, dimensions: AbstractSet[int] = frozenset()
+    ) -> Iterator[qe.EdgeShard | None]:
         with self.mutex, guard(what):
-            yield self.access.shard()
+            yield self.access.shard(dimensions)
 
     # -- reading -----------------------------------------------------------------------
 
     def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
         requests = [_request(ask) for ask in asks]
-        with self._reading("search") as shard:
+        with self._reading("search", _dimensions(asks)) as shard:
             if shard is None:
                 return [[] for _ in asks]
             return shard.query_batch(qe.QueryBatchRequest(requests)) if requests else []
@@ -132,6 +135,12 @@ class ShardBackend:
         with self.mutex, guard("write embeddings"):
             self.access.work().update(qe.UpdateOperation.update_vectors(changes))
             self.access.count_written(len(changes))
+
+
+def _dimensions(asks: Sequence[Ask]) -> set[int]:
+    """Return the dimensions of the lexical space that queries have; `within` has no others."""
+    vectors = [ask.vector for ask in asks if not isinstance(ask.vector, list)]
+    return {dimension for vector in vectors for dimension in vector.indices}
 
 
 def _request(ask: Ask) -> qe.QueryRequest:

@@ -1,0 +1,237 @@
+"""Shards are opened for the words of one query, and find what a shard opened whole finds."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag.stores import QdrantEdgeDocumentStore, access
+from rag.stores.candidates import Candidate
+from rag.stores.dimensions import SORTED
+from rag.stores.generations import SHARD
+
+Store = QdrantEdgeDocumentStore
+
+FAR = 200_003  # spreads dimensions over all there can be; prime to 2 ** 32
+DOCUMENTS, WORDS = 1500, 100
+
+
+def dimension(word: int) -> int:
+    return word * FAR % (1 << 32)
+
+
+def words_of(number: int) -> list[int]:
+    """Each document has words of its own, and one that a fifth of all have."""
+    return [number * (WORDS - 1) + at for at in range(WORDS - 1)] + [500_000 + number % 5]
+
+
+def document(number: int) -> Document:
+    weights = [1.0 + (word * 7) % 5 for word in words_of(number)]
+    vector = SparseEmbedding([dimension(word) for word in words_of(number)], weights)
+    meta = {"vault": "ab"[number % 2], "tags": [f"t{number % 3}"]}
+    return Document(id=f"n{number:04}", content="text", meta=meta, sparse_embedding=vector)
+
+
+@pytest.fixture(scope="session")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of some 150,000 words, all in one table."""
+    path = tmp_path_factory.mktemp("dimensions") / "index"
+    with Store(str(path)) as store:
+        store.write_documents([document(number) for number in range(DOCUMENTS)])
+        store.publish()
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The same without the second form of its table: opened as the engine alone opens it."""
+    copied = tmp_path_factory.mktemp("whole") / "index"
+    shutil.copytree(index, copied)
+    for table in copied.rglob(SORTED):
+        table.unlink()
+    with Store(str(copied)) as store:
+        yield store
+
+
+@pytest.fixture
+def copied(index: Path, tmp_path: Path) -> Path:
+    """A copy to spoil."""
+    return Path(shutil.copytree(index, tmp_path / "index"))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The folders that were opened as a shard: `shard`, or `narrow` for one query's words."""
+    seen: list[str] = []
+    load = access.load_shard
+
+    def noted(path: Path) -> Any:
+        seen.append(path.name.partition("-")[0])
+        return load(path)
+
+    monkeypatch.setattr(access, "load_shard", noted)
+    return seen
+
+
+def tables(index: Path, home: str = "gen-1") -> list[Path]:
+    return [*(index / home / SHARD).rglob(SORTED)]
+
+
+def asked(*words: int) -> SparseEmbedding:
+    return SparseEmbedding([dimension(word) for word in words], [1.0 + w % 3 for w in words])
+
+
+def find(store: Store, *words: int, where: dict[str, Any] | None = None) -> list[Candidate]:
+    return store.find_candidates(asked(*words), where, top_k=50)
+
+
+# -- what is written -------------------------------------------------------------------
+
+
+def test_a_large_table_is_published_in_a_second_form(index: Path) -> None:
+    [table] = tables(index)
+    places = {word for number in range(DOCUMENTS) for word in words_of(number)}
+    assert table.stat().st_size == 8 * len(places)
+
+
+def test_a_small_table_is_not(tmp_path: Path) -> None:
+    with Store(str(tmp_path)) as store:
+        store.write_documents([document(1), document(2)])
+        store.publish()
+        assert tables(tmp_path) == []
+        assert [c.id for c in find(store, 100)] == ["n0001"]
+
+
+def test_a_table_that_did_not_change_is_not_written_again(copied: Path) -> None:
+    [before] = [table.stat() for table in tables(copied, "work")]
+    with Store(str(copied)) as store:
+        store.delete_documents(["n0007"])
+        store.publish()
+    [work], [published] = tables(copied, "work"), tables(copied, "gen-2")
+    assert work.stat().st_mtime_ns == before.st_mtime_ns
+    assert published.samefile(work)
+
+
+# -- what is found ---------------------------------------------------------------------
+
+WORD = st.one_of(
+    st.integers(0, DOCUMENTS * (WORDS - 1) - 1),  # one document has it
+    st.integers(500_000, 500_004),  # many have it
+    st.integers(600_000, 900_000),  # nobody
+)
+WHERE = st.sampled_from(
+    [
+        None,
+        {"field": "meta.vault", "operator": "==", "value": "a"},
+        {"field": "meta.tags", "operator": "in", "value": ["t1", "t2"]},
+    ]
+)
+
+
+@given(words=st.lists(WORD, min_size=1, max_size=8, unique=True), where=WHERE)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_a_query_finds_the_same_with_the_same_scores(
+    index: Path, whole: Store, words: list[int], where: dict[str, Any] | None
+) -> None:
+    with Store(str(index)) as store:
+        assert find(store, *words, where=where) == find(whole, *words, where=where)
+
+
+def test_the_shard_is_opened_for_the_words_of_the_query(index: Path, opened: list[str]) -> None:
+    with Store(str(index)) as store:
+        find(store, 1, 500_001)
+        find(store, 500_001)  # a word of the same query needs no other opening
+        store.get_documents(["n0001"])
+        assert store.count_documents() == DOCUMENTS
+    assert opened == ["narrow"]
+
+
+def test_with_a_second_query_it_is_opened_for_all_words(
+    index: Path, whole: Store, opened: list[str]
+) -> None:
+    with Store(str(index)) as store:
+        for words in ((1, 2), (500_002, 777_000), (5, 900), (500_000,)):
+            assert find(store, *words) == find(whole, *words)
+    assert opened == ["narrow", "shard"]
+
+
+def test_what_is_read_before_the_query_does_not_count_as_one(
+    index: Path, whole: Store, opened: list[str]
+) -> None:
+    with Store(str(index)) as store:
+        assert store.count_documents() == DOCUMENTS
+        assert find(store, 3) == find(whole, 3)
+    assert opened == ["narrow", "narrow"]
+
+
+def test_queries_of_one_batch_are_opened_for_together(
+    index: Path, whole: Store, opened: list[str]
+) -> None:
+    lists = [(asked(1, 2), 5), (asked(500_003), 5)]
+    with Store(str(index)) as store:
+        assert store.find_lists(lists) == whole.find_lists(lists)
+    assert opened == ["narrow"]
+
+
+def test_what_was_deleted_and_what_came_later_is_right(copied: Path) -> None:
+    with Store(str(copied)) as store:
+        store.delete_documents(["n0005"])
+        store.write_documents([document(DOCUMENTS + 5)])
+        store.publish()
+    with Store(str(copied)) as store:
+        found = {candidate.id for candidate in store.find_candidates(asked(500_000), top_k=1000)}
+    assert found == {f"n{n:04}" for n in (*range(0, DOCUMENTS, 5), DOCUMENTS + 5)} - {"n0005"}
+
+
+# -- what it leaves, and what can be wrong ---------------------------------------------
+
+
+def test_nothing_is_left_of_the_folder_it_was_opened_in(index: Path) -> None:
+    before = sorted(index.rglob("*"))
+    with Store(str(index)) as store:
+        find(store, 1)
+        assert not [*index.rglob("narrow-*")]
+    assert sorted(index.rglob("*")) == before
+
+
+def cut(table: Path) -> None:
+    table.write_bytes(table.read_bytes()[:-8])
+
+
+def cut_within_a_number(table: Path) -> None:
+    table.write_bytes(table.read_bytes()[:-3])
+
+
+def empty(table: Path) -> None:
+    table.write_bytes(b"")
+
+
+@pytest.mark.parametrize("damage", [cut, cut_within_a_number, empty])
+def test_a_damaged_second_form_is_passed_over(
+    copied: Path, whole: Store, opened: list[str], damage: Callable[[Path], None]
+) -> None:
+    [table] = tables(copied)
+    damage(table)
+    with Store(str(copied)) as store:
+        assert find(store, 1, 500_001) == find(whole, 1, 500_001)
+    assert opened == ["shard"]
+
+
+def test_where_no_folder_can_be_made_the_shard_is_opened_whole(
+    index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refuse)
+    with Store(str(index)) as store:
+        assert find(store, 1, 500_001) == find(whole, 1, 500_001)
+    assert opened == ["shard"]
