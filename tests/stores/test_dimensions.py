@@ -56,6 +56,7 @@ def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
     for table in copied.rglob(SORTED):
         table.unlink()
     with Store(str(copied)) as store:
+        assert store.count_documents() == DOCUMENTS
         yield store
 
 
