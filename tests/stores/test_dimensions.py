@@ -155,22 +155,31 @@ def test_the_shard_is_opened_for_the_words_of_the_query(index: Path, opened: lis
     assert opened == ["narrow"]
 
 
-def test_with_a_second_query_it_is_opened_for_all_words(
+def test_who_goes_on_asking_has_it_opened_for_all_words(
     index: Path, whole: Store, opened: list[str]
 ) -> None:
     with Store(str(index)) as store:
-        for words in ((1, 2), (500_002, 777_000), (5, 900), (500_000,)):
+        for words in ((1, 2), (500_002, 777_000), (5, 2), (8, 900), (500_000,)):
             assert find(store, *words) == find(whole, *words)
-    assert opened == ["narrow", "shard"]
+    assert opened == ["narrow", "narrow", "narrow", "shard"]
 
 
-def test_what_is_read_before_the_query_does_not_count_as_one(
-    index: Path, whole: Store, opened: list[str]
-) -> None:
+def test_what_was_asked_before_is_known_still(index: Path, whole: Store, opened: list[str]) -> None:
     with Store(str(index)) as store:
-        assert store.count_documents() == DOCUMENTS
-        assert find(store, 3) == find(whole, 3)
+        for words in ((1, 2), (3,), (1, 3)):
+            assert find(store, *words) == find(whole, *words)
     assert opened == ["narrow", "narrow"]
+
+
+def test_a_new_generation_is_opened_for_few_words_again(copied: Path, opened: list[str]) -> None:
+    with Store(str(copied)) as store, Store(str(copied)) as writer:
+        for word in range(5):
+            find(store, word)
+        writer.delete_documents(["n0000"])
+        writer.publish()
+        opened.clear()
+        assert find(store, 1) == []
+    assert opened == ["narrow"]
 
 
 def test_queries_of_one_batch_are_opened_for_together(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -29,6 +28,9 @@ from rag.stores.manifest import Manifest
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
 # reopening as points come keeps the writer's memory low.
 _MERGE_EVERY = 8_000
+# To open a shard for all words takes four times as long as for those of a query; who has asked as
+# often as this will go on asking.
+_NARROW = 3
 
 
 class ShardAccess:
@@ -46,8 +48,10 @@ class ShardAccess:
         self._unmerged = 0
         self._writing: ExitStack | None = None
         self._generation: Generation | None = None
-        self._reader: qe.EdgeShard | None = None
-        self._known: AbstractSet[int] | None = frozenset()  # the reader's dimensions; None: all
+        # The generation's shard, as often as it was opened; the last is read. Closing one takes
+        # longer than reading, so that those before it stay as long as the generation does.
+        self._readers: list[qe.EdgeShard] = []
+        self._known: frozenset[int] | None = frozenset()  # the last one's dimensions; None: all
         self._manifest: Manifest | None = None
         self._pins = 0
 
@@ -119,7 +123,7 @@ class ShardAccess:
         """Whether there is anything to read: a generation, or this writer's own working copy."""
         return self._writing is not None or self.directory.current() is not None
 
-    def shard(self, dimensions: AbstractSet[int] = frozenset()) -> qe.EdgeShard | None:
+    def shard(self, dimensions: frozenset[int] = frozenset()) -> qe.EdgeShard | None:
         """Return the shard to read, or `None` when nothing was ever written.
 
         :param dimensions: those of the lexical space that it will be asked for, all of them.
@@ -132,9 +136,9 @@ class ShardAccess:
             generation = self._hold()
             if generation is None:
                 return None
-            if self._reader is None or not (self._known is None or dimensions <= self._known):
+            if not self._readers or not (self._known is None or dimensions <= self._known):
                 self._open_reader(generation, dimensions)
-            return self._reader
+            return self._readers[-1]
 
     def _reads_work(self) -> bool:
         return self._writing is not None and (self.directory.work / SHARD).exists()
@@ -191,21 +195,22 @@ class ShardAccess:
             try:
                 self.close_work()
             finally:
-                if keep(self._reader, self._generation):  # closing takes longer than reading
-                    self._reader = self._generation = None
+                if keep(*self._readers, self._generation):
+                    self._readers, self._generation = [], None
                 self._close_reader()
                 if self._writing is not None:
                     self._writing.close()
                     self._writing = None
 
-    def _open_reader(self, generation: Generation, dimensions: AbstractSet[int]) -> None:
-        """Open a generation's shard: for one query's dimensions at first, then for all of them."""
-        is_first = not self._known
-        self._close_shard()
+    def _open_reader(self, generation: Generation, dimensions: frozenset[int]) -> None:
+        """Open a generation's shard: for the dimensions asked for at first, then for all."""
+        is_narrow = self._known is not None and len(self._readers) < _NARROW
+        wanted = dimensions.union(self._known or ()) if is_narrow else None
         try:
-            self._reader, self._known = _load(generation.path / SHARD, is_first, dimensions)
+            shard, self._known = _load(generation.path / SHARD, wanted)
+            self._readers.append(shard)
             with guard("count"):
-                found, expected = self._reader.info().points_count, generation.points
+                found, expected = shard.info().points_count, generation.points
         except (StoreError, OSError, ValueError) as error:
             self._close_reader()
             raise self._damaged(str(error)) from error
@@ -213,17 +218,12 @@ class ShardAccess:
             self._close_reader()
             raise self._damaged(f"{found} of {expected} points")
 
-    def _close_shard(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
-        self._reader, self._known = None, frozenset()
-
     def _close_reader(self) -> None:
-        self._close_shard()
-        for opened in (self._manifest, self._generation):
+        for opened in (self._manifest, *self._readers, self._generation):
             if opened is not None:
                 opened.close()
         self._manifest = self._generation = None
+        self._readers, self._known = [], frozenset()
 
     def _damaged(self, details: str) -> IndexUnavailableError:
         return IndexUnavailableError(
@@ -234,10 +234,13 @@ class ShardAccess:
 
 
 def _load(
-    shard: Path, narrowly: bool, dimensions: AbstractSet[int]
-) -> tuple[qe.EdgeShard, AbstractSet[int] | None]:
-    """Open a generation's shard; return with it which dimensions it knows, `None` for all."""
-    if narrowly:
+    shard: Path, dimensions: frozenset[int] | None
+) -> tuple[qe.EdgeShard, frozenset[int] | None]:
+    """Open a generation's shard for some dimensions; return with it those it then knows.
+
+    `None` are all.
+    """
+    if dimensions is not None:
         with narrowed(shard, dimensions) as narrow:
             if narrow:
                 return load_shard(narrow), dimensions

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,7 +41,7 @@ class ShardBackend:
 
     @contextmanager
     def _reading(
-        self, what: str, dimensions: AbstractSet[int] = frozenset()
+        self, what: str, dimensions: frozenset[int] = frozenset()
     ) -> Iterator[qe.EdgeShard | None]:
         with self.mutex, guard(what):
             yield self.access.shard(dimensions)
@@ -137,10 +136,10 @@ class ShardBackend:
             self.access.count_written(len(changes))
 
 
-def _dimensions(asks: Sequence[Ask]) -> set[int]:
+def _dimensions(asks: Sequence[Ask]) -> frozenset[int]:
     """Return the dimensions of the lexical space that queries have; `within` has no others."""
     vectors = [ask.vector for ask in asks if not isinstance(ask.vector, list)]
-    return {dimension for vector in vectors for dimension in vector.indices}
+    return frozenset(dimension for vector in vectors for dimension in vector.indices)
 
 
 def _request(ask: Ask) -> qe.QueryRequest:
