@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import sys
 import tomllib
 
 import pytest
@@ -65,6 +67,24 @@ def test_errors_of_commands_are_json_when_asked(rag, arguments, kind, code):
 
 def test_an_unknown_flag_names_the_near_one(rag):
     assert "--json" in rag("search", "x", "--jsn").err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["search", "\udcff"], ["search", "x", "--tag", "\udcff"], ["search", "x", "--tag=a\udcff"]],
+    ids=["query", "value", "option"],
+)
+def test_bytes_that_are_no_text_are_named(rag, arguments):
+    ran = rag(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert r"\xff' is not UTF-8" in ran.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all names are Unicode")
+def test_a_file_that_is_there_is_left_to_its_command(rag, tmp_path):
+    folder = tmp_path / os.fsdecode(b"notes\xff")
+    folder.mkdir()
+    assert "Rename the folder." in rag("index", str(folder)).err
 
 
 @pytest.mark.parametrize("arguments", [[], ["vault"]], ids=["rag", "rag vault"])

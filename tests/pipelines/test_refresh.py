@@ -16,11 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.config import IndexConfig, RAGConfig
-from rag.exceptions import IndexingError, LockedError
+from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
 from rag.pipelines.refresh import IndexRun
 from rag.pipelines.writing import create_indexing_pipeline
 from rag.stores import get_document_store
 from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+from rag.stores.manifest import Manifest
 
 
 class Killed(BaseException):
@@ -358,6 +359,17 @@ class TestRebuilds:
         report = refresh(v=folder)
         assert ["damaged" in notice for notice in report.notices] == [True]
         assert points(config) == before
+
+    def test_a_damaged_published_manifest_is_published_anew(self, both, refresh, config):
+        [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
+        overwrite(file, 0)
+        with pytest.raises(IndexUnavailableError):
+            Manifest.open_generation(file)
+        report = refresh(**both)
+        assert (report.published, report.notices) == (True, [])
+        [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
+        with Manifest.open_generation(file) as manifest:
+            assert manifest.rows() == report.notes > 0
 
     def test_a_corrupted_shard_rebuilds_and_says_so(self, both, refresh, config, points, clean):
         for file in (config.index_dir / "work" / SHARD).rglob("*"):

@@ -22,6 +22,7 @@ from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 from rag.leaving import INTERRUPTED, interrupted
 
 _BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 app = typer.Typer(
     name="rag",
@@ -76,6 +77,7 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments or "--format=json" in arguments
     as_json |= ("--format", "json") in pairwise(arguments)
     try:
+        _refuse_bytes(arguments)
         _refuse_bare_conditions(arguments)
         code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
         sys.stdout.flush()
@@ -107,6 +109,20 @@ def run(arguments: list[str]) -> int:
         hint = "RAG_DATA_DIR names another folder for the index." if place else ""
         print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
         return 2
+
+
+def _refuse_bytes(arguments: list[str]) -> None:
+    """Refuse what is neither text nor the name of a file: nothing else can be made of it.
+
+    :raises UsageError: naming it.
+    """
+    for argument in arguments:
+        # Python stands a surrogate for each byte of an argument that is no UTF-8.
+        if _SURROGATE.search(argument) and not os.path.lexists(argument):
+            raise UsageError(
+                f"{os.fsencode(argument)!r} is not UTF-8",
+                hint="Type it as UTF-8. (Only a file may have a name that is not.)",
+            )
 
 
 def _refuse_bare_conditions(arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
-from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.generations import MANIFEST, IndexDirectory, is_as_published
 from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
 from rag.stores.vector_cache import VECTORS, VectorCache
 
@@ -249,10 +249,13 @@ class WorkingCopy:
 
     @property
     def is_published(self) -> bool:
-        """Whether readers see it as it is."""
+        """Whether readers see it as it is; what was written to since is published anew."""
         name = f"gen-{self.manifest.revision}"
+        is_current = not self.is_anew and self.directory.current() == name
         return (
-            not self.is_anew and self.directory.current() == name and self.directory.is_whole(name)
+            is_current
+            and self.directory.is_whole(name)
+            and is_as_published(self.directory.path / name / MANIFEST)
         )
 
     def publish(self) -> None:
