@@ -47,7 +47,7 @@ def cut(monkeypatch) -> Callable[[int, int], None]:
     def patch(size: int, processes: int) -> None:
         monkeypatch.setattr(portions, "SMALLEST", size or 1 << 40)
         monkeypatch.setattr(portions, "USUAL", size)
-        monkeypatch.setattr(workers, "_processors", lambda: processes)
+        monkeypatch.setattr(workers, "_affordable", lambda: processes)
 
     return patch
 
@@ -207,6 +207,20 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     assert points(config) == points(fresh)
 
 
+@pytest.mark.parametrize(
+    ("memory", "processes"),
+    [("MemAvailable:    1000000 kB", 1), ("MemAvailable:  300000 kB", 1), ("nothing of it", 2)],
+)
+def test_there_are_no_more_processes_than_there_is_memory_for(
+    tmp_path, monkeypatch, memory, processes
+) -> None:
+    told = tmp_path / "meminfo"
+    told.write_text(f"MemTotal:   16000000 kB\n{memory}\n", "ascii")
+    monkeypatch.setattr(workers, "_MEMORY_FILE", told)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert workers._affordable() == processes
+
+
 RUN = """
 import sys, time
 from pathlib import Path
@@ -215,7 +229,7 @@ from rag.pipelines import portions, workers
 from rag.pipelines.refresh import IndexRun
 
 portions.SMALLEST = portions.USUAL = 1200
-workers._processors = lambda: 2
+workers._affordable = lambda: 2
 started = workers._Worker.__init__
 
 def tell(worker):

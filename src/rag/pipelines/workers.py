@@ -11,6 +11,7 @@ import gc
 import os
 import pickle
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -18,24 +19,26 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import IO, Any, cast
 
 from rag.exceptions import IndexingError
 from rag.pipelines.portions import Built, Portion, build
 from rag.text.encoding import DocumentEncoder
 
-# Each takes up to 600 MB.
 _MOST = 2
+_MEMORY = 800 << 20  # bytes that each may take, and the index beside it
+_MEMORY_FILE = Path("/proc/meminfo")
 
 
 def build_all(portions: Sequence[Portion], processes: int | None = None) -> Generator[Built]:
     """Build portions and yield what became of each, in order.
 
-    :param processes: how many may be at it; by default as many as there are processors, at most
-        2. With one, or a single portion, this process does it itself.
+    :param processes: how many may be at it; by default as many as there are processors and free
+        memory for, at most 2. With one, or a single portion, this process does it itself.
     :raises RAGError: what went wrong with a portion, after all before it were yielded.
     """
-    count = min(processes or _processors(), len(portions), _MOST)
+    count = min(processes or _affordable(), len(portions), _MOST)
     with ExitStack() as stack:
         workers = _start(count, stack) if count > 1 else []
         if workers:
@@ -59,10 +62,15 @@ def _start(count: int, stack: ExitStack) -> list[_Worker]:
     return workers
 
 
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _affordable() -> int:
+    """Return how many there are processors for, and memory where the system tells."""
+    usable = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1
+    with suppress(OSError):
+        available = re.search(r"MemAvailable: *(\d+) kB", _MEMORY_FILE.read_text("ascii"))
+        if available:
+            count = min(count, (int(available[1]) << 10) // _MEMORY)
+    return max(1, count)
 
 
 def _collect(workers: list[_Worker], portions: Sequence[Portion]) -> Generator[Built]:

@@ -23,6 +23,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from rag.stores.shard_files import CONFIG
+
 SORTED = "dimensions.sorted"
 TABLE = "indices_tracker.json"
 _CONFIG = "inverted_index_config.json"
@@ -82,7 +84,7 @@ def _link(shard: str, target: str, small: dict[str, bytes]) -> None:
 
     Folders that the engine lists are folders, not links.
     """
-    os.symlink(f"{shard}/edge_config.json", f"{target}/edge_config.json")
+    os.symlink(f"{shard}/{CONFIG}", f"{target}/{CONFIG}")
     os.mkdir(f"{target}/segments")
     for segment in os.listdir(f"{shard}/segments"):
         os.mkdir(f"{target}/segments/{segment}")

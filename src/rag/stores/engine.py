@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
 from rag.stores.points import DENSE, SPARSE
+from rag.stores.shard_files import CONFIG, change_settings
 
 # Fields that filters select by; without an index a filter reads every payload.
 FILTERED = {
@@ -140,13 +140,9 @@ def merge_widely(path: Path) -> qe.ShardInfo:
 
 def _limit_segments(path: Path, kilobytes: int) -> None:
     """Say in the configuration of a closed shard how large a merge may make a segment."""
-    file = path / "edge_config.json"
-    config = json.loads(file.read_text("utf-8"))
-    if config["optimizers"]["max_segment_size"] != kilobytes:
-        config["optimizers"]["max_segment_size"] = kilobytes
-        staged = file.with_suffix(".tmp")
-        staged.write_text(json.dumps(config), "utf-8")
-        staged.replace(file)
+    change_settings(
+        path / CONFIG, lambda config: config["optimizers"].update(max_segment_size=kilobytes)
+    )
 
 
 def add_dense_space(

@@ -26,6 +26,7 @@ from typing import IO
 
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
 from rag.stores.reader_copy import copy_for_readers
+from rag.stores.shard_files import CONFIG
 from rag.stores.sparse_copy import disk_usage
 
 SHARD = "shard"
@@ -91,7 +92,7 @@ class IndexDirectory:
         """Tell whether the files that a generation cannot do without are there."""
         parts = [_POINTS, MANIFEST]
         if not (self.path / SERVER).exists():
-            parts += [f"{SHARD}/edge_config.json", f"{SHARD}/segments"]
+            parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         return all((self.path / name / part).exists() for part in parts)
 
     def open_current(self) -> Generation:

@@ -5,13 +5,12 @@ Both rely on how the engine lays out its files; the tests of generations hold it
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rag.stores.dimensions import SORTED, TABLE
+from rag.stores.shard_files import CONFIG, change_settings
 from rag.stores.sparse_copy import copy_tree
 
 # What a merged segment has beside its points, written with it.
@@ -49,9 +48,9 @@ def _prepare(shard: Path) -> None:
     megabyte in each segment, which it reads at every opening and then has the system forget.
     Without them it asks the payloads.
     """
-    _change(shard / "edge_config.json", lambda config: config.update(wal_enabled=False))
+    change_settings(shard / CONFIG, lambda config: config.update(wal_enabled=False))
     for file in shard.glob("segments/*/payload_index/config.json"):
-        _change(file, _forget_lacking)
+        change_settings(file, _forget_lacking)
     for lacking in shard.glob("segments/*/payload_index/*-null"):
         shutil.rmtree(lacking)
 
@@ -60,9 +59,3 @@ def _forget_lacking(payload_index: dict[str, Any]) -> None:
     for field, indexes in payload_index["indexed_types"].items():
         kept = [index for index in indexes if index["index_type"] != "null_index"]
         payload_index["indexed_types"][field] = kept
-
-
-def _change(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    config = json.loads(file.read_text("utf-8"))
-    change(config)
-    file.write_text(json.dumps(config), "utf-8")

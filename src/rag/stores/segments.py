@@ -17,6 +17,8 @@ import qdrant_edge as qe
 from rag.stores.access import ShardAccess
 from rag.stores.engine import guard, index_fields, shard_config
 from rag.stores.generations import SHARD, IndexDirectory
+from rag.stores.points import DENSE
+from rag.stores.shard_files import dense_size
 
 _SEGMENTS = "segments"
 # As many points are held in memory, some 15 KB each, before they are written out.
@@ -53,10 +55,9 @@ def build_segments(folder: Path, batches: Iterable[Sequence[qe.Point]]) -> None:
 def has_embeddings(directory: IndexDirectory) -> bool:
     """Whether the working copy has room for embeddings, which no segment made apart has."""
     try:
-        config = json.loads((directory.work / SHARD / "edge_config.json").read_text("utf-8"))
+        return dense_size(directory.work / SHARD, DENSE) is not None
     except FileNotFoundError:
         return False
-    return bool(config.get("vectors"))
 
 
 class SegmentHome:

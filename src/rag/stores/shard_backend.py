@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from rag.stores.conditions import Conditions, EdgeConditions
 from rag.stores.engine import add_dense_space, drop_dense_space, guard
 from rag.stores.generations import SHARD
 from rag.stores.points import DENSE, SPARSE
+from rag.stores.shard_files import dense_size
 
 _BATCH = 1000
 
@@ -113,9 +113,7 @@ class ShardBackend:
             home = self.access.home()
             if home is None:
                 return None
-            config = json.loads((home / SHARD / "edge_config.json").read_text("utf-8"))
-            size: int | None = config.get("vectors", {}).get(DENSE, {}).get("size")
-            return size
+            return dense_size(home / SHARD, DENSE)
 
     def add_dense_space(self, size: int) -> None:
         add_dense_space(self.access.work(), size, self.similarity, self.half_precision)
