@@ -139,7 +139,7 @@ def test_arguments_and_folders_that_are_no_text(warm, library, tmp_path):
         done = warm.run("get", b"no \xff", cwd=folder, env={"XDG_RUNTIME_DIR": runtime})
         shown.append((done.returncode, done.stdout, done.stderr))
     assert shown[0] == shown[1]
-    assert shown[0][0] == 1
+    assert shown[0][0] == 2
 
 
 def test_a_working_folder_that_is_gone(warm, library, tmp_path):
