@@ -235,13 +235,15 @@ def test_a_damaged_second_form_is_passed_over(
     assert opened == ["shard"]
 
 
-def test_where_no_folder_can_be_made_the_shard_is_opened_whole(
-    index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("what", ["tempfile.TemporaryDirectory", "os.symlink"])
+def test_where_no_such_folder_can_be_made_the_shard_is_opened_whole(
+    index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tempfile.TemporaryDirectory", refuse)
+    monkeypatch.setattr(what, refuse)
     with Store(str(index)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
     assert opened == ["shard"]
+    assert not [*index.rglob("narrow-*")]

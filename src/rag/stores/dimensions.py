@@ -52,15 +52,18 @@ def narrowed(shard: Path, dimensions: Iterable[int]) -> Iterator[Path | None]:
     :returns: `None` when no table of the shard is large, or no such folder can be made.
     """
     with ExitStack() as stack:
-        folder = None
+        narrow = None
         with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
             tables = [*shard.absolute().glob(f"segments/*/vector_index-*/{SORTED}")]
             small = {str(table.parent): _select(table, dimensions) for table in tables}
             if small:
-                made = tempfile.TemporaryDirectory(prefix="narrow-", dir=shard.parent)
+                made = tempfile.TemporaryDirectory(
+                    prefix="narrow-", dir=shard.parent, ignore_cleanup_errors=True
+                )
                 folder = stack.enter_context(made)
                 _link(str(shard.absolute()), folder, small)
-        yield Path(folder) if folder else None
+                narrow = Path(folder)
+        yield narrow
 
 
 def _select(table: Path, dimensions: Iterable[int]) -> bytes:
