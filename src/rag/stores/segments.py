@@ -75,7 +75,8 @@ class SegmentHome:
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
-        segments = [*(folder / _SEGMENTS).iterdir()]  # the engine drops those without points
+        # The one without points, for more to come, would have the others merged with it.
+        segments = [s for s in (folder / _SEGMENTS).iterdir() if any(s.glob("*id_tracker.mappings"))]
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
