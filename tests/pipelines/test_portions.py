@@ -320,6 +320,12 @@ def test_portions_are_of_about_one_size(sizes: list[int]) -> None:
     assert len(weights) < 2 or max(weights) - min(weights) <= 2 * max(sizes)
 
 
+@pytest.mark.parametrize(("megabytes", "count"), [(8, 1), (9, 2), (20, 2), (43, 2), (217, 12)])
+def test_two_processes_have_something_to_do_as_soon_as_it_pays(megabytes: int, count: int) -> None:
+    files = [NoteFile(f"{n}", f"{n}", megabytes * 1000, 0) for n in range(1000)]
+    assert len(split(files)) == count
+
+
 def test_many_small_notes_are_parted_by_their_number() -> None:
     files = [NoteFile(f"{n}", f"{n}", 200, 0) for n in range(12_000)]
     assert [len(run) for run in split(files)] == [4000, 4000, 4000]

@@ -133,6 +133,16 @@ def test_the_shard_keeps_one_segment_without_points(store, home, tmp_path) -> No
     assert store.count_documents() == 2400
 
 
+def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) -> None:
+    large = SparseVector([*range(400)], [1.0] * 400)
+    build_segments(tmp_path / "p", [[chunk_point(key(n), "x", {}, large) for n in range(800)]])
+    [built] = [s.parent.name for s in (tmp_path / "p").glob("segments/*/id_tracker.mappings")]
+    home.adopt(tmp_path / "p")
+    store.publish()
+    generation = Path(store.access.directory.path) / (store.access.directory.current() or "")
+    assert (generation / "shard/segments" / built / "id_tracker.mappings").exists()
+
+
 def test_many_points_are_written_out_in_between(store, home, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(segments, "_MOST_POINTS", 1000)
     large = SparseVector([*range(400)], [1.0] * 400)

@@ -24,10 +24,11 @@ from rag.stores.segments import build_segments
 from rag.text.encoding import DocumentEncoder
 from rag.vault.files import NoteFile
 
-# A portion of 12 MB makes a segment of some 20,000 chunks, which needs no further merge. Every
-# search opens every segment; larger ones would take more memory to build (600 MB as it is).
+# A portion of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
+# search opens every segment; larger ones would take more memory to build (700 MB as it is). Two
+# of half the size pay for a second process, smaller ones would be merged again.
 SMALLEST = 1_000_000
-USUAL = 12_000_000
+USUAL = 18_000_000
 _MOST_NOTES = 5_000
 _BATCH_CHUNKS = 1000
 
@@ -62,7 +63,8 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     total = sum(file.size for file in files)
     if total < SMALLEST:
         return []
-    count = max(1, round(total / USUAL), -(-len(files) // _MOST_NOTES))
+    processes = 2 if total >= USUAL / 2 else 1
+    count = max(processes, round(total / USUAL), -(-len(files) // _MOST_NOTES))
     runs: list[list[NoteFile]] = [[] for _ in range(count)]
     before = 0
     for file in files:

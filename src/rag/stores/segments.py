@@ -22,7 +22,7 @@ from rag.stores.shard_files import dense_size
 
 _SEGMENTS = "segments"
 # As many points are held in memory, some 15 KB each, before they are written out.
-_MOST_POINTS = 30_000
+_MOST_POINTS = 40_000
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
@@ -76,7 +76,9 @@ class SegmentHome:
         No point of it may be there already. The caller has recorded which points are coming.
         """
         # The one without points, for more to come, would have the others merged with it.
-        segments = [s for s in (folder / _SEGMENTS).iterdir() if any(s.glob("*id_tracker.mappings"))]
+        segments = [
+            s for s in (folder / _SEGMENTS).iterdir() if any(s.glob("*id_tracker.mappings"))
+        ]
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
