@@ -153,6 +153,16 @@ def test_progress_is_told_for_each_portion(vault, config, cut) -> None:
     assert told == sorted(told)
 
 
+def test_progress_is_told_within_a_portion(vault, config, cut, monkeypatch) -> None:
+    cut(1_000_000, 1)
+    monkeypatch.setattr(portions, "SMALLEST", 1)
+    monkeypatch.setattr(portions, "_BATCH_CHUNKS", 20)  # two of each note
+    told = []
+    with IndexRun(config) as run:
+        run.index_vault("v", vault, progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 40), (10, 40), (20, 40), (30, 40), (40, 40), (40, 40), (40, 40)]
+
+
 # -- what goes wrong -------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ What a portion becomes depends on its notes alone, not on which process makes it
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +31,7 @@ SMALLEST = 1_000_000
 USUAL = 18_000_000
 _MOST_NOTES = 5_000
 _BATCH_CHUNKS = 1000
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,11 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     return [run for run in runs if run]
 
 
-def build(portion: Portion, encoder: DocumentEncoder) -> Built:
+def build(portion: Portion, encoder: DocumentEncoder, progress: Progress) -> Built:
     """Read the notes of a portion and write their chunks into segments.
 
     :param encoder: any; one that is kept knows the words of earlier portions.
+    :param progress: is told, again and again, how many notes more are done.
     :raises IndexingError: when the disk has no room, or a chunk cannot be written.
     """
     directory = IndexDirectory(portion.directory)
@@ -85,22 +87,18 @@ def build(portion: Portion, encoder: DocumentEncoder) -> Built:
         directory.parts.mkdir(parents=True, exist_ok=True)
         # A name of its own: a process that outlived another run must not meet this one.
         built = Built(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
-        build_segments(built.folder, _batches(portion, directory, encoder, built, words))
+        batches = _batches(portion, built, progress)
+        points = (_points(notes, directory, encoder, words) for notes in batches)
+        build_segments(built.folder, points)
     built.words = sorted(words)
     return built
 
 
-def _batches(
-    portion: Portion,
-    directory: IndexDirectory,
-    encoder: DocumentEncoder,
-    built: Built,
-    words: set[str],
-) -> Iterator[list[qe.Point]]:
-    """Yield the points of a portion; fill in `built` and `words`."""
+def _batches(portion: Portion, built: Built, progress: Progress) -> Iterator[list[ReadNote]]:
+    """Yield the notes of a portion, some at a time; fill in `built`."""
     notes: list[ReadNote] = []
-    size = 0
-    for file in portion.files:
+    size = told = 0
+    for done, file in enumerate(portion.files, 1):
         try:
             note = read_file(portion.root, portion.vault, file, portion.config)
         except FileNotFoundError:
@@ -113,10 +111,12 @@ def _batches(
         notes.append(note)
         size += len(note.chunks)
         if size >= _BATCH_CHUNKS:
-            yield _points(notes, directory, encoder, words)
-            notes, size = [], 0
+            yield notes
+            progress(done - told)
+            notes, size, told = [], 0, done
     if size:
-        yield _points(notes, directory, encoder, words)
+        yield notes
+    progress(len(portion.files) - told)
 
 
 def _points(

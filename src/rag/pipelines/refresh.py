@@ -113,12 +113,12 @@ class IndexRun:
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
         total = len(changes.added) + len(changes.changed)
-        apart = self._write_apart(changes, report, lambda done: progress(done, total))
-        added = changes.added[apart:]
+        is_apart = self._write_apart(changes, report, lambda done: progress(done, total))
+        added = [] if is_apart else changes.added
         files = [*((f, False) for f in added), *((f, True) for f in changes.changed)]
         batch: list[tuple[ReadNote, NoteRow | None]] = []
         size = 0
-        for done, (file, known) in enumerate(files, apart):
+        for done, (file, known) in enumerate(files, total - len(files)):
             progress(done, total)
             before = self.manifest.note(changes.vault, file.path) if known else None
             read = self._read(changes, file, before, report)
@@ -139,10 +139,10 @@ class IndexRun:
 
     def _write_apart(
         self, changes: Changes, report: VaultReport, progress: Callable[[int], None]
-    ) -> int:
-        """Write new notes as segments where there are enough of them; return how many."""
+    ) -> bool:
+        """Write the new notes as segments where there are enough of them; tell whether it did."""
         if not (changes.added and self.copy.takes_segments):
-            return 0
+            return False
         from rag.pipelines.portions import Portion, split
         from rag.pipelines.workers import build_all
 
@@ -151,13 +151,19 @@ class IndexRun:
             Portion(changes.vault, changes.root, run, index, home) for run in split(changes.added)
         ]
         if not portions:
-            return 0
+            return False
         done = 0
-        progress(done)
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            progress(done)
+
+        count(0)
         try:
             # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
-            with closing(build_all(portions)) as built:
-                for portion, part in zip(portions, built, strict=True):
+            with closing(build_all(portions, count)) as built:
+                for part in built:
                     self.copy.adopt(part)
                     for file, why in part.failed:
                         report.failed[file.path] = why
@@ -165,11 +171,9 @@ class IndexRun:
                     report.problems |= {r.path: r.problems for r in part.rows if r.problems}
                     report.added += len(part.rows)
                     report.chunks += part.chunks
-                    done += len(portion.files)
-                    progress(done)
         finally:
             self.copy.directory.clear_parts()
-        return done
+        return True
 
     def _read(
         self, changes: Changes, file: NoteFile, before: NoteRow | None, report: VaultReport

@@ -18,12 +18,12 @@ import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, suppress
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO
 
 from rag.exceptions import IndexingError
-from rag.pipelines.portions import Built, Portion, build
+from rag.pipelines.portions import Built, Portion, Progress, build
 from rag.text.encoding import DocumentEncoder
 
 _MOST = 2
@@ -31,9 +31,12 @@ _MEMORY = 800 << 20  # bytes that each may take, and the index beside it
 _MEMORY_FILE = Path("/proc/meminfo")
 
 
-def build_all(portions: Sequence[Portion], processes: int | None = None) -> Generator[Built]:
+def build_all(
+    portions: Sequence[Portion], progress: Progress, processes: int | None = None
+) -> Generator[Built]:
     """Build portions and yield what became of each, in order.
 
+    :param progress: is told, again and again, how many notes more are done.
     :param processes: how many may be at it; by default as many as there are processors and free
         memory for, at most 2. With one, or a single portion, this process does it itself.
     :raises RAGError: what went wrong with a portion, after all before it were yielded.
@@ -42,11 +45,11 @@ def build_all(portions: Sequence[Portion], processes: int | None = None) -> Gene
     with ExitStack() as stack:
         workers = _start(count, stack) if count > 1 else []
         if workers:
-            yield from _collect(workers, portions)
+            yield from _collect(workers, portions, progress)
             return
     encoder = DocumentEncoder()
     for portion in portions:
-        yield build(portion, encoder)
+        yield build(portion, encoder, progress)
 
 
 def _start(count: int, stack: ExitStack) -> list[_Worker]:
@@ -73,21 +76,26 @@ def _affordable() -> int:
     return max(1, count)
 
 
-def _collect(workers: list[_Worker], portions: Sequence[Portion]) -> Generator[Built]:
+def _collect(
+    workers: list[_Worker], portions: Sequence[Portion], progress: Progress
+) -> Generator[Built]:
     waiting = deque(enumerate(portions))
-    done: dict[int, Built | BaseException] = {}
+    outcomes: dict[int, Built | BaseException] = {}
     for worker in workers:
         worker.give(*waiting.popleft())
     for number in range(len(portions)):
-        while number not in done:
-            busy = {w.answers.fileno(): w for w in workers if w.number is not None}
-            for ready in wait(busy):
-                worker = busy[cast(int, ready)]
-                at, outcome = worker.take()
-                done[at] = outcome
+        while number not in outcomes:
+            busy = [worker for worker in workers if worker.number is not None]
+            ready = wait([worker.answers for worker in busy])
+            for worker in (worker for worker in busy if worker.answers in ready):
+                at, answer = worker.take()
+                if isinstance(answer, int):
+                    progress(answer)
+                    continue
+                outcomes[at] = answer
                 if waiting:
                     worker.give(*waiting.popleft())
-        outcome = done.pop(number)
+        outcome = outcomes.pop(number)
         if isinstance(outcome, BaseException):
             raise outcome
         yield outcome
@@ -108,7 +116,9 @@ class _Worker:
         )
         assert self.process.stdin and self.process.stdout
         self.orders: IO[bytes] = self.process.stdin
-        self.answers: IO[bytes] = self.process.stdout
+        # It reads one answer and not into the next, which `wait` would then not see.
+        self.answers = Connection(os.dup(self.process.stdout.fileno()), writable=False)
+        self.process.stdout.close()
         self.number: int | None = None
 
     def give(self, number: int, portion: Portion) -> None:
@@ -117,36 +127,39 @@ class _Worker:
             pickle.dump(portion, self.orders)
             self.orders.flush()
 
-    def take(self) -> tuple[int, Built | BaseException]:
-        assert self.number is not None
-        number, self.number = self.number, None
+    def take(self) -> tuple[int, int | Built | BaseException]:
+        """Return the portion it is at, and how many more notes are done, or what became of it."""
+        number = self.number
+        assert number is not None
         try:
-            outcome: Built | BaseException = pickle.load(self.answers)
-        except (EOFError, pickle.UnpicklingError) as error:
+            answer: int | Built | BaseException = self.answers.recv()
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
             code = self.process.wait()
             why = f"signal {-code}" if code < 0 else f"exit code {code}"
-            outcome = IndexingError(
+            answer = IndexingError(
                 "a process that reads notes ended before its time",
                 why,
                 hint="Run `rag index` again: it goes on where this run stopped.",
             )
-            outcome.__cause__ = error
-        return number, outcome
+            answer.__cause__ = error
+        if not isinstance(answer, int):
+            self.number = None
+        return number, answer
 
     def __enter__(self) -> _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
-        for stream in (self.orders, self.answers):
-            with suppress(BrokenPipeError):
-                stream.close()
+        self.answers.close()
+        with suppress(BrokenPipeError):
+            self.orders.close()
         self.process.wait()
 
 
 def work() -> None:
     """Be a worker: build portions until the standard input ends."""
-    answers = os.fdopen(os.dup(1), "wb")
+    answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # nothing else may get among the answers
     portions: queue.SimpleQueue[Portion] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(portions,), daemon=True).start()
@@ -154,11 +167,9 @@ def work() -> None:
     encoder = DocumentEncoder()
     while True:
         try:
-            outcome: Any = build(portions.get(), encoder)
+            answers.send(build(portions.get(), encoder, answers.send))
         except Exception as error:
-            outcome = error
-        pickle.dump(outcome, answers)
-        answers.flush()
+            answers.send(error)
         gc.collect()
 
 
