@@ -95,7 +95,7 @@ def run(script: str, *arguments: str, **variables: str) -> subprocess.CompletedP
     """Run a script that tells on stderr which modules were loaded."""
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
-        env={**os.environ, "PYTHONPATH": str(SOURCE), **variables},
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "RAG_WARM": "0", **variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
