@@ -76,9 +76,7 @@ class SegmentHome:
         No point of it may be there already. The caller has recorded which points are coming.
         """
         # The one without points, for more to come, would have the others merged with it.
-        segments = [
-            s for s in (folder / _SEGMENTS).iterdir() if any(s.glob("*id_tracker.mappings"))
-        ]
+        segments = [s for s in (folder / _SEGMENTS).iterdir() if _has_points(s)]
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
@@ -96,6 +94,11 @@ class SegmentHome:
             for _ in range(number - self._counted):
                 self.access.work().update(nothing)
         self._counted = max(self._counted, number)
+
+
+def _has_points(segment: Path) -> bool:
+    """Whether a segment has any: the one for points to come may have no list of them yet."""
+    return any(segment.glob("*id_tracker.mappings"))
 
 
 def _last_operation(segment: Path) -> int:
