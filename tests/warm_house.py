@@ -18,7 +18,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -166,13 +166,17 @@ class House:
     def child(self) -> int:
         """Wait for the only child of the only warm process."""
         parent = self.ask()[0]
-        (child,) = wait_until(lambda: children_of(parent))
+        # That of the test before may not be buried yet.
+        (child,) = wait_until(lambda: len(found := children_of(parent)) == 1 and found)
         return child
 
     def peers(self) -> Iterator[int]:
         """Yield who listens, which is all there is to know without /proc."""
         for path in self.sockets():
-            with suppress(OSError, place.UntrustedError), place.connect(str(path), 5) as end:
+            with (
+                suppress(OSError, place.UntrustedError),
+                closing(place.connect(str(path), 5)) as end,
+            ):
                 yield place.peer_of(end)
 
     def clear(self) -> None:

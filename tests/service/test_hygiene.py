@@ -18,12 +18,7 @@ from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
 OURS = {"rag", "rag.__main__", "rag.service", "rag.service.client", "rag.service.place"}
-PYTHON = {
-    *("__future__", "_collections", "_functools", "_operator", "_socket", "array", "binascii"),
-    *("collections", "collections.abc", "contextlib", "enum", "errno", "functools", "itertools"),
-    *("keyword", "math", "operator", "reprlib", "resource", "select", "selectors", "signal"),
-    *("socket", "types"),
-}
+PYTHON = {"__future__", "_socket", "binascii", "resource", "select"}
 
 
 def descriptors(process: int) -> list[str]:

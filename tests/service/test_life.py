@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +269,7 @@ class TestDeadOrWedged:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(place.socket_path())
             listener.listen()
-            with place.connect(place.socket_path(), client.PATIENCE) as connection:
+            with closing(place.connect(place.socket_path(), client.PATIENCE)) as connection:
                 assert connection.gettimeout() == client.PATIENCE == 0.05
             assert client.hand_over(["search", "x"]) is None
 

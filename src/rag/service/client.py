@@ -18,24 +18,33 @@ no request ends.
 
 from __future__ import annotations
 
+import _signal  # as for `_socket` in `place`
+import _socket
 import os
 import select
-import signal
-import socket
 import sys
-from contextlib import suppress
-from types import FrameType
 
 from rag.service import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
 
 PATIENCE = 0.05  # seconds without a word, after which a command runs cold
 _STARVED = 40  # times as long, while the parent wants a processor and has none
 _SENDING = 5.0  # for a request; the child has nothing else to do than read it
 _KILLED = 137  # what a shell says of a process that was killed
+
+
+def _numbers(*names: str) -> tuple[int, ...]:
+    return tuple(number for number in map(vars(_signal).get, names) if number is not None)
+
+
 # What the terminal sends to all processes of a command, and so must we.
-_TO_ALL = ("SIGINT", "SIGQUIT", "SIGHUP", "SIGWINCH")
+_TO_ALL = _numbers("SIGINT", "SIGQUIT", "SIGHUP", "SIGWINCH")
+_TO_ONE = _numbers("SIGTERM", "SIGUSR1", "SIGUSR2")
+_STOP = _numbers("SIGTSTP")
 _OWN_FILES = ("/dev/fd/", "/dev/tty", "/proc/self/", "/proc/thread-self/")
-_TO_ONE = ("SIGTERM", "SIGUSR1", "SIGUSR2")
 
 
 def hand_over(arguments: list[str]) -> int | None:
@@ -47,13 +56,16 @@ def hand_over(arguments: list[str]) -> int | None:
         return None
     try:
         request = _request(arguments)
-        with place.connect(place.socket_path(), PATIENCE) as connection:
-            child = _ask_for_child(connection)
-            if not child:
-                return None
-            return _Errand(connection, child).run(request)
+        connection = place.connect(place.socket_path(), PATIENCE)
     except (OSError, place.UntrustedError):
         return None
+    try:
+        child = _ask_for_child(connection)
+        return _Errand(connection, child).run(request) if child else None
+    except (OSError, place.UntrustedError):
+        return None
+    finally:
+        connection.close()
 
 
 def _can_be_handed_over(arguments: list[str]) -> bool:
@@ -81,14 +93,14 @@ def _request(arguments: list[str]) -> bytes:
     """
     mask = os.umask(0o077)
     os.umask(mask)
-    ignored = [s for s in _numbers((*_TO_ALL, *_TO_ONE)) if signal.getsignal(s) == signal.SIG_IGN]
+    ignored = [s for s in (*_TO_ALL, *_TO_ONE) if _is_ignored(s)]
     head = " ".join(map(str, (len(arguments), mask, *ignored)))
     variables = [name + b"=" + value for name, value in os.environb.items()]
     texts = [os.fsencode(text) for text in (head, os.getcwd(), *arguments)]
     return b"\0".join([*texts, *variables])
 
 
-def _ask_for_child(connection: socket.socket) -> int:
+def _ask_for_child(connection: _socket.socket) -> int:
     """Return the process that waits for the request; 0 when there will be none."""
     connection.sendall(b"run " + os.fsencode(place.configuration_path()) + b"\n")
     said = b""
@@ -101,7 +113,7 @@ def _ask_for_child(connection: socket.socket) -> int:
     return int(line) if line.isdigit() else 0
 
 
-def _next_word(connection: socket.socket) -> bytes:
+def _next_word(connection: _socket.socket) -> bytes:
     """Return what the parent says next.
 
     :raises TimeoutError: when it says nothing, though it could.
@@ -122,35 +134,38 @@ def _next_word(connection: socket.socket) -> bytes:
     raise TimeoutError
 
 
-def _numbers(names: tuple[str, ...]) -> list[signal.Signals]:
-    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+def _is_ignored(number: int) -> bool:
+    return bool(_signal.getsignal(number) == _signal.SIG_IGN)
 
 
 class _Errand:
     """A command that a child runs: signals go there, the exit code comes back."""
 
-    def __init__(self, connection: socket.socket, child: int) -> None:
+    def __init__(self, connection: _socket.socket, child: int) -> None:
         self.connection, self.child = connection, child
         self.deadly = 0  # the last signal that may have ended it
         # A signal that comes just before a system call waits for its handler until that returns.
         # This bell is rung for each, so that waiting for it and for the child ends at once.
-        self.bell, self.ringer = socket.socketpair()
+        self.bell, self.ringer = _socket.socketpair()
         self.bell.setblocking(False)
         self.ringer.setblocking(False)
 
     def run(self, request: bytes) -> int | None:
         """Return the exit code; `None` when the child did not get its request."""
-        with self.bell, self.ringer:
-            try:
-                return self._hand_over(request)
-            finally:
-                signal.set_wakeup_fd(-1)
+        try:
+            return self._hand_over(request)
+        finally:
+            _signal.set_wakeup_fd(-1)
+            self.bell.close()
+            self.ringer.close()
 
     def _hand_over(self, request: bytes) -> int | None:
         self._forward_signals()
         self.connection.settimeout(_SENDING)
         try:
-            socket.send_fds(self.connection, [len(request).to_bytes(4, "big")], [0, 1, 2])
+            streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+            rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
+            self.connection.sendmsg([len(request).to_bytes(4, "big")], [rights])
             self.connection.sendall(request)
         except OSError:
             self._keep_signals()
@@ -162,9 +177,11 @@ class _Errand:
         said = b""
         while not said.endswith(b"\n"):
             select.select([self.connection, self.bell], [], [])
-            with suppress(BlockingIOError):
+            try:
                 self.bell.recv(64)
                 continue  # a handler has run by now
+            except BlockingIOError:
+                pass
             try:
                 heard = self.connection.recv(16)
             except ConnectionResetError:
@@ -180,38 +197,38 @@ class _Errand:
     def _end_alike(self) -> int:
         """The child is gone without a word: end by the signal that ended it."""
         if self.deadly:
-            signal.signal(self.deadly, signal.SIG_DFL)
+            _signal.signal(self.deadly, _signal.SIG_DFL)
             os.kill(os.getpid(), self.deadly)
         os.write(2, b"rag: the process of this command was killed\n")
         return _KILLED
 
     def _forward_signals(self) -> None:
-        signal.set_wakeup_fd(self.ringer.fileno(), warn_on_full_buffer=False)
-        for number in _numbers((*_TO_ALL, *_TO_ONE)):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, self._forward)
-        if hasattr(signal, "SIGTSTP") and signal.getsignal(signal.SIGTSTP) != signal.SIG_IGN:
-            signal.signal(signal.SIGTSTP, self._stop)
+        _signal.set_wakeup_fd(self.ringer.fileno(), warn_on_full_buffer=False)
+        for number in (*_TO_ALL, *_TO_ONE, *_STOP):
+            if not _is_ignored(number):
+                _signal.signal(number, self._stop if number in _STOP else self._forward)
 
     def _keep_signals(self) -> None:
-        for number in _numbers((*_TO_ALL, *_TO_ONE, "SIGTSTP")):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (*_TO_ALL, *_TO_ONE, *_STOP):
+            if not _is_ignored(number):
+                _signal.signal(number, _signal.SIG_DFL)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
     def _forward(self, number: int, _: FrameType | None) -> None:
-        if number not in (signal.SIGINT, signal.SIGWINCH):  # a child tells how that ended
+        if number not in (_signal.SIGINT, *_numbers("SIGWINCH")):  # a child tells how that ended
             self.deadly = number
-        self._send(number, to_all=signal.Signals(number).name in _TO_ALL)
+        self._send(number, to_all=number in _TO_ALL)
 
     def _stop(self, number: int, _: FrameType | None) -> None:
         """Ctrl-Z. A child has no terminal of its own, where only this signal stops it."""
-        self._send(signal.SIGSTOP, to_all=True)
-        signal.signal(number, signal.SIG_DFL)
+        self._send(_signal.SIGSTOP, to_all=True)
+        _signal.signal(number, _signal.SIG_DFL)
         os.kill(os.getpid(), number)
-        signal.signal(number, self._stop)
-        self._send(signal.SIGCONT, to_all=True)  # `fg` and `bg` have woken us
+        _signal.signal(number, self._stop)
+        self._send(_signal.SIGCONT, to_all=True)  # `fg` and `bg` have woken us
 
     def _send(self, number: int, to_all: bool) -> None:
-        with suppress(OSError):  # it has ended
+        try:
             os.killpg(self.child, number) if to_all else os.kill(self.child, number)
+        except OSError:  # it has ended; `contextlib` takes long to import
+            pass

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 from rag.config import RAGConfig, load_config
@@ -43,7 +43,7 @@ def status() -> Status | None:
 
 def _ask(path: str, wish: str) -> Status | None:
     try:
-        with place.connect(path, _ANSWER) as connection:
+        with closing(place.connect(path, _ANSWER)) as connection:
             process = place.peer_of(connection)
             try:
                 connection.sendall(f"{wish}\n".encode())

@@ -1,16 +1,20 @@
 """Where the warm process listens, and whom both of its ends trust.
 
-The client imports this before anything else, so it stands on `os`, `sys` and `socket` alone.
+The client imports this before anything else, so it stands on `os`, `sys` and modules written in C:
+`socket` is `_socket` with names for its numbers, which take longer to make than a child to fork.
 """
 
 from __future__ import annotations
 
+import _socket
 import os
-import socket
 import stat
 import sys
 from binascii import crc32
-from collections.abc import Iterator
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # An address of a Unix socket has 104 bytes on some systems, 108 on others, the last one zero.
 _LONGEST = 103
@@ -37,7 +41,7 @@ def can_be_warm() -> bool:
         return False
     if sys.warnoptions or sys._xoptions or any(getattr(sys.flags, o) for o in _NOT_HANDED_ON):
         return False
-    return all((hasattr(os, "fork"), hasattr(socket, "AF_UNIX"), hasattr(socket, "send_fds")))
+    return all(map(hasattr, (os, _socket, _socket.socket), ("fork", "AF_UNIX", "sendmsg")))
 
 
 def python_options() -> list[str]:
@@ -147,14 +151,14 @@ def check_folder(path: str) -> None:
         raise UntrustedError(f"others may enter {path}")
 
 
-def peer_of(connection: socket.socket) -> int:
+def peer_of(connection: _socket.socket) -> int:
     """Return the process at the other end.
 
     :raises UntrustedError: when it belongs to another user, or the system does not tell whose
         it is.
     """
     if sys.platform == "linux":
-        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         process, user = (int.from_bytes(told[at : at + 4], sys.byteorder) for at in (0, 4))
     elif sys.platform == "darwin":
         told = connection.getsockopt(*_LOCAL_PEERCRED, 76)
@@ -179,7 +183,7 @@ def wants_processor(process: int) -> bool:
         return False
 
 
-def connect(path: str, seconds: float) -> socket.socket:
+def connect(path: str, seconds: float) -> _socket.socket:
     """Connect to a warm process.
 
     :param seconds: how long any step on this connection may take.
@@ -187,7 +191,7 @@ def connect(path: str, seconds: float) -> socket.socket:
     :raises OSError: when nobody listens there.
     """
     check_folder(os.path.dirname(path))
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(seconds)
         connection.connect(path)
