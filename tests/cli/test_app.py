@@ -87,6 +87,15 @@ def test_a_file_that_is_there_is_left_to_its_command(rag, tmp_path):
     assert "Rename the folder." in rag("index", str(folder)).err
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all names are Unicode")
+@pytest.mark.parametrize("option", [["--config", "{}"], ["--config={}"]], ids=["apart", "with ="])
+def test_so_is_the_file_of_an_option(rag, tmp_path, option):
+    file = tmp_path / os.fsdecode(b"settings\xff.toml")
+    file.write_text("")
+    ran = rag("config", *(part.format(file) for part in option))
+    assert (ran.code, ran.err) == (0, "")
+
+
 @pytest.mark.parametrize("arguments", [[], ["vault"]], ids=["rag", "rag vault"])
 def test_a_command_that_is_no_whole_one_shows_its_help_and_gives_2(rag, arguments):
     ran = rag(*arguments)

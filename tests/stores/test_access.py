@@ -137,6 +137,12 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
 # -- opening and closing ---------------------------------------------------------------
 
 
+def test_a_writer_that_let_go_of_its_copy_reads_it_still(store: Store, path: str) -> None:
+    store.write_documents([Document(id="a", content="a", embedding=[1.0, 0.0])])
+    store.release()
+    assert store.access.home() == IndexDirectory(path).work
+
+
 def open_files(path: str) -> list[str]:
     """Return the files below a folder that this process has open or mapped, deleted ones too."""
     found = []

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from rag.stores import QdrantEdgeDocumentStore, access
 from rag.stores.candidates import Candidate
-from rag.stores.dimensions import SORTED
+from rag.stores.dimensions import SORTED, TABLE
 from rag.stores.generations import SHARD
 
 Store = QdrantEdgeDocumentStore
@@ -103,10 +104,12 @@ def test_a_large_table_is_published_in_a_second_form(index: Path) -> None:
 
 def test_a_small_table_is_not(tmp_path: Path) -> None:
     with Store(str(tmp_path)) as store:
-        store.write_documents([document(1), document(2)])
+        same = [replace(document(1), id=f"n{n:04}") for n in range(DOCUMENTS)]
+        store.write_documents(same)  # enough for a merged segment, of 100 words
         store.publish()
+        assert [*tmp_path.rglob(TABLE)]
         assert tables(tmp_path) == []
-        assert [c.id for c in find(store, 100)] == ["n0001"]
+        assert len(find(store, 100)) == 50
 
 
 def test_a_table_that_did_not_change_is_not_written_again(copied: Path) -> None:
@@ -146,12 +149,32 @@ def test_a_query_finds_the_same_with_the_same_scores(
         assert find(store, *words, where=where) == find(whole, *words, where=where)
 
 
+@pytest.mark.parametrize("beyond", [0, (1 << 32) - 1])
+def test_a_word_before_or_after_all_others_is_nowhere(
+    index: Path, opened: list[str], beyond: int
+) -> None:
+    with Store(str(index)) as store:
+        assert [c.id for c in store.find_candidates(SparseEmbedding([beyond], [1.0]))] == (
+            ["n0000"] if beyond == 0 else []
+        )
+    assert opened == ["narrow"]
+
+
 def test_the_shard_is_opened_for_the_words_of_the_query(index: Path, opened: list[str]) -> None:
     with Store(str(index)) as store:
         find(store, 1, 500_001)
         find(store, 500_001)  # a word of the same query needs no other opening
         store.get_documents(["n0001"])
         assert store.count_documents() == DOCUMENTS
+    assert opened == ["narrow"]
+
+
+def test_an_index_is_named_by_a_relative_path(
+    index: Path, whole: Store, opened: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(index.parent)
+    with Store(index.name) as store:
+        assert find(store, 1, 500_001) == find(whole, 1, 500_001)
     assert opened == ["narrow"]
 
 
@@ -224,7 +247,11 @@ def empty(table: Path) -> None:
     table.write_bytes(b"")
 
 
-@pytest.mark.parametrize("damage", [cut, cut_within_a_number, empty])
+def blank(table: Path) -> None:
+    table.write_bytes(bytes(table.stat().st_size))
+
+
+@pytest.mark.parametrize("damage", [cut, cut_within_a_number, empty, blank])
 def test_a_damaged_second_form_is_passed_over(
     copied: Path, whole: Store, opened: list[str], damage: Callable[[Path], None]
 ) -> None:

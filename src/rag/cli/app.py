@@ -112,16 +112,17 @@ def run(arguments: list[str]) -> int:
 
 
 def _refuse_bytes(arguments: list[str]) -> None:
-    """Refuse what is neither text nor the name of a file: nothing else can be made of it.
+    """Refuse what is neither text nor the name of a file that is there.
 
     :raises UsageError: naming it.
     """
     for argument in arguments:
+        names = (argument, argument.partition("=")[2])  # `--config=FILE` has one too
         # Python stands a surrogate for each byte of an argument that is no UTF-8.
-        if _SURROGATE.search(argument) and not os.path.lexists(argument):
+        if _SURROGATE.search(argument) and not any(map(os.path.lexists, names)):
             raise UsageError(
                 f"{os.fsencode(argument)!r} is not UTF-8",
-                hint="Type it as UTF-8. (Only a file may have a name that is not.)",
+                hint="Type it as UTF-8. (Only a file that is there may have another name.)",
             )
 
 

@@ -14,7 +14,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
-from rag.stores.generations import MANIFEST, IndexDirectory, is_as_published
+from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
 from rag.stores.vector_cache import VECTORS, VectorCache
 
@@ -249,14 +249,12 @@ class WorkingCopy:
 
     @property
     def is_published(self) -> bool:
-        """Whether readers see it as it is; what was written to since is published anew."""
+        """Whether readers see it as it is, and undamaged."""
         name = f"gen-{self.manifest.revision}"
-        is_current = not self.is_anew and self.directory.current() == name
-        return (
-            is_current
-            and self.directory.is_whole(name)
-            and is_as_published(self.directory.path / name / MANIFEST)
-        )
+        if self.is_anew or self.directory.current() != name or not self.directory.is_whole(name):
+            return False
+        with self._published() as manifest:
+            return manifest is not None
 
     def publish(self) -> None:
         """Make it the generation that readers see."""

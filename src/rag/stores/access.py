@@ -113,6 +113,7 @@ class ShardAccess:
             self.close_work()
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
+            self.directory.require_space(0)
             sort_tables(self.directory.work / SHARD)
             self.directory.publish(number or self.directory.newest() + 1, info.points_count)
 

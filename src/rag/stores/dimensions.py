@@ -18,7 +18,7 @@ import os
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -46,7 +46,7 @@ def sort_tables(shard: Path) -> None:
 
 
 @contextmanager
-def narrowed(shard: Path, dimensions: Iterable[int]) -> Iterator[Path | None]:
+def narrowed(shard: Path, dimensions: Collection[int]) -> Iterator[Path | None]:
     """Make a folder that is the shard as far as some dimensions go; it lasts until it is open.
 
     :returns: `None` when no table of the shard is large, or no such folder can be made.
@@ -54,26 +54,28 @@ def narrowed(shard: Path, dimensions: Iterable[int]) -> Iterator[Path | None]:
     with ExitStack() as stack:
         narrow = None
         with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
-            tables = [*shard.absolute().glob(f"segments/*/vector_index-*/{SORTED}")]
+            shard = shard.absolute()
+            tables = [*shard.glob(f"segments/*/vector_index-*/{SORTED}")]
             small = {str(table.parent): _select(table, dimensions) for table in tables}
             if small:
                 made = tempfile.TemporaryDirectory(
                     prefix="narrow-", dir=shard.parent, ignore_cleanup_errors=True
                 )
                 folder = stack.enter_context(made)
-                _link(str(shard.absolute()), folder, small)
+                _link(str(shard), folder, small)
                 narrow = Path(folder)
         yield narrow
 
 
-def _select(table: Path, dimensions: Iterable[int]) -> bytes:
+def _select(table: Path, dimensions: Collection[int]) -> bytes:
     """Return a table of those of some dimensions that there are, as the engine reads it.
 
     :raises ValueError: when the table is not what it was written as.
     """
     expected = json.loads(table.with_name(_CONFIG).read_bytes())["posting_count"]
     with table.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-        if len(held) != 8 * expected:
+        # The last of them is 0 where the machine went down before the file was on the disk.
+        if len(held) != 8 * expected or not any(held[-8:]):
             raise ValueError(f"{table} does not hold {expected} dimensions")
         with memoryview(held) as text, text.cast("Q") as pairs:
             at = {d: bisect_left(pairs, d << 32) for d in dimensions}

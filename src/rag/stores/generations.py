@@ -4,6 +4,7 @@
     work/         the writer's own shard and manifest; nobody else opens it
     parts/        segments on their way into the writer's shard
     gen-7/        a generation: a closed copy of work/ that is never written again
+    gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
     gen-7/stamp   what its manifest's file is known by, so that it need not be verified
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
