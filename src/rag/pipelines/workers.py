@@ -165,12 +165,13 @@ def work() -> None:
     threading.Thread(target=_listen, args=(portions,), daemon=True).start()
     gc.disable()  # indexing makes millions of short-lived lists and no circles among them
     encoder = DocumentEncoder()
-    while True:
-        try:
-            answers.send(build(portions.get(), encoder, answers.send))
-        except Exception as error:
-            answers.send(error)
-        gc.collect()
+    with suppress(BrokenPipeError):  # who ordered is gone
+        while True:
+            try:
+                answers.send(build(portions.get(), encoder, answers.send))
+            except Exception as error:
+                answers.send(error)
+            gc.collect()
 
 
 def _listen(portions: queue.SimpleQueue[Portion]) -> None:

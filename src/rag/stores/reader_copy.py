@@ -6,6 +6,8 @@ Both rely on how the engine lays out its files; the tests of generations hold it
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ from rag.stores.sparse_copy import copy_tree
 
 # What a merged segment has beside its points, written with it.
 _FIXED = ("inverted_index.dat", TABLE, SORTED)
+# Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
+# engine sorts only where every segment has one.
+_LACKING = {"null_index": "null"}
+_SELECTING = {"keyword_index": "map", "uuid_map_index": "map"}
 
 
 def copy_for_readers(work: Path, target: Path, shard: str) -> None:
@@ -46,16 +52,25 @@ def _prepare(shard: Path) -> None:
 
     Beside each index of a field the engine keeps which points lack the field: eight files of a
     megabyte in each segment, which it reads at every opening and then has the system forget.
-    Without them it asks the payloads.
+    Without them it asks the payloads. A segment without points is not asked at all.
     """
     change_settings(shard / CONFIG, lambda config: config.update(wal_enabled=False))
-    for file in shard.glob("segments/*/payload_index/config.json"):
-        change_settings(file, _forget_lacking)
-    for lacking in shard.glob("segments/*/payload_index/*-null"):
-        shutil.rmtree(lacking)
+    for indexes in shard.glob("segments/*/payload_index"):
+        kinds = _LACKING if has_points(indexes.parent) else _LACKING | _SELECTING
+        change_settings(indexes / "config.json", partial(_forget, kinds))
+        for ending in set(kinds.values()):
+            for index in indexes.glob(f"*-{ending}"):
+                shutil.rmtree(index)
 
 
-def _forget_lacking(payload_index: dict[str, Any]) -> None:
-    for field, indexes in payload_index["indexed_types"].items():
-        kept = [index for index in indexes if index["index_type"] != "null_index"]
-        payload_index["indexed_types"][field] = kept
+def has_points(segment: Path) -> bool:
+    """Whether a segment has any: the one for points to come may have no list of them yet."""
+    return any(segment.glob("*id_tracker.mappings"))
+
+
+def _forget(kinds: Mapping[str, str], payload_index: dict[str, Any]) -> None:
+    fields, types = payload_index["indexed_fields"], payload_index["indexed_types"]
+    for field, indexes in [*types.items()]:
+        types[field] = [index for index in indexes if index["index_type"] not in kinds]
+        if not types[field]:
+            del types[field], fields[field]

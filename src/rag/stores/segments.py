@@ -18,6 +18,7 @@ from rag.stores.access import ShardAccess
 from rag.stores.engine import guard, index_fields, shard_config
 from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.points import DENSE
+from rag.stores.reader_copy import has_points
 from rag.stores.shard_files import dense_size
 
 _SEGMENTS = "segments"
@@ -76,7 +77,7 @@ class SegmentHome:
         No point of it may be there already. The caller has recorded which points are coming.
         """
         # The one without points, for more to come, would have the others merged with it.
-        segments = [s for s in (folder / _SEGMENTS).iterdir() if _has_points(s)]
+        segments = [s for s in (folder / _SEGMENTS).iterdir() if has_points(s)]
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
@@ -94,11 +95,6 @@ class SegmentHome:
             for _ in range(number - self._counted):
                 self.access.work().update(nothing)
         self._counted = max(self._counted, number)
-
-
-def _has_points(segment: Path) -> bool:
-    """Whether a segment has any: the one for points to come may have no list of them yet."""
-    return any(segment.glob("*id_tracker.mappings"))
 
 
 def _last_operation(segment: Path) -> int:

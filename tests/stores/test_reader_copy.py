@@ -1,0 +1,80 @@
+"""What readers get of a merged index has fewer files, and answers as the working copy does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.generations import SHARD
+from rag.stores.reader_copy import has_points
+
+Store = QdrantEdgeDocumentStore
+
+COUNT = 800
+NOTE = "00000000-0000-4000-8000-{:012}"
+FILTERS: list[dict[str, Any]] = [
+    {"field": "meta.vault", "operator": "==", "value": "a"},
+    {"field": "meta.vault", "operator": "!=", "value": "a"},
+    {"field": "meta.tags", "operator": "in", "value": ["t1"]},
+    {"field": "meta.tags", "operator": "==", "value": None},
+    {"field": "meta.file_id", "operator": "==", "value": NOTE.format(7)},
+    {"field": "meta.created", "operator": ">=", "value": "2025-01-20"},
+    {"field": "meta.created", "operator": "==", "value": None},
+]
+
+
+def document(number: int) -> Document:
+    meta: dict[str, Any] = {"vault": "ab"[number % 2], "file_id": NOTE.format(number)}
+    if number % 3:
+        meta |= {"tags": [f"t{number % 3}"], "created": f"2025-01-{1 + number % 28:02}"}
+    vector = SparseEmbedding([*range(400)], [1.0] * 400)  # so many that they are merged
+    return Document(id=f"n{number}", content="text", meta=meta, sparse_embedding=vector)
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A merged segment, and one without points beside it."""
+    path = tmp_path_factory.mktemp("merged") / "index"
+    with Store(str(path)) as store:
+        store.write_documents([document(number) for number in range(COUNT)])
+        store.publish()
+    return path
+
+
+def indexes(index: Path, home: str, filled: bool) -> list[str]:
+    """Return the names of the indexes of fields, in all segments with points or without."""
+    segments = (index / home / SHARD).glob("segments/*")
+    chosen = [segment for segment in segments if has_points(segment) == filled]
+    return sorted(file.name for one in chosen for file in one.glob("payload_index/*-*"))
+
+
+def test_a_segment_with_points_keeps_what_selects_and_what_sorts(index: Path) -> None:
+    endings = [name.rpartition("-")[2] for name in indexes(index, "gen-1", filled=True)]
+    assert sorted(endings) == ["map", "map", "map", "numeric"]
+
+
+def test_one_without_points_keeps_what_sorts(index: Path) -> None:
+    assert len(indexes(index, "work", filled=False)) > 1
+    [kept] = indexes(index, "gen-1", filled=False)
+    assert kept.endswith("-numeric")
+
+
+@pytest.mark.parametrize("where", FILTERS, ids=lambda f: f"{f['field']} {f['operator']}")
+def test_filters_select_as_in_the_working_copy(index: Path, where: dict[str, Any]) -> None:
+    with Store(str(index)) as reader:
+        found = [d.id for d in reader.filter_documents(where)]
+    with Store(str(index)) as writer:
+        writer.begin_writing()
+        assert found == [d.id for d in writer.filter_documents(where)]
+    assert 0 < len(found) < COUNT
+
+
+def test_the_newest_are_found(index: Path) -> None:
+    with Store(str(index)) as reader:
+        found = reader.newest(top_k=5)
+    last = {f"n{n}" for n in range(COUNT) if n % 3 and n % 28 == 27}
+    assert {candidate.id for candidate in found} <= last
+    assert len(found) >= 5
