@@ -44,6 +44,7 @@ def _numbers(*names: str) -> tuple[int, ...]:
 _TO_ALL = _numbers("SIGINT", "SIGQUIT", "SIGHUP", "SIGWINCH")
 _TO_ONE = _numbers("SIGTERM", "SIGUSR1", "SIGUSR2")
 _STOP = _numbers("SIGTSTP")
+_MILD = _numbers("SIGINT", "SIGWINCH")  # a child tells how these ended
 _OWN_FILES = ("/dev/fd/", "/dev/tty", "/proc/self/", "/proc/thread-self/")
 
 
@@ -215,7 +216,7 @@ class _Errand:
         _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
     def _forward(self, number: int, _: FrameType | None) -> None:
-        if number not in (_signal.SIGINT, *_numbers("SIGWINCH")):  # a child tells how that ended
+        if number not in _MILD:
             self.deadly = number
         self._send(number, to_all=number in _TO_ALL)
 
