@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from rag.exceptions import IndexUnavailableError
 from rag.stores import manifest as manifests
 from rag.stores.generations import MANIFEST, IndexDirectory
-from rag.stores.manifest import ChunkKey, Manifest, NoteRow
+from rag.stores.manifest import Manifest
+from rag.stores.note_rows import ChunkKey, NoteRow
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ from rag.exceptions import (
 )
 from rag.stores import QdrantServerDocumentStore, get_collection_stats, get_document_store
 from rag.stores.generations import MANIFEST, SERVER
-from rag.stores.manifest import ChunkKey, Manifest, NoteRow
+from rag.stores.manifest import Manifest
+from rag.stores.note_rows import ChunkKey, NoteRow
 from rag.stores.retrievers import with_store
 
 Store = QdrantServerDocumentStore

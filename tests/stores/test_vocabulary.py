@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stores.manifest import ChunkKey, Manifest, NoteRow
+from rag.stores.manifest import Manifest
+from rag.stores.note_rows import ChunkKey, NoteRow
 from rag.stores.vocabulary import Vocabulary
 
 

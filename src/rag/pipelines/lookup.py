@@ -15,7 +15,8 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.pipelines.fingerprint import readable
 from rag.stores.generations import IndexDirectory
-from rag.stores.manifest import Manifest, NoteRow, published_manifest
+from rag.stores.manifest import Manifest, published_manifest
+from rag.stores.note_rows import NoteRow
 from rag.text.normalize import name_key
 
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")

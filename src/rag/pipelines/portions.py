@@ -18,7 +18,7 @@ from rag.pipelines.errors import own_errors
 from rag.pipelines.parts import lexical_parts
 from rag.pipelines.reading import ReadNote, read_file
 from rag.stores.generations import IndexDirectory
-from rag.stores.manifest import NoteRow
+from rag.stores.note_rows import NoteRow
 from rag.stores.points import chunk_point, weight
 from rag.stores.segments import build_segments
 from rag.text.encoding import DocumentEncoder

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from rag.config import IndexConfig
-from rag.stores.manifest import ChunkKey, NoteRow
+from rag.stores.note_rows import ChunkKey, NoteRow
 from rag.text.budget import count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
 from rag.vault.fields import searchable_fields

@@ -21,7 +21,8 @@ from rag.pipelines.reports import RunReport, VaultReport
 from rag.pipelines.spaces import may_lack_embeddings
 from rag.pipelines.working_copy import WorkingCopy
 from rag.stores.generations import IndexDirectory
-from rag.stores.manifest import Manifest, NoteRow
+from rag.stores.manifest import Manifest
+from rag.stores.note_rows import NoteRow
 from rag.vault.files import NoteFile
 
 if TYPE_CHECKING:

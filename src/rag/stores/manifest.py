@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag.exceptions import IndexUnavailableError
-from rag.stores import catalogue_tables
+from rag.stores import catalogue_tables, note_rows
 from rag.stores.catalogue_tables import TAGS, CatalogueTables
 from rag.stores.generations import MANIFEST, IndexDirectory, is_as_published
+from rag.stores.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.stores.transactions import transaction
 from rag.stores.vocabulary import Vocabulary
 from rag.text.normalize import name_key
@@ -30,63 +29,13 @@ from rag.text.normalize import name_key
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE notes (
-    vault TEXT NOT NULL, path TEXT NOT NULL, file BLOB NOT NULL,
-    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, racy INTEGER NOT NULL,
-    hash BLOB NOT NULL, chunks BLOB NOT NULL, pending INTEGER NOT NULL, failed INTEGER NOT NULL,
-    id TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL,
-    created TEXT NOT NULL, modified TEXT NOT NULL, links TEXT NOT NULL, lines INTEGER NOT NULL,
-    problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
-    PRIMARY KEY (vault, path)
-) WITHOUT ROWID;
-CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
-CREATE TABLE names (
+{note_rows.SCHEMA}CREATE TABLE names (
     id TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, key)
 ) WITHOUT ROWID;
 CREATE INDEX names_by_key ON names (key);
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalogue_tables.SCHEMA}"""
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
-_CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
-
-
-class ChunkKey(NamedTuple):
-    """A chunk's id and the hash of all that its point holds."""
-
-    id: str
-    hash: bytes  # 16 bytes
-
-
-@dataclass(slots=True)
-class NoteRow:
-    """One note as the index knows it. Times are nanoseconds since the epoch or ISO text."""
-
-    vault: str
-    path: str
-    file: str
-    size: int
-    mtime_ns: int
-    racy: bool  # the file was so young when it was read that a later edit may show no new mtime
-    hash: bytes
-    chunks: list[ChunkKey] = field(default_factory=list)
-    pending: bool = False
-    failed: bool = False  # it could not be read; chunks of an earlier reading are kept
-    id: str = ""
-    title: str = ""
-    aliases: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
-    created: str = ""
-    modified: str = ""
-    links: list[str] = field(default_factory=list)
-    lines: int = 0
-    problems: list[str] = field(default_factory=list)
-    fields: dict[str, list[str]] = field(default_factory=dict)  # from `searchable_fields`
-    indexed_at: str = ""
-
-
-_COLUMNS = tuple(NoteRow.__dataclass_fields__)
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
-_JSON = ("aliases", "tags", "links", "problems", "fields")
 
 
 class Manifest:
@@ -173,7 +122,7 @@ class Manifest:
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return the number of notes and chunks by vault."""
         rows = self._db.execute(
-            f"SELECT vault, count(*), sum(length(chunks)) / {_CHUNK} FROM notes"
+            f"SELECT vault, count(*), sum(length(chunks)) / {CHUNK} FROM notes"
             " WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault"
         )
         return {vault: (notes, chunks) for vault, notes, chunks in rows}
@@ -193,7 +142,7 @@ class Manifest:
         pending, size = self._db.execute(
             "SELECT total(pending), total(length(chunks)) FROM notes"
         ).fetchone()
-        return None if pending else int(size) // _CHUNK
+        return None if pending else int(size) // CHUNK
 
     # -- notes -------------------------------------------------------------------------
 
@@ -210,14 +159,14 @@ class Manifest:
         """Yield file name, size and mtime_ns of every note of a vault."""
         rows = self._db.execute("SELECT file, size, mtime_ns FROM notes WHERE vault = ?", (vault,))
         for file, size, mtime in rows:
-            yield _decode_file(file), size, mtime
+            yield decode_file(file), size, mtime
 
     def odd_files(self) -> dict[tuple[str, str], str]:
         """Return by vault and path the files whose name on disk is not their path (not NFC)."""
         rows = self._db.execute(
             "SELECT vault, path, file FROM notes WHERE file != CAST(path AS BLOB)"
         )
-        return {(vault, path): _decode_file(file) for vault, path, file in rows}
+        return {(vault, path): decode_file(file) for vault, path, file in rows}
 
     def note(self, vault: str, path: str) -> NoteRow | None:
         """Return one note."""
@@ -226,10 +175,10 @@ class Manifest:
     def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
         """Yield the notes that an SQL condition selects, by vault and path."""
         rows = self._db.execute(
-            f"SELECT {', '.join(_COLUMNS)} FROM notes WHERE {where} ORDER BY vault, path", values
+            f"SELECT {', '.join(COLUMNS)} FROM notes WHERE {where} ORDER BY vault, path", values
         )
         for row in rows:
-            yield _from_row(row)
+            yield from_row(row)
 
     def names(self) -> list[tuple[str, str, str, list[str], str]]:
         """Return vault, path, title, aliases and id of every indexed note."""
@@ -324,9 +273,9 @@ class Manifest:
                 self._store([row])
 
     def _store(self, rows: Iterable[NoteRow]) -> None:
-        marks = ", ".join("?" * len(_COLUMNS))
+        marks = ", ".join("?" * len(COLUMNS))
         for row in rows:
-            self._db.execute(f"REPLACE INTO notes VALUES ({marks})", _to_row(row))
+            self._db.execute(f"REPLACE INTO notes VALUES ({marks})", to_row(row))
             if not row.pending:
                 self._describe(row)
 
@@ -386,36 +335,3 @@ def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
     yield from ((TAGS, tag) for tag in row.tags)
     for name, values in row.fields.items():
         yield from ((name, value) for value in values if name != TAGS)
-
-
-def _to_row(row: NoteRow) -> list[Any]:
-    values = []
-    for name in _COLUMNS:
-        value = getattr(row, name)
-        if name in _JSON:
-            value = _to_json(value)
-        elif name == "file":
-            value = value.encode("utf-8", "surrogateescape")
-        elif name == "chunks":
-            value = b"".join(bytes.fromhex(key.id.replace("-", "")) + key.hash for key in value)
-        values.append(value)
-    return values
-
-
-def _from_row(row: tuple[Any, ...]) -> NoteRow:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    for name in _JSON:
-        values[name] = json.loads(values[name])
-    values["file"] = _decode_file(values["file"])
-    blob = values["chunks"]
-    values["chunks"] = [
-        ChunkKey(str(uuid.UUID(bytes=blob[at : at + 16])), blob[at + 16 : at + _CHUNK])
-        for at in range(0, len(blob), _CHUNK)
-    ]
-    for name in ("racy", "pending", "failed"):
-        values[name] = bool(values[name])
-    return NoteRow(**values)
-
-
-def _decode_file(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")

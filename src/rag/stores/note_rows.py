@@ -1,0 +1,97 @@
+"""The row of a note in the manifest, and how it is kept in SQLite."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+SCHEMA = """
+CREATE TABLE notes (
+    vault TEXT NOT NULL, path TEXT NOT NULL, file BLOB NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, racy INTEGER NOT NULL,
+    hash BLOB NOT NULL, chunks BLOB NOT NULL, pending INTEGER NOT NULL, failed INTEGER NOT NULL,
+    id TEXT NOT NULL, title TEXT NOT NULL, aliases TEXT NOT NULL, tags TEXT NOT NULL,
+    created TEXT NOT NULL, modified TEXT NOT NULL, links TEXT NOT NULL, lines INTEGER NOT NULL,
+    problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
+    PRIMARY KEY (vault, path)
+) WITHOUT ROWID;
+CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
+"""
+CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
+
+
+class ChunkKey(NamedTuple):
+    """A chunk's id and the hash of all that its point holds."""
+
+    id: str
+    hash: bytes  # 16 bytes
+
+
+@dataclass(slots=True)
+class NoteRow:
+    """One note as the index knows it. Times are nanoseconds since the epoch or ISO text."""
+
+    vault: str
+    path: str
+    file: str
+    size: int
+    mtime_ns: int
+    racy: bool  # the file was so young when it was read that a later edit may show no new mtime
+    hash: bytes
+    chunks: list[ChunkKey] = field(default_factory=list)
+    pending: bool = False
+    failed: bool = False  # it could not be read; chunks of an earlier reading are kept
+    id: str = ""
+    title: str = ""
+    aliases: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    modified: str = ""
+    links: list[str] = field(default_factory=list)
+    lines: int = 0
+    problems: list[str] = field(default_factory=list)
+    fields: dict[str, list[str]] = field(default_factory=dict)  # from `searchable_fields`
+    indexed_at: str = ""
+
+
+COLUMNS = tuple(NoteRow.__dataclass_fields__)
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
+_JSON = ("aliases", "tags", "links", "problems", "fields")
+
+
+def to_row(row: NoteRow) -> list[Any]:
+    """Return the values of `COLUMNS`."""
+    values = []
+    for name in COLUMNS:
+        value = getattr(row, name)
+        if name in _JSON:
+            value = _to_json(value)
+        elif name == "file":
+            value = value.encode("utf-8", "surrogateescape")
+        elif name == "chunks":
+            value = b"".join(bytes.fromhex(key.id.replace("-", "")) + key.hash for key in value)
+        values.append(value)
+    return values
+
+
+def from_row(row: tuple[Any, ...]) -> NoteRow:
+    """Make a row of the values of `COLUMNS`."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    for name in _JSON:
+        values[name] = json.loads(values[name])
+    values["file"] = decode_file(values["file"])
+    blob = values["chunks"]
+    values["chunks"] = [
+        ChunkKey(str(uuid.UUID(bytes=blob[at : at + 16])), blob[at + 16 : at + CHUNK])
+        for at in range(0, len(blob), CHUNK)
+    ]
+    for name in ("racy", "pending", "failed"):
+        values[name] = bool(values[name])
+    return NoteRow(**values)
+
+
+def decode_file(name: bytes) -> str:
+    """Return the name of a file as Python has it, of what stands in the column `file`."""
+    return name.decode("utf-8", "surrogateescape")
