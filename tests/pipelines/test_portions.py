@@ -217,6 +217,28 @@ def test_a_process_that_dies_ends_the_run_and_the_next_run_completes_it(
     assert points(config) == points(fresh)
 
 
+@pytest.mark.parametrize("said", ["", "\\000", "\\000\\000\\000\\011cut"])
+def test_an_answer_that_breaks_off_is_one_of_a_process_that_died(
+    vault, refresh, tmp_path, cut, monkeypatch, said
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    python.chmod(0o755)
+    cut(1200, 2)
+    monkeypatch.setattr(sys, "executable", str(python))
+    with pytest.raises(IndexingError, match=r"ended before its time.*exit code 0"):
+        refresh(v=vault)
+
+
+def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_path, capfd) -> None:
+    worker = workers._Worker()
+    worker.answers.close()
+    with worker:
+        worker.give(0, portions.Portion("v", str(tmp_path), [], config.index, str(tmp_path / "i")))
+        assert worker.process.wait(20) == 0
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("memory", "processes"),
     [("MemAvailable:    1000000 kB", 1), ("MemAvailable:  300000 kB", 1), ("nothing of it", 2)],

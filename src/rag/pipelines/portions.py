@@ -25,8 +25,8 @@ from rag.text.encoding import DocumentEncoder
 from rag.vault.files import NoteFile
 
 # A portion of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
-# search opens every segment; larger ones would take more memory to build (700 MB as it is). Two
-# of half the size pay for a second process, smaller ones would be merged again.
+# search opens every segment; larger ones would take more memory to build, and lose more when a
+# run is stopped. Two of half the size pay for a second process; smaller ones are merged again.
 SMALLEST = 1_000_000
 USUAL = 18_000_000
 _MOST_NOTES = 5_000

@@ -27,7 +27,7 @@ from rag.pipelines.portions import Built, Portion, Progress, build
 from rag.text.encoding import DocumentEncoder
 
 _MOST = 2
-_MEMORY = 800 << 20  # bytes that each may take, and the index beside it
+_MEMORY = 900 << 20  # bytes that each may take, the files counted that it has mapped
 _MEMORY_FILE = Path("/proc/meminfo")
 
 
@@ -134,12 +134,13 @@ class _Worker:
         try:
             answer: int | Built | BaseException = self.answers.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
+            self.process.kill()  # it ended before, or it cannot be trusted
             code = self.process.wait()
             why = f"signal {-code}" if code < 0 else f"exit code {code}"
             answer = IndexingError(
                 "a process that reads notes ended before its time",
                 why,
-                hint="Run `rag index` again: it goes on where this run stopped.",
+                hint="Run `rag index` again; what was finished is kept.",
             )
             answer.__cause__ = error
         if not isinstance(answer, int):
@@ -172,6 +173,7 @@ def work() -> None:
             except Exception as error:
                 answers.send(error)
             gc.collect()
+    os._exit(0)  # as Python ends it waits for its input, which the thread is reading
 
 
 def _listen(portions: queue.SimpleQueue[Portion]) -> None:
