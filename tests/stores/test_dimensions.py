@@ -1,6 +1,5 @@
 """Shards are opened for the words of one query, and find what a shard opened whole finds."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from rag.stores import QdrantEdgeDocumentStore, access
 from rag.stores.candidates import Candidate
 from rag.stores.dimensions import SORTED, TABLE
 from rag.stores.generations import SHARD
+from rag.stores.sparse_copy import copy_tree
 
 Store = QdrantEdgeDocumentStore
 
@@ -53,7 +53,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The same without the second form of its table: opened as the engine alone opens it."""
     copied = tmp_path_factory.mktemp("whole") / "index"
-    shutil.copytree(index, copied)
+    copy_tree(index, copied)
     for table in copied.rglob(SORTED):
         table.unlink()
     with Store(str(copied)) as store:
@@ -64,7 +64,8 @@ def whole(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sto
 @pytest.fixture
 def copied(index: Path, tmp_path: Path) -> Path:
     """A copy to spoil."""
-    return Path(shutil.copytree(index, tmp_path / "index"))
+    copy_tree(index, tmp_path / "index")
+    return tmp_path / "index"
 
 
 @pytest.fixture
