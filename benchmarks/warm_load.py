@@ -30,6 +30,7 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
+from processes import processes_with, state_of
 from vaults import make_vault, title_query
 
 RAG = [sys.executable, "-m", "rag"]
@@ -100,25 +101,19 @@ class Site:
         """Look at the warm process, once it has nothing to do."""
         process, _ = self.status()
         # It has buried the last child and closed the connection that asked it.
-        wait_until(lambda: not children_of(process) and _state(process) == "S")
+        wait_until(lambda: not children_of(process) and state_of(process) == "S")
         memory = next(
             int(line.split()[1]) << 10
             for line in Path(f"/proc/{process}/status").read_text().splitlines()
             if line.startswith("VmRSS:")
         )
         files = sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
-        dead = [one for one in self.processes() if _state(one) == "Z"]
+        dead = [one for one in self.processes() if state_of(one) == "Z"]
         return State(memory, files, len(children_of(process)), len(dead))
 
     def processes(self) -> list[int]:
         """Return what runs here."""
-        mark = f"XDG_RUNTIME_DIR={self._runtime}".encode()
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-        return [process for process in found if process != os.getpid()]
+        return processes_with(f"XDG_RUNTIME_DIR={self._runtime}")
 
     @property
     def _runtime(self) -> Path:
@@ -131,12 +126,6 @@ def children_of(process: int) -> list[int]:
         listed = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
         return [int(child) for child in listed.split()]
     return []
-
-
-def _state(process: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -24,6 +24,10 @@ from typing import Any
 
 from rag.service import place
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from processes import processes_with, state_of
+
 REPO = Path(__file__).resolve().parents[1]
 RAG = [sys.executable, "-m", "rag"]
 _LIGHT = """
@@ -46,14 +50,6 @@ def children_of(process: int) -> list[int]:
     """Return the children of a process, dead ones that nobody has asked after included."""
     found = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
     return [int(child) for child in found.split()]
-
-
-def state_of(process: int) -> str:
-    """Return the letter for the state of a process, `""` when it is gone."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
 
 
 def settle(process: int) -> None:
@@ -155,13 +151,7 @@ class House:
 
     def processes(self) -> list[int]:
         """Return all processes that run here."""
-        mark = f"XDG_RUNTIME_DIR={self.folder}".encode()
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-        return [process for process in found if process != os.getpid()]
+        return processes_with(f"XDG_RUNTIME_DIR={self.folder}")
 
     def child(self) -> int:
         """Wait for the only child of the only warm process."""

@@ -10,10 +10,7 @@ from pathlib import Path
 
 from test_signals import QUESTION, Reading
 
-from warm_house import REPO, children_of, wait_until
-
-sys.path.append(str(REPO / "benchmarks"))
-
+from warm_house import children_of, wait_until
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.

@@ -205,8 +205,7 @@ class ShardAccess:
 
     def _open_reader(self, generation: Generation, dimensions: frozenset[int]) -> None:
         """Open a generation's shard: for the dimensions asked for at first, then for all."""
-        is_narrow = self._known is not None and len(self._readers) < _NARROW
-        wanted = dimensions.union(self._known or ()) if is_narrow else None
+        wanted = dimensions.union(self._known or ()) if len(self._readers) < _NARROW else None
         try:
             shard, self._known = _load(generation.path / SHARD, wanted)
             self._readers.append(shard)

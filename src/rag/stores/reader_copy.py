@@ -1,6 +1,6 @@
 """The copy of a working shard that readers get: quick to make, and quick to open.
 
-Both rely on how the engine lays out its files; the tests of generations hold it to that.
+Both rely on how the engine lays out its files; the tests hold it to that.
 """
 
 from __future__ import annotations
