@@ -26,10 +26,13 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 # Before any test imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
 
+# One more than there are processors: a fifth of the time tests wait, for other processes mostly.
+_PROCESSES = (os.cpu_count() or 1) + 1
+
 # Indexes are many small files that are synced again and again: in memory, where there is plenty of
 # it (a process takes a gigabyte and a half), they cost half the time. TMPDIR or --basetemp name
 # another place.
-_MEMORY, _PLENTY = Path("/dev/shm"), (2 + 2 * (os.cpu_count() or 1)) << 30
+_MEMORY, _PLENTY = Path("/dev/shm"), 2 * _PROCESSES << 30
 
 
 def _is_plenty() -> bool:
@@ -43,10 +46,17 @@ if "TMPDIR" not in os.environ and _is_plenty():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """As many processes as `-n auto` stands for."""
+    return _PROCESSES
+
+
 def pytest_collection_finish() -> None:
-    """Let the collector of garbage pass over thousands of collected tests."""
+    """Let the collector of garbage pass over thousands of collected tests, and come seldom."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @pytest.fixture(scope="session")
