@@ -109,10 +109,29 @@ def test_a_near_miss_suggests_the_note(find, name):
     assert "work/runbooks/Rollback.md" in raised.value.suggestions
 
 
-def test_a_name_like_no_other_suggests_nothing(find):
+def test_a_name_that_holds_what_was_typed_is_suggested_and_no_similar_one(find):
+    with pytest.raises(NotFoundError) as raised:
+        find("gloss")
+    assert raised.value.suggestions == ["home/Glossary.md", "work/Glossary.md"]
+
+
+def test_the_beginning_of_a_path_suggests_the_note(find):
+    with pytest.raises(NotFoundError) as raised:
+        find("runbooks/Roll")
+    assert raised.value.suggestions == ["work/runbooks/Rollback.md"]
+
+
+def test_a_word_that_is_only_the_name_of_a_folder_suggests_nothing(find):
+    with pytest.raises(NotFoundError) as raised:
+        find("runbooks")
+    assert raised.value.suggestions == []
+
+
+def test_a_name_like_no_other_suggests_nothing_but_to_search(find):
     with pytest.raises(NotFoundError) as raised:
         find("qqqqqqqq")
     assert raised.value.suggestions == []
+    assert "rag search" in raised.value.hint
 
 
 def test_without_an_index_there_is_nothing_to_find_in(tmp_path):

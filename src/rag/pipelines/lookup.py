@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from rag.stores.manifest import Manifest, published_manifest
 from rag.stores.note_rows import NoteRow
 from rag.text.normalize import name_key
 
+_SUGGESTED = 5
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
 
@@ -92,14 +94,22 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
             hint="Name one of them in full.",
             suggestions=[f"{vault}/{path}" for vault, path in matches[:10]],
         )
-    raise NotFoundError(f"no note called {name!r}", suggestions=_near(wanted, names))
+    near = _near(wanted, names)
+    raise NotFoundError(
+        f"no note called {name!r}",
+        hint=f"{'Name one of these, or look' if near else 'Look'} for its words with `rag search`.",
+        suggestions=near,
+    )
 
 
 def _near(wanted: str, names: list[tuple[str, str, str, list[str], str]]) -> list[str]:
-    spoken: dict[str, str] = {}
+    """Return notes whose path or name holds what was typed, or else is like it."""
+    spoken: dict[str, list[str]] = {}
     for vault, path, title, aliases, _ in names:
-        for label in (Path(path).stem, title, *aliases):
-            spoken.setdefault(name_key(label), f"{vault}/{path}")
-    close = get_close_matches(wanted, list(spoken), 5, 0.5)
-    within = [label for label in spoken if wanted and wanted in label][:5]
-    return list(dict.fromkeys(spoken[label] for label in [*close, *within]))[:5]
+        # Nearly every word is part of some path; with a slash a path is meant.
+        paths = [f"{vault}/{path}"] if "/" in wanted else []
+        for label in (Path(path).stem, title, *aliases, *paths):
+            spoken.setdefault(name_key(label), []).append(f"{vault}/{path}")
+    within = sorted((label for label in spoken if wanted in label), key=len)
+    labels = within or get_close_matches(wanted, list(spoken), _SUGGESTED)
+    return list(dict.fromkeys(chain.from_iterable(map(spoken.__getitem__, labels))))[:_SUGGESTED]
