@@ -240,15 +240,10 @@ def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("memory", "processes"),
-    [("MemAvailable:    1000000 kB", 1), ("MemAvailable:  300000 kB", 1), ("nothing of it", 2)],
+    ("free", "processes"), [(2_000_000_000, 2), (1_000_000_000, 1), (300_000_000, 1), (None, 2)]
 )
-def test_there_are_no_more_processes_than_there_is_memory_for(
-    tmp_path, monkeypatch, memory, processes
-) -> None:
-    told = tmp_path / "meminfo"
-    told.write_text(f"MemTotal:   16000000 kB\n{memory}\n", "ascii")
-    monkeypatch.setattr(workers, "_MEMORY_FILE", told)
+def test_there_are_no_more_processes_than_there_is_memory_for(monkeypatch, free, processes) -> None:
+    monkeypatch.setattr(workers, "free_memory", lambda: free)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     assert workers._affordable() == processes
 

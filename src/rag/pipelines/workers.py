@@ -11,7 +11,6 @@ import gc
 import os
 import pickle
 import queue
-import re
 import subprocess
 import sys
 import threading
@@ -19,16 +18,15 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import IO
 
 from rag.exceptions import IndexingError
+from rag.pipelines.memory import free_memory
 from rag.pipelines.portions import Built, Portion, Progress, build
 from rag.text.encoding import DocumentEncoder
 
 _MOST = 2
 _MEMORY = 900 << 20  # bytes that each may take, the files counted that it has mapped
-_MEMORY_FILE = Path("/proc/meminfo")
 
 
 def build_all(
@@ -69,10 +67,9 @@ def _affordable() -> int:
     """Return how many there are processors for, and memory where the system tells."""
     usable = hasattr(os, "sched_getaffinity")
     count = len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1
-    with suppress(OSError):
-        available = re.search(r"MemAvailable: *(\d+) kB", _MEMORY_FILE.read_text("ascii"))
-        if available:
-            count = min(count, (int(available[1]) << 10) // _MEMORY)
+    free = free_memory()
+    if free is not None:
+        count = min(count, free // _MEMORY)
     return max(1, count)
 
 
