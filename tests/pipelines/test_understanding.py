@@ -9,6 +9,7 @@ from rag.exceptions import QueryError
 from rag.pipelines import QueryFilters, create_search_pipeline, search
 from rag.pipelines.understanding import understand
 from rag.stores import get_document_store
+from rag.stores.access import ShardAccess
 
 NOTES = {
     "backups.md": "# Nightly copies\n\nThe backup runs at night. Encrypted archives are kept.\n",
@@ -431,3 +432,41 @@ class TestUnderstood:
     def test_an_empty_query_is_an_error(self, store, query):
         with pytest.raises(QueryError, match="empty"):
             understand(store, query)
+
+
+class TestOpenings:
+    """A large index is opened for the words that it is asked for, and again for others."""
+
+    @pytest.fixture
+    def openings(self, monkeypatch) -> list[set[int]]:
+        """What an index would be opened for, each time."""
+        seen: list[set[int]] = []
+        shard = ShardAccess.shard
+
+        def noted(access: ShardAccess, dimensions: frozenset[int] = frozenset()):
+            if not seen or not dimensions <= set().union(*seen):
+                seen.append({*dimensions})
+            return shard(access, dimensions)
+
+        monkeypatch.setattr(ShardAccess, "shard", noted)
+        return seen
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "nightly copies",
+            "encrypting the archive",  # neither word is held as it is written
+            '"nightly copies" rollback -version2',
+            "arch* -rollback",
+            "テンプレートの設定",
+            "tag:habit",
+            "review title:agenda",
+        ],
+    )
+    def test_once_for_all_that_a_query_asks(self, respond, openings, query):
+        assert respond(query).results
+        assert len(openings) == 1
+
+    def test_once_more_for_all_misspelt_words_together(self, respond, openings):
+        assert respond("bakcup kubernetse").corrections.keys() == {"bakcup", "kubernetse"}
+        assert len(openings) == 2

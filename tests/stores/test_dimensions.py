@@ -215,6 +215,16 @@ def test_queries_of_one_batch_are_opened_for_together(
     assert opened == ["narrow"]
 
 
+def test_queries_that_are_expected_are_opened_for_together(
+    index: Path, whole: Store, opened: list[str]
+) -> None:
+    with Store(str(index)) as store:
+        store.expect([dimension(word) for word in (1, 2, 500_003)])
+        for word in (500_003, 2, 1):
+            assert find(store, word) == find(whole, word)
+    assert opened == ["narrow"]
+
+
 def test_what_was_deleted_and_what_came_later_is_right(copied: Path) -> None:
     with Store(str(copied)) as store:
         store.delete_documents(["n0005"])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
@@ -23,7 +24,7 @@ from rag.pipelines.occurrences import notes_holding, notes_with_words
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.stores.manifest import Manifest
 from rag.stores.protocol import NoteStore
-from rag.text.lexical import KATAKANA_WORD, content_words, pieces, word_dimension
+from rag.text.lexical import KATAKANA_WORD, content_words, encode_query, pieces, word_dimension
 from rag.text.normalize import fold_accents, name_key
 from rag.text.tokens import TOKEN, cleaned, has_words, stem
 
@@ -82,6 +83,9 @@ def understand(
     if not (parsed or lists):
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
     manifest = store.manifest()
+    beginning = _beginning(manifest, parsed.prefixes)
+    spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
+    store.expect(encode_query(spoken, beginning).indices)
     matched = [notes_holding(store, phrase) for phrase in dict.fromkeys(parsed.phrases)]
     matched += [_titled(manifest, title) for title in dict.fromkeys(parsed.values("title"))]
     conditions = [
@@ -100,7 +104,7 @@ def understand(
     understood = Understood(
         query=query,
         text=text,
-        also=[*_beginning(manifest, parsed.prefixes), *corrections.values()],
+        also=[*beginning, *corrections.values()],
         corrections=corrections,
         filters=combined,
         tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
@@ -257,16 +261,18 @@ def _corrections(
     words = [word for word in content_words(parsed.text) if word.isalpha()]
     exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
     as_written = {*content_words(exact), *_loans(exact)}
-    found: dict[str, str] = {}
+    near: dict[str, list[str]] = {}
     for word in manifest.vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
         # It may be known in another form; part of a longer loan word is found by its characters.
         is_part = word in loans and manifest.vocabulary.within(word)
-        if word in as_written or is_part or _is_held(store, word):
-            continue
-        near = next((n for n in manifest.vocabulary.near(word) if _is_held(store, n)), None)
-        if near and near not in loans:
-            found[word] = near
-    return found
+        if not (word in as_written or is_part or _is_held(store, word)):
+            near[word] = [*manifest.vocabulary.near(word)]
+    store.expect(map(_dimension, chain.from_iterable(near.values())))
+    likeliest = {
+        word: next((other for other in others if _is_held(store, other)), None)
+        for word, others in near.items()
+    }
+    return {word: other for word, other in likeliest.items() if other and other not in loans}
 
 
 def _loans(text: str) -> list[str]:
@@ -274,4 +280,8 @@ def _loans(text: str) -> list[str]:
 
 
 def _is_held(store: NoteStore, word: str) -> bool:
-    return store.is_used(word_dimension(stem(word)))
+    return store.is_used(_dimension(word))
+
+
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))

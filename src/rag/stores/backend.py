@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import qdrant_edge as qe
@@ -40,6 +40,9 @@ class Backend(Protocol):
     @property
     def mutex(self) -> threading.RLock:
         """Held over steps that must not mix with those of another thread."""
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        """Make ready for queries with these dimensions of the lexical space."""
 
     def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
         """Return what each query finds, the order of equal scores left open."""

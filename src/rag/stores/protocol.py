@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -74,6 +74,7 @@ class NoteStore(DocumentStore, Protocol):
     def holding(self, dimension: int) -> list[Document]: ...
     def notes_with(self, dimensions: Sequence[int]) -> list[str]: ...
     def is_used(self, dimension: int) -> bool: ...
+    def expect(self, dimensions: Iterable[int]) -> None: ...
 
     # -- embeddings
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import qdrant_edge as qe
@@ -157,6 +157,14 @@ class NoteQueries:
     def is_used(self, dimension: int) -> bool:
         """Tell whether any document has a dimension."""
         return bool(self._search(Ask(_any_of([dimension]), 1))[0])
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        """Make ready for queries with these dimensions.
+
+        The embedded engine opens an index for those that a query has, and again for others: who
+        is going to ask several queries says so, and it is opened once for all.
+        """
+        self.backend.expect(dimensions)
 
     def _matches(self, dimensions: Sequence[int], fields: bool | list[str]) -> list[Any]:
         """Return all points with any of these dimensions."""

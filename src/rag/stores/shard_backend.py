@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,6 +47,10 @@ class ShardBackend:
             yield self.access.shard(dimensions)
 
     # -- reading -----------------------------------------------------------------------
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        with self._reading("open the index", frozenset(dimensions)):
+            pass
 
     def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
         requests = [_request(ask) for ask in asks]
