@@ -56,6 +56,7 @@ bench: install
 	$(BIN)/python benchmarks/context.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/peers.py --sizes $(SIZES)
+	$(BIN)/python benchmarks/index_cost.py
 	$(BIN)/python benchmarks/planning.py
 
 # The searches that `make bench` compares with, and what draws its plots: 250 MB.
