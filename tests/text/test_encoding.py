@@ -426,7 +426,7 @@ def test_no_vector_changes_without_the_version() -> None:
     dimensions = sum((at + 1) * index for at, index in enumerate(sorted(vector.indices)))
     values = round(math.fsum(vector.values), 9)
     assert (LEXICAL_VERSION, len(vector.indices), dimensions, values) == (
-        4,
+        5,
         42,
         1578081948058,
         53.120974353,

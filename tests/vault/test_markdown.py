@@ -342,8 +342,10 @@ def test_lines_made_to_backtrack_are_read_at_once(line: str) -> None:
         ("**bold** __太字__ ~~gone~~ ==marked==", "bold 太字 gone marked"),
         ("2 ** 3 ** 4", "2 ** 3 ** 4"),
         ("結論 ^abc-1", "結論"),
+        ("![[#^abc-1]]", ""),
         ("x^2 y", "x^2 y"),
         ("a %%b%% c", "a b c"),
+        ("**Use `ls`** or [`cd`](shell.md)", "Use `ls` or `cd`"),
     ],
 )
 def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
@@ -352,3 +354,23 @@ def test_plain_text_is_what_a_reader_sees(text: str, expected: str) -> None:
 
 def test_plain_text_keeps_its_line_ends() -> None:
     assert plain("段落\n^block\n\nmore ^b2\nend").split("\n") == ["段落", "", "", "more", "end"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "`==marked==`",
+        "`[[Note|alias]]` and `#[[tag]]`",
+        "``a ` %%hidden%%``",
+        "```md\n![a tweet](https://example.org/1)\n\n**bold** ^id\n```",
+        "> ~~~\n> ![[image.png|100x145]]\n> ~~~",
+        "- ```\n  __init__\n  ```\n\ntext `a[0](b)`",
+    ],
+)
+def test_code_is_what_it_is_in_plain_text_too(code: str) -> None:
+    assert plain(f"**bold** [[link|text]]\n\n{code}") == f"bold text\n\n{code}"
+
+
+@given(st.text(alphabet="`~[]()|*_=%^#!> a1\0\n"))
+def test_plain_text_of_anything_has_as_many_lines_at_most(text: str) -> None:
+    assert plain(text).count("\n") <= text.count("\n")

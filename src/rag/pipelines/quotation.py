@@ -32,6 +32,8 @@ _MARKER = re.compile(
     r"^\s*(?:>\s?)*\s*(?:\[![\w-]+\][+-]?\s*)?(?:(?:[-*+]|\d+[.)])\s+)?(?:\[.\]\s+)?"
 )
 _EMPHASIS = re.compile(r"[_*`]")
+# Emphasis that a sentence ends within, or begins within.
+_HALF_MARKED = re.compile(r"^(?:\*\*|__|~~|==)|(?:\*\*|__|~~|==)$")
 _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 # What is asked after, not about: a note that answers "how long" rarely says "long".
 _MEASURE = re.compile(
@@ -163,7 +165,7 @@ def _sentences(document: Document, source: int, best: float) -> list[_Sentence]:
     found = []
     for block, starts, line in _paragraphs((document.content or "").split("\n")):
         for left, right in sentence_spans(block):
-            shown = plain(block[left:right])
+            shown = _HALF_MARKED.sub("", plain(block[left:right]))
             counts = Counter(terms(shown))
             if counts:
                 at = first + line + bisect_right(starts, left) - 1

@@ -65,7 +65,7 @@ _LOAN_WEIGHT = 0.5  # a run of katakana as a word; its pairs of characters count
 _GUESSED = 0.8  # what a word that was not typed counts for, against one that was
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
-LEXICAL_VERSION = 4
+LEXICAL_VERSION = 5
 
 _BREAK = "\0"  # stands where an unsegmented run parted two words
 _RUN = re.compile(f"[{UNSEGMENTED}]+")

@@ -241,15 +241,35 @@ def _closed_fences(lines: list[str], first: int) -> dict[int, int]:
 
 _EMBED_OR_LINK = re.compile(r"!?\[\[(?:[^\[\]|\\\n]*(?:\\?\|))?([^\[\]\n]*?)\]\]")
 _INLINE_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
-_BLOCK_ID = re.compile(r"(?:^|(?<=\S)[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
+_BLOCK_ID = re.compile(r"(?:^[ \t]*|(?<=\S)[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
 _MARKUP = re.compile(r"(\*\*|__|~~|==)(?=\S)(.+?)(?<=\S)\1")
+
+
+_KEPT = re.compile("\0(\\d+)\0")
 
 
 def plain(text: str) -> str:
     """Return Markdown as a reader sees it: links give their text, emphasis marks go.
 
-    Line ends stay, so that line numbers hold.
+    Code stays as it is written, its backquotes too: a mark in it is what it speaks of. Line ends
+    stay, so that line numbers hold.
     """
+    if "`" not in text and "~~~" not in text:
+        return _without_marks(text).strip()
+    kept: list[str] = []
+
+    def keep(code: str) -> str:
+        kept.append(code)
+        return f"\0{len(kept) - 1}\0"
+
+    lines = text.replace("\0", " ").split("\n")
+    for first, last in reversed(_closed_fences(lines, 0).items()):
+        lines[first : last + 1] = [keep("\n".join(lines[first : last + 1]))]
+    text = _CODE_SPAN.sub(lambda m: keep(m[0]), "\n".join(lines))
+    return _KEPT.sub(lambda m: kept[int(m[1])], _without_marks(text)).strip()
+
+
+def _without_marks(text: str) -> str:
     if "[" in text:
         text = _EMBED_OR_LINK.sub(lambda m: m[1].replace("#", " "), text)
         text = _INLINE_LINK.sub(r"\1", text)
@@ -257,4 +277,4 @@ def plain(text: str) -> str:
         text = _BLOCK_ID.sub("", text)
     if "%%" in text:
         text = text.replace("%%", "")
-    return _MARKUP.sub(r"\2", text).strip()
+    return _MARKUP.sub(r"\2", text)
