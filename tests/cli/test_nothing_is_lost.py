@@ -163,6 +163,25 @@ class TestStrangeInput:
         done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+    @pytest.mark.parametrize("buffered", ["", "1"])
+    def test_output_that_cannot_be_written_is_said(self, environment, indexed, buffered):
+        command = f"'{sys.executable}' -m rag status --json > /dev/full"
+        env = {**environment, "PYTHONUNBUFFERED": buffered}
+        done = subprocess.run(command, shell=True, env=env, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (
+            2,
+            "rag: the output cannot be written: No space left on device\n",
+        )
+
+    @pytest.mark.parametrize("columns", ["0", "00"])
+    def test_a_terminal_of_no_columns_is_one_of_unknown_width(
+        self, rag, indexed, monkeypatch, columns
+    ):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert "Backups" in rag("search", "backups").out
+        assert "Backups" in rag("search", "backups", "--table").out
+
     def test_escape_sequences_of_a_note_do_not_reach_the_terminal(self, rag, write_notes):
         rag("index", write_notes("v", {"a.md": "# T\x1b]0;pwned\x07\n\nneedle \x1b[2J here\n"}))
         assert "\x1b" not in rag("search", "needle").out

@@ -99,7 +99,7 @@ def run(arguments: list[str]) -> int:
     except (BrokenPipeError, SystemExit):
         # The reader of our output went away (`rag search … | head`; Typer makes it a
         # SystemExit): nothing is wrong. The interpreter must not fail when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _to_nowhere()
         return 0
     except KeyboardInterrupt:
         return interrupted()
@@ -107,8 +107,18 @@ def run(arguments: list[str]) -> int:
         # A folder that may not be written, a disk that is full: the user's to mend.
         place = f": {error.filename}" if error.filename else ""
         hint = "RAG_DATA_DIR names another folder for the index." if place else ""
-        print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
+        try:
+            sys.stdout.flush()
+            print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
+            sys.stdout.flush()
+        except OSError as reason:
+            say(f"rag: the output cannot be written: {reason.strerror or reason}")
+            _to_nowhere()
         return 2
+
+
+def _to_nowhere() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse_bytes(arguments: list[str]) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
@@ -66,7 +67,16 @@ def make_console(stderr: bool = False) -> Console:
     """Return a Rich console that prints text as it is, without colour or cuts off a terminal."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, emoji=False, markup=False, soft_wrap=False)
+    # Rich takes COLUMNS=0, which some programs set for "unknown", at its word.
+    is_unknown = not os.environ.get("COLUMNS", "80").strip("0")
+    return Console(
+        stderr=stderr,
+        width=get_terminal_size().columns if is_unknown else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        soft_wrap=False,
+    )
 
 
 def shortened(text: str, width: int = 80) -> str:
