@@ -454,3 +454,18 @@ def test_a_folder_is_copied_whole_but_for_what_is_skipped(tmp_path: Path) -> Non
 def test_disk_usage_does_not_count_holes(tmp_path: Path) -> None:
     lay_out(tmp_path / "file", [Run(50_000, "data"), Run(50_000_000, "hole")])
     assert 200_000 <= disk_usage(tmp_path) < 1_000_000
+
+
+def test_an_index_that_may_not_be_written_says_how_it_can_be_read(index: IndexDirectory) -> None:
+    publish(index, 1)
+    lock = index.path / "gen-1.lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()  # nobody may open it for writing, not even root
+    with pytest.raises(UsageError, match="may not be written") as raised:
+        index.open_current()
+    assert "RAG_DATA_DIR" in raised.value.hint
+
+
+def test_nobody_else_may_read_an_index(index: IndexDirectory) -> None:
+    publish(index, 1)
+    assert index.path.stat().st_mode & 0o777 == 0o700

@@ -100,6 +100,7 @@ class IndexDirectory:
         """Hold the current generation.
 
         :raises IndexUnavailableError: when there is no index.
+        :raises UsageError: when its folder may not be written.
         """
         for _ in range(1000):  # each turn means a whole generation was published meanwhile
             name = self.current()
@@ -112,12 +113,22 @@ class IndexDirectory:
                     f"the index at {self.path} names a generation that is gone ({name})",
                     hint="Make it anew with `rag index --rebuild`.",
                 )
-            lock = (self.path / f"{name}.lock").open("ab")
+            lock = self._reader_lock(name)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if (self.path / name).is_dir():
                 return Generation(self.path / name, lock)
             lock.close()
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
+
+    def _reader_lock(self, name: str) -> IO[bytes]:
+        try:
+            return (self.path / f"{name}.lock").open("ab")
+        except OSError as error:  # the engine, too, opens only what it may write
+            raise UsageError(
+                f"the index at {self.path} may not be written, and so not be opened",
+                error.strerror or "",
+                hint="Make its folder writable, or copy it and name the copy with RAG_DATA_DIR.",
+            ) from error
 
     # -- the writer --------------------------------------------------------------------
 
@@ -163,8 +174,8 @@ class IndexDirectory:
         return lock
 
     def _make(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
+        try:  # it holds the notes' text
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(
                 f"cannot make the index folder {self.path}",
