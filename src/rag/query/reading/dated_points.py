@@ -99,6 +99,24 @@ def month(found: re.Match[str], today: date) -> Point:
     return replace(point, strength="pair")
 
 
+def part(found: re.Match[str], today: date) -> Point | None:
+    """Read the last week of May 2024, the first month of 2025; a week here is seven days."""
+    if month := found["pt_m"]:
+        whole = _day_of_month(found, today, _months(month), None, found["pt_my"]).days
+    else:
+        whole = days_of(int(found["pt_y"]))
+    if whole is None or (found["pt_unit"] == "month" and month):
+        return None
+    is_first, (first, last) = found["pt"] == "first", whole
+    match found["pt_unit"]:
+        case "month":
+            days = days_of(first.year, 1 if is_first else 12)
+        case unit:
+            more = timedelta(6 if unit == "week" else 0)
+            days = DateRange(first, first + more) if is_first else DateRange(last - more, last)
+    return point_of(found, "dated", days)
+
+
 def season(found: re.Match[str], today: date) -> Point | None:
     """Read last summer, summer 2024, 今年の夏."""
     first = SEASONS[found["se"] or found["se_j"]]

@@ -124,6 +124,7 @@ def _year(found: re.Match[str], today: date) -> Point:
 
 
 _READERS: dict[str, Callable[[re.Match[str], date], Point | None]] = {
+    "part": dated.part,
     "future": _future,
     "past": _past,
     "ago": _ago,

@@ -31,6 +31,8 @@ _TO = f"(?: ?[–—~-] ?|{_S}(?:to|through|until){_S})"
 
 # In this order: of two that begin at one place, the first counts. No name is used twice.
 PATTERNS = {
+    "part": rf"{B}(?:the{_S})?(?P<pt>first|last){_S}(?P<pt_unit>day|week|month){_S}of{_S}"
+    rf"(?:(?P<pt_m>{MONTH})(?:,?{_S}(?P<pt_my>\d{{4}}))?|(?P<pt_y>(?:19|20)\d{{2}})){E}",
     "future": rf"{B}(?:(?:next|coming|upcoming|following){_S}(?:{COUNT}{_S})?"
     rf"(?:{UNIT}|quarter|weekend|{WEEKDAY}|{SEASON}|{FULL_MONTH})|tomorrow"
     rf"|in{_S}{COUNT}{_S}{UNIT}){E}|再?来(?:週|月|年)(?:の?[月火水木金土日]曜日?|末)?"
@@ -74,7 +76,7 @@ PATTERNS = {
     rf"(?:(?:から|[〜~–-])(?P<ja_d2>\d{{1,2}}|[{KANJI[1:]}十]{{1,3}})日(?!間)(?:まで)?)?)?(?![号期間])",
     "named": rf"{B}(?:the{_S}day{_S}before{_S}yesterday|yesterday"
     rf"|the{_S}(?:week|month|year){_S}before{_S}last"
-    rf"|(?:this|last|previous|current){_S}(?:week|month|year)){E}"
+    rf"|(?:this|last|previous|current){_S}(?:week|month|year)(?!{_S}of{E})){E}"
     f"|一昨日|おととい|昨日|きのう|先々週|先々月|先週|今週|先月|今月|(?:{_JREL_YEAR})(?!度)",
     "weak": rf"{B}today{E}|今日(?!的)|本日",
     "recent": rf"{B}(?:recently|recent|lately){E}|最近|この頃|このごろ|近頃",
