@@ -17,7 +17,7 @@ from rag.text.lexical import content_words
 _TURNS = 3  # of the conversation that words may come from
 _MAX_LENGTH = 400
 _MIN_KNOWN = 0.6
-_FEW = 2  # terms; a question of fewer leans on the one before
+_FEW = 2  # terms; a question of fewer leans on the one before, unless it is whole
 _CONDITION = re.compile(r"(?<!\S)-?(?:tag|vault|path|title)[:：]\S+|(?<!\S)-\w\S*", re.IGNORECASE)
 # What stands for something that was named before.
 _REFERS = re.compile(
@@ -25,6 +25,12 @@ _REFERS = re.compile(
     r"|same|else|more|instead)\b|^(?:and|but|or|so|what about|how about|why|when|where|who)\b\W*$"
     r"|^(?:and|but|or|so|what about|how about)\b"
     r"|それ|これ|あれ|その|この|あの|そこ|ここ|では|じゃあ|ほか|他に|もっと|同じ",
+    re.IGNORECASE,
+)
+# Says by itself what it is about, in however few words: "what is a vault?", where something is.
+_WHOLE = re.compile(
+    r"(?:what|who|where|when)(?:'s| (?:is|are|was|were|can|do|does|did|should))\b.*\w"
+    r"|.+(?:とは|って何|はどこ|はいつ)",
     re.IGNORECASE,
 )
 _NAMES = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u4dbf\u4e00-\u9fff\u3005]{2,}")
@@ -60,7 +66,9 @@ def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> b
 def expanded(question: str, history: Sequence[Exchange]) -> str:
     """Make a question stand by itself without a model: where it refers to what was said, or says
     little, the words of the question before follow it."""
-    if not history or not (_REFERS.search(question) or len(claims(question)) < _FEW):
+    terms = len(claims(question))
+    leans = terms < (1 if _WHOLE.match(question.strip()) else _FEW)
+    if not history or not (_REFERS.search(question) or leans):
         return question
     before = re.sub(r"\s\([^()]*\)$", "", history[-1].question)
     words = [*content_words(before), *_NAMES.findall(before)]
