@@ -267,10 +267,13 @@ class TestTheSyntaxOfSearch:
         assert answer.tags == ["ops"]
 
     def test_it_tells_so_when_there_is_no_answer_too(self, run):
-        answer = run("which bakcups? tag:nowhere")
-        assert (answer.found, answer.tags) == (False, ["nowhere"])
+        answer = run("which bakcups sing gantry carols under zebra moons? tag:ops")
+        assert (answer.found, answer.tags) == (False, ["ops"])
         assert answer.corrections == {"bakcups": "backups"}
-        assert answer.searched == "which backups? backups"
+        assert answer.searched == "which backups sing gantry carols under zebra moons? backups"
+
+    def test_nothing_is_corrected_to_a_word_that_is_filtered_out(self, run):
+        assert run("which bakcups? tag:nowhere").corrections == {}
 
     def test_a_phrase_that_only_a_run_holds_finds_its_note(self, run):
         answer = run('"じである" 休みの日は？')

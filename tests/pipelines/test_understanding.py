@@ -12,7 +12,8 @@ from rag.stores import get_document_store
 from rag.stores.access import ShardAccess
 
 NOTES = {
-    "backups.md": "# Nightly copies\n\nThe backup runs at night. Encrypted archives are kept.\n",
+    "backups.md": "---\ntags: [ops, a]\n---\n"
+    "# Nightly copies\n\nThe backup runs at night. Encrypted archives are kept.\n",
     "deploy.md": "# Deploying\n\nKubernetes restarts the deployment; a rollback takes minutes.\n",
     "cafe.md": "# Visits\n\nCoffee with Müller, version2 of the plan.\n",
     "テンプレート.md": "# 雛形\n\nテンプレートを使うと、プラグインの設定が楽になる。\n",
@@ -130,6 +131,14 @@ class TestCorrections:
             found = understand(store, " ".join(slips)).corrections
         assert found == dict(zip(slips[:8], words[:8], strict=True))
 
+    def test_only_a_word_that_the_filters_let_through_is_meant(self, build_index):
+        notes = {"v": {"a.md": "the rollback\n"}, "w": {"b.md": "a rollbeck, #x\n"}}
+        with get_document_store(build_index(notes)) as store:
+            for vault, meant in (("v", "rollback"), ("w", "rollbeck")):
+                found = understand(store, "rollbuck", QueryFilters(vaults=[vault]))
+                assert found.corrections == {"rollbuck": meant}
+            assert understand(store, "rollbuck vault:w -tag:x").corrections == {}
+
     def test_each_word_is_judged_alone(self, corrected):
         found = corrected("bakcup of the kubernetse deployment")
         assert found == {"bakcup": "backup", "kubernetse": "kubernetes"}
@@ -180,7 +189,7 @@ class TestCorrections:
         assert corrected(query) == {}
 
     def test_the_words_beside_them_are_mended(self, corrected):
-        assert corrected('"テンプレト" プラグイソ nigt*') == {"プラグイソ": "プラグイン"}
+        assert corrected('"テンプレ" プラグイソ nigt*') == {"プラグイソ": "プラグイン"}
 
     @pytest.mark.parametrize("query", ["title:nigthly", "title:ightly", "title:テンプレト"])
     def test_a_title_is_meant_as_it_stands(self, corrected, query):
@@ -356,12 +365,13 @@ class TestNamedNotes:
 
 class TestUnderstood:
     def test_it_has_all_that_a_search_needs(self, store):
-        found = understand(store, 'bakcup kube* "night" -zebra tag:habit', QueryFilters(tags=["a"]))
-        assert found.query == 'bakcup kube* "night" -zebra tag:habit'
+        query = 'bakcup kube* "night" -zebra tag:ops'
+        found = understand(store, query, QueryFilters(tags=["a"]))
+        assert found.query == query
         assert found.text == "bakcup kube night"
         assert found.also == ["kubernetes", "backup"]
         assert found.corrections == {"bakcup": "backup"}
-        assert found.tags == ["a", "habit"]
+        assert found.tags == ["a", "ops"]
         assert found.named == []
         assert len(found.matched) == 1
         assert found.filters["operator"] == "AND"

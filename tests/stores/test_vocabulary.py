@@ -4,6 +4,7 @@ import sqlite3
 import string
 import uuid
 from collections.abc import Iterator
+from operator import ne
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,11 @@ def test_a_word_too_short_to_tell_has_no_neighbours() -> None:
     assert near("dogs", to="dgos") == ["dogs"]
 
 
+def test_in_four_letters_none_is_changed() -> None:
+    assert near("rich", "price", "ice", "icer", to="rice") == ["price", "ice"]
+    assert near("スライド", to="スライト") == ["スライド"]
+
+
 def test_up_to_seven_letters_one_slip_is_allowed() -> None:
     assert near("deploys", to="depoys") == ["deploys"]
     assert near("deploys", to="depoyz") == []
@@ -246,7 +252,12 @@ def test_what_is_offered_is_known_near_enough_and_the_nearest_there_is(
     asked: str, known: set[str]
 ) -> None:
     allowed = 0 if len(asked) < 4 else 1 if len(asked) < 8 else 2
-    reachable = {word: slips(asked, word) for word in known if allowed}
+    changed = len(asked) == 4 and asked.isascii()
+    reachable = {
+        word: slips(asked, word)
+        for word in known
+        if allowed and not (changed and sum(map(ne, asked, word)) == 1 and len(word) == 4)
+    }
     nearest = sorted(
         (distance, word[0] != asked[0])
         for word, distance in reachable.items()

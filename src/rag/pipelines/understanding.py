@@ -100,7 +100,7 @@ def understand(
     named = manifest.named(parsed.text) if manifest else []
     text = parsed.text if named or has_words(parsed.text) else ""
     # A name that somebody gave is no slip.
-    corrections = {} if named else _corrections(store, manifest, parsed)
+    corrections = {} if named else _corrections(store, manifest, parsed, combined)
     understood = Understood(
         query=query,
         text=text,
@@ -252,9 +252,10 @@ def _beginning(manifest: Manifest | None, prefixes: Sequence[str]) -> list[str]:
 
 
 def _corrections(
-    store: NoteStore, manifest: Manifest | None, parsed: ParsedQuery
+    store: NoteStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
 ) -> dict[str, str]:
-    """Return the words of a query that no note holds, each with the word it may be a slip of."""
+    """Return the words of a query that no note holds, each with the word it may be a slip of: one
+    that is in a note which the filters let through."""
     if manifest is None:
         return {}
     loans = _loans(parsed.text)
@@ -269,7 +270,7 @@ def _corrections(
             near[word] = [*manifest.vocabulary.near(word)]
     store.expect(map(_dimension, chain.from_iterable(near.values())))
     likeliest = {
-        word: next((other for other in others if _is_held(store, other)), None)
+        word: next((other for other in others if _is_held(store, other, filters)), None)
         for word, others in near.items()
     }
     return {word: other for word, other in likeliest.items() if other and other not in loans}
@@ -279,8 +280,8 @@ def _loans(text: str) -> list[str]:
     return KATAKANA_WORD.findall(cleaned(text))
 
 
-def _is_held(store: NoteStore, word: str) -> bool:
-    return store.is_used(_dimension(word))
+def _is_held(store: NoteStore, word: str, filters: Filter | None = None) -> bool:
+    return store.is_used(_dimension(word), filters)
 
 
 def _dimension(word: str) -> int:

@@ -154,9 +154,9 @@ class NoteQueries:
         points = self._matches(dimensions, CANDIDATE_FIELDS)
         return sorted({to_candidate(point).note for point in points})
 
-    def is_used(self, dimension: int) -> bool:
-        """Tell whether any document has a dimension."""
-        return bool(self._search(Ask(_any_of([dimension]), 1))[0])
+    def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
+        """Tell whether any document that a filter selects has a dimension."""
+        return bool(self._search(Ask(_any_of([dimension]), 1, self._where(filters)))[0])
 
     def expect(self, dimensions: Iterable[int]) -> None:
         """Make ready for queries with these dimensions.

@@ -6,6 +6,7 @@ takes a word from here asks the index whether any chunk still holds it.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -15,6 +16,9 @@ from rag.stores.transactions import transaction
 # Shorter words have too many neighbours; in longer ones two slips are as likely as one is in
 # these (the lengths that Lucene's "fuzziness auto" uses are 3 and 6).
 _ONE_SLIP, _TWO_SLIPS = 4, 8
+# Of the shortest of them every third is another word with one letter changed (rice, rich); kana,
+# which are syllables, are more apart.
+_LETTERS = re.compile("[^\u3000-\uffff]{4}")
 _MAX_NEAR = 5
 
 
@@ -64,8 +68,9 @@ class Vocabulary:
         """Yield the words that `word` may be a slip of, the likeliest first.
 
         A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
-        alignment distance). Of words of as many slips those with the same first letter come
-        first, then those that are a note's name, then the more similar by Jaro and Winkler.
+        alignment distance); in words of four letters none is changed. Of words of as many slips
+        those with the same first letter come first, then those that are a note's name, then the
+        more similar by Jaro and Winkler.
         """
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
@@ -97,8 +102,14 @@ class Vocabulary:
                 near,
             )
             for near, distance, _ in found
+            if not (_LETTERS.fullmatch(word) and _is_changed(word, near))
         )
 
     def _is_name(self, word: str) -> bool:
         find = "SELECT 1 FROM names WHERE key = ?"
         return self._db.execute(find, (word,)).fetchone() is not None
+
+
+def _is_changed(word: str, near: str) -> bool:
+    """Tell whether two words differ in one letter, as long as each other."""
+    return len(word) == len(near) and sum(a != b for a, b in zip(word, near, strict=True)) == 1
