@@ -96,6 +96,26 @@ def test_a_named_file_that_is_missing_is_an_error(project: Path) -> None:
         load_config(None, {"RAG_CONFIG": "nowhere.toml"}, project)
 
 
+@pytest.mark.parametrize("target", ["nowhere.toml", "rag.toml"])
+def test_a_link_that_leads_nowhere_is_an_error(project: Path, target: str) -> None:
+    (project / "rag.toml").symlink_to(target)
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_config(cwd=project)
+
+
+def test_so_is_one_of_the_users_own_file(project: Path) -> None:
+    file = write_user_file("")
+    file.unlink()
+    file.symlink_to("nowhere.toml")
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_config(cwd=project)
+
+
+def test_a_link_to_an_empty_device_sets_nothing(project: Path) -> None:
+    (project / "rag.toml").symlink_to("/dev/null")
+    assert load_config(cwd=project).search.top_k == 10
+
+
 def test_a_file_with_a_byte_order_mark_is_read(project: Path) -> None:
     write(project / "rag.toml", "\ufeff[search]\ntop_k = 7")
     assert load_config(env={}, cwd=project).search.top_k == 7

@@ -597,6 +597,11 @@ class TestVectors:
         check = models.run(replace(models.index(), dimension=4))["vectors"]
         assert check.status == "fail" and "4 dimensions" in check.message
 
+    def test_a_store_that_waits_for_its_first_vector_lacks_them_all(self, models: Models) -> None:
+        index = replace(models.index(embedded=0), dimension=None)
+        check = models.run(index)["vectors"]
+        assert check.status == "warn" and "0 of 2 chunks" in check.message
+
     def test_those_of_another_way_to_write_a_chunk_fail(self, models: Models) -> None:
         check = models.run(models.index(version=TEXT_VERSION - 1))["vectors"]
         assert check.status == "fail" and "another version" in check.message

@@ -380,6 +380,17 @@ class TestRebuilds:
         assert ["working copy" in notice for notice in report.notices] == [True]
         assert points(config) == clean(**both)
 
+    def test_an_index_that_readers_cannot_open_rebuilds_though_no_note_changed(
+        self, both, refresh, config, points, clean
+    ):
+        published = IndexDirectory(config.index_dir)
+        [shard] = config.index_dir.glob(f"{published.current()}/{SHARD}")
+        for file in shard.rglob("*.dat"):
+            os.truncate(file, 10)  # work/ has some of these files by another name
+        report = refresh(**both)
+        assert report.notices == ["the index was damaged: the index is made anew"]
+        assert points(config) == clean(**both)
+
     def test_a_shard_that_lost_points_rebuilds_and_says_so(
         self, both, refresh, config, points, clean
     ):

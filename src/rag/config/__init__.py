@@ -113,7 +113,7 @@ def load_config(
     cwd = cwd or Path.cwd()
     layers: list[tuple[str, Path, dict[str, Any]]] = []
     mine = user_file()
-    if mine.is_file():
+    if _is_there(mine):
         layers.append((str(mine), mine.parent, _read_toml(mine)))
     root = None
     project = _project_file(path or env.get("RAG_CONFIG"), cwd)
@@ -282,9 +282,15 @@ def _project_file(path: str | Path | None, cwd: Path) -> Path | None:
         return file
     for folder in (cwd, *cwd.parents):
         for name in _PROJECT_FILES:
-            if (folder / name).is_file():
-                return (folder / name).resolve()
+            if _is_there(folder / name):
+                return Path(os.path.realpath(folder / name))  # which takes a link to itself
     return None
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is a file, or a link that was meant to lead to one: that is no reason to go on
+    without."""
+    return file.is_file() or file.is_symlink()
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

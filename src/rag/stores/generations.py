@@ -6,6 +6,7 @@
     gen-7/        a generation: a closed copy of work/ that is never written again
     gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
     gen-7/stamp   what its manifest's file is known by, so that it need not be verified
+    gen-7/sizes   how long the files of its shard are
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
     SERVER        where the points are, when a server holds them: then there are no shards here
@@ -18,6 +19,7 @@ folder: nothing here ever loads one that another process may have open for writi
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -35,6 +37,7 @@ MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 _POINTS = "points"
 _STAMP = "stamp"
+_SIZES = "sizes"
 _RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
@@ -95,6 +98,18 @@ class IndexDirectory:
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         return all((self.path / name / part).exists() for part in parts)
+
+    def is_intact(self, name: str) -> bool:
+        """Tell whether the files of a generation's shard are all there and as long as they were.
+
+        The engine notes what is deleted in place, and readers change none; of a generation that
+        an older program published nothing is known.
+        """
+        generation = self.path / name
+        with suppress(OSError, ValueError):
+            sizes = json.loads((generation / _SIZES).read_bytes())
+            return bool(_sizes(generation / SHARD) == sizes)
+        return True
 
     def open_current(self) -> Generation:
         """Hold the current generation.
@@ -202,6 +217,7 @@ class IndexDirectory:
         self.require_space(disk_usage(self.work))
         copy_for_readers(self.work, staged, SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
+        (staged / _SIZES).write_text(json.dumps(_sizes(staged / SHARD)), "utf-8")
         if (staged / MANIFEST).exists():
             (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
         staged.rename(self.path / name)
@@ -250,6 +266,12 @@ class IndexDirectory:
                 f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
                 hint="Free some room, or move the index with RAG_DATA_DIR.",
             )
+
+
+def _sizes(shard: Path) -> dict[str, int]:
+    """Return the size of every file of a shard; the engine rewrites its configuration."""
+    files = (file for file in shard.rglob("*") if file.name != CONFIG and file.is_file())
+    return {str(file.relative_to(shard)): file.stat().st_size for file in files}
 
 
 def is_as_published(manifest: Path) -> bool:

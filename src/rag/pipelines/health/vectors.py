@@ -57,7 +57,8 @@ def _mismatch(made: Embedded, dimension: int | None, ollama: OllamaConfig) -> st
     """Return what would make a query's vector strange to those of the index, or empty."""
     if not made.space.is_configured(ollama):
         return str(other_model(made.space, ollama))
-    if dimension != made.space.dimension:
+    # A run that was broken off before the first of them has named the model only.
+    if made.embedded and dimension != made.space.dimension:
         return f"the store has {dimension} dimensions, the manifest {made.space.dimension}"
     return ""
 
