@@ -72,6 +72,15 @@ class TestIndex:
             "notices": [],
         }
 
+    @pytest.mark.parametrize(
+        ("folder", "pair"), [("runbooks", "'runbooks' lies in 'work'"), ("..", "'work' lies in")]
+    )
+    def test_a_vault_within_another_is_told(self, rag, indexed, folder, pair):
+        ran = rag("index", indexed / folder, "-q")
+        assert ran.code == 0
+        assert pair in ran.err and "rag vault remove" in ran.err
+        assert "twice" not in rag("index").err  # whoever wants it so need not read it each time
+
     def test_a_vault_may_be_given_a_name(self, rag, notes):
         rag("index", notes, "--name", "office")
         assert list(rag("vault", "list", "--json").json["vaults"]) == ["office"]

@@ -105,6 +105,12 @@ class TestVaults:
         found = rag("init", "other", "--json").json
         assert [vault["name"] for vault in found["vaults"]] == ["Play"]
 
+    def test_a_folder_of_vaults_that_are_known_is_no_vault(self, rag, write_notes):
+        inner = write_notes("plain/inner", {"a.md": "# A\n"})
+        rag("index", inner)
+        [vault] = rag("init", inner.parent, "--json").json["vaults"]
+        assert (vault["name"], str(inner) in vault["problem"]) == ("plain", True)
+
     def test_a_folder_of_notes_that_is_named_is_a_vault(self, rag, write_notes):
         found = rag("init", write_notes("plain", {"a.md": "# A\n"}), "--json").json
         assert [vault["name"] for vault in found["vaults"]] == ["plain"]

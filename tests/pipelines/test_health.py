@@ -246,6 +246,13 @@ class TestVaults:
         vault.rename(vault.with_name("moved"))
         assert "rag vault remove 'my notes'" in run(check_vaults, config)[0].hint
 
+    def test_one_within_another(self, config: RAGConfig, indexed: Path) -> None:
+        (indexed / "inner").mkdir()
+        Registry.load(config).register(config, indexed / "inner")
+        *_, check = run(check_vaults, config)
+        assert check.status == "warn" and check.message.startswith("inner lies in work")
+        assert check.hint == "`rag vault remove inner`"
+
     def test_one_without_notes(self, config: RAGConfig, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         Registry.load(config).register(config, tmp_path / "empty")

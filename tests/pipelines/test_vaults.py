@@ -11,7 +11,7 @@ import pytest
 
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, UsageError
-from rag.pipelines.vaults import Registry, configured_vaults, unknown_vault
+from rag.pipelines.vaults import Registry, configured_vaults, overlaps, unknown_vault
 
 NFC, NFD = normalize("NFC", "ガイド"), normalize("NFD", "ガイド")
 
@@ -180,3 +180,8 @@ def test_an_unknown_vault_names_the_nearest():
 
 def test_an_unknown_vault_among_none_says_how_to_make_one():
     assert "rag index FOLDER" in unknown_vault("x", []).hint
+
+
+def test_vaults_overlap_where_one_lies_in_another_or_is_the_same_folder() -> None:
+    vaults = {"a": Path("/n/a"), "b": Path("/n/a/b"), "ab": Path("/n/ab"), "c": Path("/n/a/b")}
+    assert sorted(overlaps(vaults)) == [("b", "a"), ("c", "a"), ("c", "b")]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -113,6 +114,7 @@ def _refresh(
         check_collision,
         configured_vaults,
         known_vaults,
+        overlaps,
     )
 
     registry = Registry.load(config)
@@ -125,6 +127,12 @@ def _refresh(
     _check_any(wanted, config)
     for vault, root in wanted.items():
         check_collision(vault, root, indexed)
+    for inner, outer in overlaps(known):
+        if {inner, outer} & {*names}:
+            run.report.notices.append(
+                f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
+                f" `rag vault remove {quote(inner)}` takes it out"
+            )
     for vault, root in wanted.items():
         with _progress(vault, "notes", quiet) as progress:
             run.index_vault(vault, root, prune, progress)

@@ -162,7 +162,13 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[FoundVault]:
         try:
             name, _ = registry.identify(config, root)
             registry.vaults[name] = root  # taken, for the next one; nothing is saved
-            vaults.append(FoundVault(name, root, known=root in known))
+            inside = next((path for path in known if root in path.parents), None)
+            problem = (
+                f"it holds the vault {inside}. `rag index FOLDER` adds it all the same"
+                if inside
+                else ""
+            )
+            vaults.append(FoundVault(name, root, root in known, problem))
         except UsageError as error:
             problem = f"{error}. {error.hint}"
             vaults.append(FoundVault(root.name, root, problem=problem))

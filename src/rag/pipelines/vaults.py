@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import permutations
 from pathlib import Path
 
 from rag.config import RAGConfig
@@ -119,6 +120,15 @@ def known_vaults(
     wherever they were indexed."""
     remembered = {name: Path(root) for name, root in indexed.items()}
     return dict(sorted((remembered | configured_vaults(config, registry)).items()))
+
+
+def overlaps(vaults: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """Yield the names of two vaults where the first lies in the second, or is the same folder:
+    its notes are found twice."""
+    for inner, outer in permutations(vaults, 2):
+        lies_in = vaults[outer] in vaults[inner].parents
+        if lies_in or (vaults[inner] == vaults[outer] and inner > outer):
+            yield inner, outer
 
 
 def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:

@@ -13,7 +13,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.health.check import Check, Examination
 from rag.pipelines.lookup import open_manifest
-from rag.pipelines.vaults import known_vaults
+from rag.pipelines.vaults import known_vaults, overlaps
 from rag.text.wording import plural
 from rag.vault import scan_folder
 
@@ -37,6 +37,9 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
         yield Check("vault", "warn", "there is no vault yet", hint)
     for name, root in vaults.items():
         yield _check_vault(name, root, config.index.ignore, name in roots)
+    for inner, outer in overlaps(vaults):
+        message = f"{inner} lies in {outer}: its notes are found twice"
+        yield Check("vault", "warn", message, f"`rag vault remove {shlex.quote(inner)}`")
 
 
 def _check_settings(config: RAGConfig) -> Iterator[Check]:
