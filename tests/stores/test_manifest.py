@@ -481,3 +481,20 @@ def test_what_was_intended_and_settled_is_what_is_finished(rows: list[NoteRow]) 
             names = [*manifest._db.execute("SELECT * FROM names ORDER BY id, key")]
             found.append(([*manifest.notes()], manifest.names(), manifest.tags(), names))
     assert found[0] == found[1] == found[2]
+
+
+def test_totals_that_were_kept_are_those_of_an_unchanged_manifest(
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest.finish([note("a.md", 2)])
+    manifest.keep_totals()
+    with monkeypatch.context() as patch:
+        patch.setattr(Manifest, "totals", lambda _: pytest.fail("all notes were read"))
+        assert manifest.kept_totals() == (1, 2)
+    manifest.finish([note("b.md", 3)])
+    assert manifest.kept_totals() == manifest.totals() == (2, 5)
+
+
+def test_totals_that_were_never_kept_are_counted(manifest: Manifest) -> None:
+    manifest.finish([note("a.md", 2)])
+    assert manifest.kept_totals() == (1, 2)

@@ -58,7 +58,7 @@ def index_facts(config: RAGConfig) -> IndexFacts:
     from rag.pipelines.lookup import open_manifest
 
     with open_manifest(config) as manifest:
-        notes, chunks = manifest.totals()
+        notes, chunks = manifest.kept_totals()
         stale = count_stale(manifest, config.index.ignore) if config.search.freshness else None
         return IndexFacts(
             notes=notes,

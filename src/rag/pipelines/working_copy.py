@@ -280,6 +280,7 @@ class WorkingCopy:
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         self._check_adopted()
         self.manifest.set(indexed_at=now, anew="")
+        self.manifest.keep_totals()
         self._count_embedded()
         self.manifest.close()  # its file is copied
         try:

@@ -137,6 +137,16 @@ class Manifest:
         counts = self.counts().values()
         return sum(notes for notes, _ in counts), sum(chunks for _, chunks in counts)
 
+    def keep_totals(self) -> None:
+        """Remember the totals, for as long as nothing changes."""
+        notes, chunks = self.totals()
+        self.set(totals=f"{self.revision} {notes} {chunks}")
+
+    def kept_totals(self) -> tuple[int, int]:
+        """Return the totals without reading all notes, where they were kept."""
+        revision, *totals = map(int, self.get("totals", "-1").split())
+        return (totals[0], totals[1]) if revision == self.revision else self.totals()
+
     def expected_points(self) -> int | None:
         """Return how many points the shard must hold; `None` while a write is unfinished."""
         pending, size = self._db.execute(
