@@ -109,7 +109,20 @@ class TestVaults:
         inner = write_notes("plain/inner", {"a.md": "# A\n"})
         rag("index", inner)
         [vault] = rag("init", inner.parent, "--json").json["vaults"]
-        assert (vault["name"], str(inner) in vault["problem"]) == ("plain", True)
+        assert (vault["name"], f"holds the vault {inner}" in vault["problem"]) == ("plain", True)
+
+    def test_nor_is_a_folder_within_one(self, rag, write_notes):
+        outer = write_notes("plain", {"inner/a.md": "# A\n"})
+        rag("index", outer)
+        [vault] = rag("init", outer / "inner", "--json").json["vaults"]
+        assert f"lies in the vault {outer}" in vault["problem"]
+
+    def test_a_known_vault_stays_one_whatever_it_holds(self, rag, write_notes):
+        inner = write_notes("plain/inner", {"a.md": "# A\n"})
+        rag("index", inner.parent)
+        rag("index", inner)
+        [vault] = rag("init", inner.parent, "--json").json["vaults"]
+        assert (vault["known"], vault["problem"]) == (True, "")
 
     def test_a_folder_of_notes_that_is_named_is_a_vault(self, rag, write_notes):
         found = rag("init", write_notes("plain", {"a.md": "# A\n"}), "--json").json

@@ -164,10 +164,15 @@ class TestStrangeInput:
         assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-    @pytest.mark.parametrize("buffered", ["", "1"])
-    def test_output_that_cannot_be_written_is_said(self, environment, indexed, buffered):
-        command = f"'{sys.executable}' -m rag status --json > /dev/full"
-        env = {**environment, "PYTHONUNBUFFERED": buffered}
+    @pytest.mark.parametrize(
+        ("arguments", "unbuffered"),
+        [("status --json", ""), ("status --json", "1"), ("get nosuch --json", ""), ("status", "")],
+    )
+    def test_output_that_cannot_be_written_is_said(
+        self, environment, indexed, arguments, unbuffered
+    ):
+        command = f"'{sys.executable}' -m rag {arguments} > /dev/full"
+        env = {**environment, "PYTHONUNBUFFERED": unbuffered}
         done = subprocess.run(command, shell=True, env=env, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (
             2,

@@ -13,7 +13,7 @@ FILES = {
     2: ("sys/fs/cgroup", "0::/{}\n", "memory.max", "memory.current", "inactive_file"),
     1: (
         "sys/fs/cgroup/memory",
-        "7:pids:/\n4:memory:/{}\n0::/\n",
+        "7:pids:/\n4:cpu,memory,x:/{}\n0::/\n",
         "memory.limit_in_bytes",
         "memory.usage_in_bytes",
         "total_inactive_file",

@@ -380,16 +380,24 @@ class TestRebuilds:
         assert ["working copy" in notice for notice in report.notices] == [True]
         assert points(config) == clean(**both)
 
-    def test_an_index_that_readers_cannot_open_rebuilds_though_no_note_changed(
-        self, both, refresh, config, points, clean
+    @pytest.mark.parametrize("lost", ["tracker.dat", "page_0.dat", "status.dat"])
+    def test_what_readers_lost_rebuilds_though_no_note_changed(
+        self, both, refresh, config, points, clean, lost
     ):
-        published = IndexDirectory(config.index_dir)
-        [shard] = config.index_dir.glob(f"{published.current()}/{SHARD}")
-        for file in shard.rglob("*.dat"):
-            os.truncate(file, 10)  # work/ has some of these files by another name
+        shard = config.index_dir / str(IndexDirectory(config.index_dir).current()) / SHARD
+        for file in shard.rglob(lost):
+            os.truncate(file, 10)  # work/ may have it by another name
         report = refresh(**both)
         assert report.notices == ["the index was damaged: the index is made anew"]
         assert points(config) == clean(**both)
+
+    def test_an_index_that_was_only_read_is_not_damaged(self, both, refresh, config, points):
+        (both["work"] / "new.md").write_text("new")
+        refresh(**both)
+        before = points(config)
+        report = refresh(**both)
+        assert (report.notices, report.published) == ([], False)
+        assert points(config) == before
 
     def test_a_shard_that_lost_points_rebuilds_and_says_so(
         self, both, refresh, config, points, clean

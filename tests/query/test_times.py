@@ -39,6 +39,7 @@ def days(query: str, today: date = TODAY) -> tuple[str | None, str | None]:
         ("notes from the last week of 2024", "2024-12-25", "2024-12-31"),
         ("notes from the first month of 2025", "2025-01-01", "2025-01-31"),
         ("notes from the first day of Feb 2024", "2024-02-01", "2024-02-01"),
+        ("notes from last month of work", "2026-10-01", "2026-10-31"),
         ("notes from last week in engineering", "2026-11-09", "2026-11-15"),
         ("notes from last November", "2025-11-01", "2025-11-30"),
         ("the day before yesterday", "2026-11-19", "2026-11-19"),

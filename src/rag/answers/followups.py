@@ -27,10 +27,11 @@ _REFERS = re.compile(
     r"|それ|これ|あれ|その|この|あの|そこ|ここ|では|じゃあ|ほか|他に|もっと|同じ",
     re.IGNORECASE,
 )
-# Says by itself what it is about, in however few words: "what is a vault?", where something is.
+# Says by itself what it is about, in however few words: "what is a vault?", where one can get a
+# refund. "The limit" is that of something.
 _WHOLE = re.compile(
-    r"(?:what|who|where|when)(?:'s| (?:is|are|was|were|can|do|does|did|should))\b.*\w"
-    r"|.+(?:とは|って何|はどこ|はいつ)",
+    r"(?:what|who)(?:'s| is| are)\s+an?\s+\w|(?:where|when)\s+(?:can|do|does|should)\s+\w+\s+.*\w"
+    r"|.+(?:とは|って何)",
     re.IGNORECASE,
 )
 _NAMES = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u4dbf\u4e00-\u9fff\u3005]{2,}")

@@ -77,6 +77,25 @@ def run(arguments: list[str]) -> int:
     as_json = "--json" in arguments or "--format=json" in arguments
     as_json |= ("--format", "json") in pairwise(arguments)
     try:
+        code = _run(arguments, as_json)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader of our output went away (`rag search … | head`): nothing is wrong.
+        _to_nowhere()
+        return 0
+    except OSError as error:  # of printing: all others were printed
+        say(f"rag: the output cannot be written: {error.strerror or error}")
+        _to_nowhere()
+        return 2
+
+
+def _run(arguments: list[str], as_json: bool) -> int:
+    """Do as `run`, and print what goes wrong.
+
+    :raises OSError: when that cannot be printed.
+    """
+    try:
         _refuse_bytes(arguments)
         _refuse_bare_conditions(arguments)
         code = int(program()(arguments, prog_name="rag", standalone_mode=False) or 0)
@@ -96,28 +115,23 @@ def run(arguments: list[str]) -> int:
         damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
         print_error(damaged, as_json)
         return damaged.exit_code
-    except (BrokenPipeError, SystemExit):
-        # The reader of our output went away (`rag search … | head`; Typer makes it a
-        # SystemExit): nothing is wrong. The interpreter must not fail when it flushes at exit.
-        _to_nowhere()
-        return 0
+    except BrokenPipeError:
+        raise
+    except SystemExit as error:  # Typer's, of a broken pipe
+        raise BrokenPipeError from error
     except KeyboardInterrupt:
         return interrupted()
     except OSError as error:
         # A folder that may not be written, a disk that is full: the user's to mend.
+        sys.stdout.flush()  # or is it the output?
         place = f": {error.filename}" if error.filename else ""
         hint = "RAG_DATA_DIR names another folder for the index." if place else ""
-        try:
-            sys.stdout.flush()
-            print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
-            sys.stdout.flush()
-        except OSError as reason:
-            say(f"rag: the output cannot be written: {reason.strerror or reason}")
-            _to_nowhere()
+        print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)
         return 2
 
 
 def _to_nowhere() -> None:
+    """Let the interpreter's flush at exit fail no more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -274,7 +274,7 @@ def new_project_file(cwd: Path) -> Path:
 
 def _project_file(path: str | Path | None, cwd: Path) -> Path | None:
     if path:
-        file = (cwd / Path(path).expanduser()).resolve()
+        file = Path(os.path.realpath(cwd / Path(path).expanduser()))
         if not file.is_file():
             raise ConfigError(
                 f"no configuration file {path}", hint="Check --config and RAG_CONFIG."

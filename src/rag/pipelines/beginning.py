@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -162,17 +162,21 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[FoundVault]:
         try:
             name, _ = registry.identify(config, root)
             registry.vaults[name] = root  # taken, for the next one; nothing is saved
-            inside = next((path for path in known if root in path.parents), None)
-            problem = (
-                f"it holds the vault {inside}. `rag index FOLDER` adds it all the same"
-                if inside
-                else ""
-            )
+            problem = "" if root in known else _overlap(root, known)
             vaults.append(FoundVault(name, root, root in known, problem))
         except UsageError as error:
             problem = f"{error}. {error.hint}"
             vaults.append(FoundVault(root.name, root, problem=problem))
     return vaults
+
+
+def _overlap(root: Path, known: Iterable[Path]) -> str:
+    """Say which known vault a folder holds or lies in, if any."""
+    for path in known:
+        if root in path.parents or path in root.parents:
+            what = "holds" if root in path.parents else "lies in"
+            return f"it {what} the vault {path}. `rag index FOLDER` adds it all the same"
+    return ""
 
 
 def _home_of(config: RAGConfig, vaults: Sequence[FoundVault]) -> Path | None:

@@ -32,7 +32,7 @@ _CONTROLS = (
     ),
     _Control(
         "sys/fs/cgroup/memory",
-        re.compile(r"^\d+:memory:/(.*)$", re.M),
+        re.compile(r"^\d+:(?:[^:\n]*,)?memory(?:,[^:\n]*)?:/(.*)$", re.M),
         "memory.limit_in_bytes",
         "memory.usage_in_bytes",
         re.compile(r"^total_inactive_file (\d+)$", re.M),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -102,19 +102,10 @@ class WorkingCopy:
         return manifest
 
     def _is_damaged(self) -> bool:
-        """Whether readers cannot open what they have. Then the working copy is not to be trusted
+        """Whether what readers have lost something. Then the working copy is not to be trusted
         either, for the two share files."""
         current = self.directory.current()
-        if current is None or self.directory.is_intact(current):
-            return False
-        from rag.stores.access import ShardAccess  # half of what an idle run takes
-
-        try:
-            with closing(ShardAccess(self.directory)) as access:
-                access.shard()
-        except IndexUnavailableError:
-            return True
-        return False
+        return current is not None and not self.directory.is_intact(current)
 
     def _begin(self, manifest: Manifest) -> None:
         """A new working copy counts on from the generations there are, and is `anew` until it

@@ -38,6 +38,7 @@ SERVER = "SERVER"
 _POINTS = "points"
 _STAMP = "stamp"
 _SIZES = "sizes"
+_PASSING = (CONFIG, "tracker_journal.dat")
 _RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
@@ -269,8 +270,9 @@ class IndexDirectory:
 
 
 def _sizes(shard: Path) -> dict[str, int]:
-    """Return the size of every file of a shard; the engine rewrites its configuration."""
-    files = (file for file in shard.rglob("*") if file.name != CONFIG and file.is_file())
+    """Return the size of every file of a shard but those that the engine rewrites or drops when
+    it opens one."""
+    files = (file for file in shard.rglob("*") if file.name not in _PASSING and file.is_file())
     return {str(file.relative_to(shard)): file.stat().st_size for file in files}
 
 

@@ -76,7 +76,8 @@ PATTERNS = {
     rf"(?:(?:から|[〜~–-])(?P<ja_d2>\d{{1,2}}|[{KANJI[1:]}十]{{1,3}})日(?!間)(?:まで)?)?)?(?![号期間])",
     "named": rf"{B}(?:the{_S}day{_S}before{_S}yesterday|yesterday"
     rf"|the{_S}(?:week|month|year){_S}before{_S}last"
-    rf"|(?:this|last|previous|current){_S}(?:week|month|year)(?!{_S}of{E})){E}"
+    rf"|(?:this|last|previous|current){_S}(?:week|month|year)"
+    rf"(?!{_S}of{_S}(?:the{_S}|last{_S}|this{_S}|\d|{MONTH}{E}))){E}"
     f"|一昨日|おととい|昨日|きのう|先々週|先々月|先週|今週|先月|今月|(?:{_JREL_YEAR})(?!度)",
     "weak": rf"{B}today{E}|今日(?!的)|本日",
     "recent": rf"{B}(?:recently|recent|lately){E}|最近|この頃|このごろ|近頃",
