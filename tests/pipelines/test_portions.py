@@ -65,7 +65,8 @@ def everything(config: RAGConfig) -> list[Any]:
         for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
             wanted = ", ".join(c for c in columns if c not in ("indexed_at", "racy"))
-            known = "WHERE key NOT IN ('revision', 'indexed_at')" if table == "meta" else ""
+            runs = "('revision', 'totals', 'indexed_at')"  # tell of the runs, not of the notes
+            known = f"WHERE key NOT IN {runs}" if table == "meta" else ""
             found.append((table, sorted(db.execute(f"SELECT {wanted} FROM {table} {known}"))))
     return found
 
