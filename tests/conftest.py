@@ -18,10 +18,11 @@ from warm_house import House
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
 
-# A shell ignores Ctrl-C and Ctrl-\ for what it runs in the background, and programs that tests
-# start and interrupt would inherit that.
+# A shell ignores Ctrl-C and Ctrl-\ for what it runs in the background, nohup that the terminal
+# went, and programs that tests start and interrupt would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Before any test imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
