@@ -17,7 +17,7 @@ export Q VAULT TAG TOP_K FORMAT
 FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
-.PHONY: install demo test integration lint types bench peers crash warm warm-load index search ask status clean docs cron timer launchd \
+.PHONY: install demo test integration lint types bench peers crash faults warm warm-load index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -65,6 +65,10 @@ peers: install
 
 crash: install
 	$(BIN)/python benchmarks/crash.py
+
+# Attackers, power cuts, damage, full disks: tries and failures of each, in under 20 minutes.
+faults: install
+	PYTHONPATH=benchmarks $(BIN)/python -m faults $(PARTS)
 
 # The command-line suite in the warm process and cold, byte for byte: some ten minutes.
 warm: install

@@ -1,0 +1,25 @@
+"""What faults, attackers and damage do to `rag`, counted as tries and failures.
+
+A part is a module of this package with a function `rows(room)`: it tries what its docstring says
+in the empty folder `room` and yields a `Row` for each figure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure.
+
+    :param what: what was tried, in a few words.
+    :param tries: how often; at least once.
+    :param failures: how many of the tries did not end as `docs/reliability.md` promises.
+    :param note: what was measured besides, or the first failure, on one line.
+    """
+
+    what: str
+    tries: int
+    failures: int
+    note: str = ""
