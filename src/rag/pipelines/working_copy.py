@@ -54,6 +54,7 @@ class WorkingCopy:
         self._vectors: VectorCache | None = None
         self._without = 0  # chunks written without an embedding
         self._prepared = False
+        self._is_suspect = False  # whether what readers have may be damaged
         self._rebuild = rebuild
         self._lock = directory.writing(wait)
 
@@ -64,7 +65,6 @@ class WorkingCopy:
         """
         self._lock.__enter__()
         try:
-            self.directory.clear_parts()  # of a run that was killed
             self.manifest = self._open_manifest()
         except BaseException:
             self._lock.__exit__(None, None, None)
@@ -77,6 +77,7 @@ class WorkingCopy:
             self._vectors.close()
         if self._pipeline is not None:
             self.store.close()
+        self.directory.working.close()
         self._lock.__exit__(None, None, None)
 
     # -- the manifest ------------------------------------------------------------------
@@ -85,6 +86,9 @@ class WorkingCopy:
         """Open the manifest; start anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
+        working = self.directory.working
+        if lost := working.check():
+            return self._start_anew(f"the index was damaged ({lost[0]})")
         try:
             manifest = Manifest.open_work(self.directory.work / MANIFEST)
             known = manifest.get("fingerprint")
@@ -96,16 +100,21 @@ class WorkingCopy:
             return self._start_anew("the settings or the program changed how notes are indexed")
         if not known:
             self._begin(manifest)
-        elif self._is_damaged():
+        elif not self._can_republish():
             manifest.close()
             return self._start_anew("the index was damaged")
         return manifest
 
-    def _is_damaged(self) -> bool:
-        """Whether what readers have lost something. Then the working copy is not to be trusted
-        either, for the two share files."""
-        current = self.directory.current()
-        return current is not None and not self.directory.is_intact(current)
+    def _can_republish(self) -> bool:
+        """Look at what readers have. Where it is damaged, or not known to be whole, it is
+        published again, unless nothing is known of the working copy, with which it shares files.
+        """
+        working = self.directory.working
+        lost = self.directory.damage(working.was_due, working.seen)
+        self._is_suspect = lost != [] or not working.is_closed
+        if lost and working.known:
+            self.notices.append(f"what searches read was damaged ({lost[0]}): it is written anew")
+        return not lost or bool(working.known)
 
     def _begin(self, manifest: Manifest) -> None:
         """A new working copy counts on from the generations there are, and is `anew` until it
@@ -260,7 +269,7 @@ class WorkingCopy:
     def is_published(self) -> bool:
         """Whether readers see it as it is, and undamaged."""
         name = f"gen-{self.manifest.revision}"
-        if self.is_anew or self.directory.current() != name or not self.directory.is_whole(name):
+        if self.is_anew or self._is_suspect or self.directory.current() != name:
             return False
         with self._published() as manifest:
             return manifest is not None
@@ -276,6 +285,7 @@ class WorkingCopy:
         self.manifest.close()  # its file is copied
         try:
             self.store.publish(number)
+            self._is_suspect = False
         finally:
             self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import qdrant_edge as qe
 
-from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
 from rag.stores.dimensions import narrowed, sort_tables
 from rag.stores.engine import (
@@ -21,7 +20,7 @@ from rag.stores.engine import (
     load_work,
     merge_widely,
 )
-from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
+from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
 from rag.stores.manifest import Manifest
 
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
@@ -79,6 +78,7 @@ class ShardAccess:
                 self.begin_writing()
                 path = self.directory.work / SHARD
                 self.directory.require_space(0)
+                self.directory.working.open_shard()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
 
@@ -205,6 +205,8 @@ class ShardAccess:
 
     def _open_reader(self, generation: Generation, dimensions: frozenset[int]) -> None:
         """Open a generation's shard: for the dimensions asked for at first, then for all."""
+        if not self._readers:
+            generation.check()
         wanted = dimensions.union(self._known or ()) if len(self._readers) < _NARROW else None
         try:
             shard, self._known = _load(generation.path / SHARD, wanted)
@@ -213,10 +215,10 @@ class ShardAccess:
                 found, expected = shard.info().points_count, generation.points
         except (StoreError, OSError, ValueError) as error:
             self._close_reader()
-            raise self._damaged(str(error)) from error
+            raise damaged_index(self.directory.path, str(error)) from error
         if found != expected:
             self._close_reader()
-            raise self._damaged(f"{found} of {expected} points")
+            raise damaged_index(self.directory.path, f"{found} of {expected} points")
 
     def _close_reader(self) -> None:
         for opened in (self._manifest, *self._readers, self._generation):
@@ -224,13 +226,6 @@ class ShardAccess:
                 opened.close()
         self._manifest = self._generation = None
         self._readers, self._known = [], frozenset()
-
-    def _damaged(self, details: str) -> IndexUnavailableError:
-        return IndexUnavailableError(
-            f"the index at {self.directory.path} is damaged",
-            details,
-            hint="Make it anew with `rag index --rebuild`.",
-        )
 
 
 def _load(
