@@ -9,6 +9,7 @@ from pathlib import Path
 
 import qdrant_edge as qe
 
+from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
 from rag.stores.dimensions import narrowed, sort_tables
 from rag.stores.engine import (
@@ -205,16 +206,18 @@ class ShardAccess:
 
     def _open_reader(self, generation: Generation, dimensions: frozenset[int]) -> None:
         """Open a generation's shard: for the dimensions asked for at first, then for all."""
-        if not self._readers:
-            generation.check()
         wanted = dimensions.union(self._known or ()) if len(self._readers) < _NARROW else None
         try:
+            if not self._readers:
+                generation.check()
             shard, self._known = _load(generation.path / SHARD, wanted)
             self._readers.append(shard)
             with guard("count"):
                 found, expected = shard.info().points_count, generation.points
-        except (StoreError, OSError, ValueError) as error:
+        except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
+            if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
+                raise
             raise damaged_index(self.directory.path, str(error)) from error
         if found != expected:
             self._close_reader()

@@ -94,11 +94,13 @@ class Record:
                 left += 1
             elif stamp and ((stamp, known) in seen or _holds(path, known)):
                 seen.add((stamp, known))
+                is_new = self.stamps.get(name) != stamp and not name.endswith(_REWRITTEN)
+                self._is_news = self._is_news or is_new
                 self.stamps[name] = stamp
-                self._is_news = self._is_news or not name.endswith(_REWRITTEN)
             else:
                 wrong.append(name)
         if not left:
+            self._is_news = self._is_news or self.is_due
             self.stamps[_READ] = str(time.time())
         return wrong
 
@@ -112,7 +114,7 @@ class Record:
         """Whether a day has passed since all of the files were read."""
         try:
             return not 0 <= time.time() - float(self.read_at) < _DAY
-        except ValueError:
+        except (ValueError, TypeError):
             return True
 
     # -- stamps ------------------------------------------------------------------------
@@ -153,16 +155,20 @@ class Record:
 
 
 def find_damage(
-    folder: Path, *wanted: str, all_read: bool = False, seen: Seen | None = None
+    folder: Path,
+    *wanted: str,
+    all_read: bool = False,
+    seen: Seen | None = None,
+    remember: bool = True,
 ) -> list[str] | None:
     """Return the files of a generation that do not hold what they did, by their paths in it.
 
-    Nobody trusts the stamps of a damaged one any more, and what was read of a whole one nobody
-    reads again.
+    Nobody trusts the stamps of a damaged one any more.
 
     :param wanted: only these are looked at; by default all.
     :param all_read: read every file, whatever its stamp.
     :param seen: files read a moment ago.
+    :param remember: spare the next one what was read.
     :returns: `None` where nothing is known, since an older program made it.
     """
     try:
@@ -174,7 +180,7 @@ def find_damage(
     wrong = record.damaged(wanted.__contains__ if wanted else None, all_read, seen)
     if wrong:
         record.distrust()
-    else:
+    elif remember:
         record.remember()
     return wrong
 

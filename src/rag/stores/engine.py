@@ -10,6 +10,7 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
+from rag.stores.panics import without_panics
 from rag.stores.points import DENSE, SPARSE
 from rag.stores.shard_files import CONFIG, change_settings, remove_leftovers
 
@@ -50,7 +51,8 @@ class StoreError(IndexUnavailableError):
 def guard(what: str) -> Iterator[None]:
     """Turn the engine's failures, panics included, into a `StoreError`."""
     try:
-        yield
+        with without_panics():
+            yield
     except (RAGError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:

@@ -31,9 +31,7 @@ class Copied(NamedTuple):
     copy: dict[str, Checksum]
 
 
-def copy_for_readers(
-    work: Path, target: Path, shard: str, known: Mapping[str, Checksum]
-) -> Copied:
+def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, Checksum]) -> Copied:
     """Copy a working folder; `target` is made.
 
     Files that the engine never writes again get a second name instead.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from rag.stores.checksums import WRITING, Record, Seen, stamp_of
+from rag.stores.checksums import WRITING, Record, Seen, find_damage, stamp_of
 from rag.stores.reader_copy import is_fixed
 from rag.stores.sparse_copy import Checksum, checksum
 
@@ -52,6 +52,15 @@ class WorkingFiles:
             self.known, self._read_at = record.sums, record.read_at
             self._record = record if self.is_closed else None
         return wrong
+
+    def damage(self) -> list[str]:
+        """Return the files that are damaged, as far as somebody can tell who does not write: none
+        while another does, or was killed when he did."""
+        mark = self.folder / WRITING
+        if mark.exists():
+            return []
+        wrong = find_damage(self.folder, all_read=True, remember=False) or []
+        return [] if mark.exists() else wrong
 
     def _is_known(self, name: str) -> bool:
         file = self.folder / name
