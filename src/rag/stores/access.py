@@ -22,6 +22,7 @@ from rag.stores.engine import (
     merge_widely,
 )
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
+from rag.stores.journal import begin_anew
 from rag.stores.manifest import Manifest
 
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
@@ -115,6 +116,8 @@ class ShardAccess:
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
             self.directory.require_space(0)
+            with guard("begin a new journal"):
+                begin_anew(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
             self.directory.publish(number or self.directory.newest() + 1, info.points_count)
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from rag.stores.checksums import STAMPS, SUMS, WRITING, sum_of
 from rag.stores.dimensions import SORTED, TABLE
-from rag.stores.shard_files import CONFIG, JOURNAL, SEGMENTS, change_settings, is_leftover
+from rag.stores.journal import JOURNAL
+from rag.stores.shard_files import CONFIG, SEGMENTS, TRACKED, change_settings, is_leftover
 from rag.stores.sparse_copy import Checksum, checksum, copy_tree
 
 # What a merged segment has beside its points, written with it.
@@ -55,7 +56,7 @@ def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, C
         if file.is_file():
             is_changed = name.endswith("config.json") or name.startswith(changed)
             copied[name] = sum_of(file) if is_changed else found[name]
-    for file in (work / shard / CONFIG, *(work / shard / "wal").glob("*")):
+    for file in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
         found[str(file)[above:]] = sum_of(file)
     return Copied(found, copied)
 
@@ -63,7 +64,7 @@ def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, C
 def _is_left_out(name: str) -> bool:
     """Whether something in a working folder is for its writer alone: the journal, what is noted
     of the folder, and what those left that were killed."""
-    return name in ("wal", SUMS, STAMPS, WRITING) or is_leftover(name)
+    return name in (JOURNAL, SUMS, STAMPS, WRITING) or is_leftover(name)
 
 
 def is_fixed(file: str) -> bool:
@@ -87,7 +88,7 @@ def _settle(shard: Path) -> list[str]:
     :returns: the names of the segments that were changed.
     """
     segments = [*(shard / SEGMENTS).iterdir()]
-    names = [segment.name for segment in segments if any(segment.glob(f"*/**/{JOURNAL}"))]
+    names = [segment.name for segment in segments if any(segment.glob(f"*/**/{TRACKED}"))]
     if names:
         from rag.stores.engine import load_shard
 
