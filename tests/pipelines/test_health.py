@@ -422,7 +422,7 @@ class TestChunks:
         current = IndexDirectory(config.index_dir).current()
         shutil.rmtree(config.index_dir / str(current) / "shard")
         found = {check.name: check for check in run_checks(config)}
-        assert found["chunks"].status == "fail" and "--rebuild" in found["chunks"].hint
+        assert found["chunks"].status == "fail" and "`rag index`" in found["chunks"].hint
 
 
 @pytest.fixture
