@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from rag.clients.listening import check_listening
 from rag.config import RAGConfig
-from rag.exceptions import ConnectionError, IndexingError, StoreConnectionError
+from rag.exceptions import (
+    ConnectionError,
+    IndexingError,
+    IndexUnavailableError,
+    StoreConnectionError,
+)
 from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.reading import ReadNote, failed_row, read_file
 from rag.pipelines.reports import RunReport, VaultReport
@@ -82,6 +87,15 @@ class IndexRun:
         self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
     ) -> VaultReport:
         """Bring one vault up to date in the working copy."""
+        try:
+            return self._index_vault(vault, root, prune, progress)
+        except IndexUnavailableError as error:
+            self.copy.give_up(error)
+            return self._index_vault(vault, root, prune, progress)
+
+    def _index_vault(
+        self, vault: str, root: Path, prune: bool, progress: Progress | None
+    ) -> VaultReport:
         changes = self.find_changes(vault, root, prune)
         # A server may have lost what it held.
         if (changes or self.config.store.url) and self.copy.prepare():
@@ -265,6 +279,13 @@ class IndexRun:
 
     def publish(self) -> None:
         """Make what was written the generation that readers see, unless it is already."""
+        try:
+            self._publish()
+        except IndexUnavailableError as error:
+            self.copy.give_up(error)
+            self._publish()
+
+    def _publish(self) -> None:
         if not self.copy.is_published:
             self.copy.prepare()
         self._complete()

@@ -119,7 +119,10 @@ class ShardAccess:
             with guard("begin a new journal"):
                 begin_anew(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
-            self.directory.publish(number or self.directory.newest() + 1, info.points_count)
+            try:
+                self.directory.publish(number or self.directory.newest() + 1, info.points_count)
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise StoreError("the working copy is damaged", repr(error)) from error
 
     # -- reading -----------------------------------------------------------------------
 
