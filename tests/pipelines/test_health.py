@@ -110,7 +110,7 @@ class TestAll:
         assert {check.status for check in checks} == {"pass"}
         assert [check.name for check in checks] == [
             *("configuration", "data folder", "disk", "vault", "index", "freshness"),
-            *("chunks", "ollama", "vectors"),
+            *("files", "chunks", "ollama", "vectors"),
         ]
 
     def test_without_an_index_the_other_checks_go_on(self, config: RAGConfig) -> None:
