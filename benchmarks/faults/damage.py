@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ from functools import cache, partial
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
+from zlib import crc32
 
 from faults import Row
 from vaults import make_vault
@@ -245,7 +247,8 @@ def _dump() -> int:
         for document in store.filter_documents():
             sparse = document.sparse_embedding
             vector = [f"{number:.3f}" for number in document.embedding or []]
-            weights = sorted(zip(sparse.indices, sparse.values, strict=True)) if sparse else []
+            words = (array("I", sparse.indices), array("f", sparse.values)) if sparse else ()
+            weights = [crc32(numbers.tobytes()) for numbers in words]
             print(document.id, document.content, sorted(document.meta.items()), vector, weights)
         manifest = store.manifest()
         assert manifest
