@@ -20,15 +20,21 @@ ROOMS = {
     "lazy": {""},
     "leaving": {""},
     "locking": {"", "exceptions"},
+    "durable": {""},
+    "owned": {"", "durable", "exceptions"},
     "plugins": {"", "exceptions"},
     "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
-    "stores": {"", "config", "exceptions", "lazy", "leaving", "text", "transport"},
-    "query": {"", "config", "exceptions", "lazy", "locking", "text", "clients", "plugins"},
-    "context": {"", "exceptions", "lazy", "locking", "text", "query", "plugins"},
-    "answers": {"", "config", "exceptions", "locking", "text", "vault"},
+    "stores": {
+        *("", "config", "durable", "exceptions", "lazy", "leaving", "owned", "text", "transport"),
+    },
+    "query": {"", "config", "exceptions", "lazy", "locking", "owned", "text", "clients", "plugins"},
+    "context": {
+        *("", "durable", "exceptions", "lazy", "locking", "owned", "text", "query", "plugins"),
+    },
+    "answers": {"", "config", "durable", "exceptions", "locking", "owned", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
 ROOMS["evaluation"] = {*ROOMS}
@@ -36,7 +42,8 @@ ROOMS["cli"] = {*ROOMS, "service"}
 ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "lazy", "leaving", "locking", "transport", "plugins"),
+    *("", "durable", "exceptions", "checks", "lazy", "leaving", "locking", "owned", "transport"),
+    "plugins",
     *("config", "vault", "text", "answers"),
 )
 

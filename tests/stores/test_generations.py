@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
+from rag.owned import MARK, make_owned
 from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.sparse_copy import copy_file, copy_tree, disk_usage
 
@@ -286,15 +287,16 @@ def test_any_number_of_readers_hold_a_generation(index: IndexDirectory) -> None:
 def test_what_a_killed_writer_left_half_copied_is_swept(index: IndexDirectory) -> None:
     publish(index, 1)
     half = index.path / ".gen-7.tmp"
-    (half / SHARD).mkdir(parents=True)
+    make_owned(half)
+    (half / SHARD).mkdir()
     publish(index, 2)
     assert not half.exists()
 
 
 def test_a_generation_half_copied_before_is_copied_anew(index: IndexDirectory) -> None:
-    index.path.mkdir()
     half = index.path / ".gen-1.tmp"
-    half.mkdir()
+    with index.writing():
+        make_owned(half)
     (half / "left over").touch()
     publish(index, 1)
     assert not (index.path / "gen-1/left over").exists()
@@ -312,7 +314,7 @@ def test_the_working_copy_can_be_forgotten(index: IndexDirectory) -> None:
     publish(index, 1)
     index.clear_work()
     index.clear_work()
-    assert not index.work.exists()
+    assert [path.name for path in index.work.iterdir()] == [MARK]
     with index.open_current() as generation:
         assert generation.name == "gen-1"
 

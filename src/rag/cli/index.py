@@ -118,6 +118,9 @@ def _refresh(
     )
 
     registry = Registry.load(config)
+    if registry.notice:
+        run.report.notices.append(registry.notice)
+        registry.save()
     names = [registry.register(config, folder, name) for folder in folders]
     if not names:
         _drop_left_out(run, config, configured_vaults(config, registry))

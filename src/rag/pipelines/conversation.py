@@ -12,7 +12,7 @@ from rag.answers.followups import Exchange, expanded, is_accepted
 from rag.answers.sessions import Session, Turn, new_session
 from rag.clients.generation import ChatModel
 from rag.context.memory import MemoryManager
-from rag.exceptions import RAGError, StorageError
+from rag.exceptions import RAGError, StorageError, UsageError
 from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, QueryFilters, SearchResult
 from rag.pipelines.qa import ask, writer_of
@@ -79,7 +79,7 @@ class Conversation:
         recall(self.memory, turn)
         try:
             self.session.add(turn)
-        except (OSError, StorageError) as error:
+        except (OSError, StorageError, UsageError) as error:
             why = getattr(error, "strerror", "") or error
             answer.notices.append(f"this conversation cannot be kept: {why}")
         return answer

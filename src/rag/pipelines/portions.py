@@ -84,7 +84,7 @@ def build(portion: Portion, encoder: DocumentEncoder, progress: Progress) -> Bui
     directory = IndexDirectory(portion.directory)
     words: set[str] = set()
     with own_errors(IndexingError, "the indexing pipeline failed"):
-        directory.parts.mkdir(parents=True, exist_ok=True)
+        directory.make_parts()
         # A name of its own: a process that outlived another run must not meet this one.
         built = Built(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
         batches = _batches(portion, built, progress)

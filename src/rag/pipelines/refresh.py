@@ -53,7 +53,7 @@ class IndexRun:
         wait: bool = False,
     ) -> None:
         self.config = config
-        directory = directory or IndexDirectory(config.index_dir)
+        directory = directory or IndexDirectory.of(config)
         self.copy = WorkingCopy(config, directory, pipeline, rebuild, wait)
         self.report = RunReport(notices=self.copy.notices)
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune

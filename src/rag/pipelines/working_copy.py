@@ -85,6 +85,8 @@ class WorkingCopy:
         """Open the manifest; start anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
+        elif self.directory.was_cut_off:
+            return self._start_anew("the machine went down while the index was written")
         try:
             manifest = Manifest.open_work(self.directory.work / MANIFEST)
             known = manifest.get("fingerprint")
@@ -260,7 +262,7 @@ class WorkingCopy:
     def is_published(self) -> bool:
         """Whether readers see it as it is, and undamaged."""
         name = f"gen-{self.manifest.revision}"
-        if self.is_anew or self.directory.current() != name or not self.directory.is_whole(name):
+        if self.is_anew or self.directory.announced() != name or not self.directory.is_whole(name):
             return False
         with self._published() as manifest:
             return manifest is not None

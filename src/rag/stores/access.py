@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import qdrant_edge as qe
@@ -79,6 +79,7 @@ class ShardAccess:
                 self.begin_writing()
                 path = self.directory.work / SHARD
                 self.directory.require_space(0)
+                self.directory.begin_changes()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
 
@@ -100,10 +101,11 @@ class ShardAccess:
                     shard.close()
 
     def publish(self, number: int | None = None) -> None:
-        """Make the working copy the current generation.
+        """Make the working copy the current generation, if it can be read as one.
 
         :param number: the generation's number; by default the next one.
         :raises IndexingError: when the disk has no room.
+        :raises StoreError: when it cannot be read.
         """
         with self.mutex:
             shard = self.work()
@@ -115,7 +117,10 @@ class ShardAccess:
                 info = merge_widely(self.directory.work / SHARD)
             self.directory.require_space(0)
             sort_tables(self.directory.work / SHARD)
-            self.directory.publish(number or self.directory.newest() + 1, info.points_count)
+            points = info.points_count
+            self.directory.publish(
+                number or self.directory.newest() + 1, points, lambda made: _check(made, points)
+            )
 
     # -- reading -----------------------------------------------------------------------
 
@@ -195,6 +200,9 @@ class ShardAccess:
         with self.mutex:
             try:
                 self.close_work()
+                if self._writing is not None:
+                    with suppress(OSError):  # should the power fail, the next writer begins anew
+                        self.directory.settle()
             finally:
                 if keep(*self._readers, self._generation):
                     self._readers, self._generation = [], None
@@ -229,6 +237,20 @@ class ShardAccess:
         return IndexUnavailableError(
             f"the index at {self.directory.path} is damaged",
             details,
+            hint="Make it anew with `rag index --rebuild`.",
+        )
+
+
+def _check(generation: Path, points: int) -> None:
+    """Make sure that a generation about to be announced can be read."""
+    shard, _ = _load(generation / SHARD, frozenset())
+    with guard("read the new index"):
+        found = shard.info().points_count
+        shard.close()
+    if found != points:
+        raise StoreError(
+            "the new index cannot be read",
+            f"{found} of {points} points",
             hint="Make it anew with `rag index --rebuild`.",
         )
 

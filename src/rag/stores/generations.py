@@ -9,11 +9,15 @@
     gen-7/sizes   how long the files of its shard are
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
+    WRITING       while work/ may hold what is not synced: the run of the machine it is written in
     SERVER        where the points are, when a server holds them: then there are no shards here
 
 A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
-old one or the new one, whole, wherever a writer is killed. Loading a shard writes into its
-folder: nothing here ever loads one that another process may have open for writing.
+old one or the new one, whole, wherever a writer is killed. All of it is synced before, and the one
+before it goes last, so that the same holds where the machine goes down. Loading a shard writes into
+its folder: nothing here ever loads one that another process may have open for writing.
+
+The folder, and each in it that is ever deleted, bears a mark (`rag.owned`).
 """
 
 from __future__ import annotations
@@ -21,16 +25,23 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
+from rag.durable import boot, replace_durably, sync_folder, sync_tree
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
+from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.stores.reader_copy import copy_for_readers
 from rag.stores.shard_files import CONFIG
 from rag.stores.sparse_copy import disk_usage
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
 
 SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
@@ -38,7 +49,9 @@ SERVER = "SERVER"
 _POINTS = "points"
 _STAMP = "stamp"
 _SIZES = "sizes"
+_WRITING = "WRITING"
 _PASSING = (CONFIG, "tracker_journal.dat")
+_NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
@@ -75,30 +88,52 @@ class IndexDirectory:
     """The files of one index.
 
     :param path: its folder; made when something is written.
+    :param home: the data folder that it lies in.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, home: Path | None = None) -> None:
         self.path = Path(path)
+        self.home = home
         self.work = self.path / "work"
         self.parts = self.path / "parts"
         self._lock: IO[bytes] | None = None
         self._holders = 0
+        self._is_changing = False
+
+    @classmethod
+    def of(cls, config: RAGConfig) -> IndexDirectory:
+        """Return that of the configured index."""
+        return cls(config.index_dir, config.data_dir)
 
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
-        """Return the name of the generation to read, or `None` when there is none."""
+        """Return the name of the generation to read, or `None` when there is none.
+
+        It is the one announced. Where that cannot be, since a disk lost something, it is the newest
+        of those that can.
+        """
+        announced = self.announced()
+        if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
+            return announced
+        names = map(_name, sorted(self._numbers(), reverse=True))
+        return next(filter(self.is_whole, names), announced)
+
+    def announced(self) -> str | None:
+        """Return the name that CURRENT holds, which nothing may bear; `None` when there is none."""
         try:
             return (self.path / "CURRENT").read_text("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
 
     def is_whole(self, name: str) -> bool:
-        """Tell whether the files that a generation cannot do without are there."""
+        """Tell whether the files that a generation cannot do without are there, and not empty."""
         parts = [_POINTS, MANIFEST]
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
-        return all((self.path / name / part).exists() for part in parts)
+        with suppress(OSError):
+            return all(_holds_something(self.path / name / part) for part in parts)
+        return False
 
     def is_intact(self, name: str) -> bool:
         """Tell whether the files of a generation's shard are all there and as long as they were.
@@ -191,7 +226,9 @@ class IndexDirectory:
 
     def _make(self) -> None:
         try:  # it holds the notes' text
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.home is not None:
+                claim_data_folder(self.home)
+            claim_index_folder(self.path)
         except OSError as error:
             raise UsageError(
                 f"cannot make the index folder {self.path}",
@@ -200,31 +237,66 @@ class IndexDirectory:
             ) from error
 
     def newest(self) -> int:
-        """Return the highest generation number in use, 0 when there is none."""
-        numbers = (path.name.removeprefix("gen-") for path in self.path.glob("gen-*"))
-        return max((int(n) for n in numbers if n.isdigit()), default=0)
+        """Return the highest generation number that anything bears, 0 when nothing does."""
+        return max(self._numbers(), default=0)
 
-    def publish(self, number: int, points: int) -> None:
+    def _numbers(self) -> set[int]:
+        with suppress(FileNotFoundError):
+            names = [self.announced() or "", *(path.name for path in self.path.iterdir())]
+            return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
+        return set()
+
+    def begin_changes(self) -> None:
+        """Note that `work/` is about to be changed: until `settle` it may hold what the disk
+        does not."""
+        if not self._is_changing:
+            replace_durably(self.path / _WRITING, boot().encode())
+            self._is_changing = True
+
+    def settle(self) -> None:
+        """Sync `work/` if it was changed here; its shard must be flushed and closed."""
+        if self._is_changing:
+            sync_tree(self.work)
+            (self.path / _WRITING).unlink(missing_ok=True)
+            sync_folder(self.path)
+            self._is_changing = False
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the machine went down while `work/` was changed. No count would tell: a note
+        may be there with the text that it had before."""
+        with suppress(FileNotFoundError):
+            return (self.path / _WRITING).read_text("ascii", "replace") != boot()
+        return False
+
+    def publish(
+        self, number: int, points: int, check: Callable[[Path], None] = lambda generation: None
+    ) -> None:
         """Make `work/`, whose shard must be flushed and closed, the current generation.
+
+        The one before stays until this one is safe on the disk.
 
         :param number: the generation's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
+        :param check: fails when the generation, whose folder it is given, cannot be read.
         :raises IndexingError: when the disk has no room for the copy.
         """
-        name = f"gen-{number}"
+        name = _name(number)
         staged = self.path / f".{name}.tmp"
-        if staged.exists():
-            shutil.rmtree(staged)
+        remove(staged)
         self.require_space(disk_usage(self.work))
+        self.settle()
+        make_owned(staged)
         copy_for_readers(self.work, staged, SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
         (staged / _SIZES).write_text(json.dumps(_sizes(staged / SHARD)), "utf-8")
         if (staged / MANIFEST).exists():
             (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
+        check(staged)
+        sync_tree(staged)
         staged.rename(self.path / name)
-        pointer = self.path / ".CURRENT.tmp"
-        pointer.write_text(name, "ascii")
-        pointer.replace(self.path / "CURRENT")
+        sync_folder(self.path)
+        replace_durably(self.path / "CURRENT", name.encode())
         self.sweep()
 
     def sweep(self) -> None:
@@ -232,7 +304,7 @@ class IndexDirectory:
         current = self.current()
         self.clear_parts()
         for staged in self.path.glob(".gen-*.tmp"):
-            shutil.rmtree(staged, ignore_errors=True)
+            remove(staged)
         for old in self.path.glob("gen-*"):
             name = old.name.removesuffix(".lock")
             if name == current:
@@ -243,17 +315,24 @@ class IndexDirectory:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     continue
-                shutil.rmtree(self.path / name, ignore_errors=True)
+                remove(self.path / name)
                 with suppress(FileNotFoundError):
                     lock_file.unlink()
 
     def clear_work(self) -> None:
         """Forget the writer's own state; it is rebuilt from the notes."""
-        shutil.rmtree(self.work, ignore_errors=True)
+        remove(self.work)
+        make_owned(self.work)
+        if not self._is_changing:
+            (self.path / _WRITING).unlink(missing_ok=True)
 
     def clear_parts(self) -> None:
         """Remove the segments that no shard took in."""
-        shutil.rmtree(self.parts, ignore_errors=True)
+        remove(self.parts)
+
+    def make_parts(self) -> None:
+        """Make the folder for segments on their way into the shard."""
+        make_owned(self.parts)
 
     def require_space(self, need: int) -> None:
         """Make sure that `need` bytes can be written: a full disk kills the engine's process.
@@ -267,6 +346,15 @@ class IndexDirectory:
                 f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
                 hint="Free some room, or move the index with RAG_DATA_DIR.",
             )
+
+
+def _holds_something(path: Path) -> bool:
+    facts = path.stat()
+    return stat.S_ISDIR(facts.st_mode) or facts.st_size > 0
+
+
+def _name(number: int) -> str:
+    return f"gen-{number}"
 
 
 def _sizes(shard: Path) -> dict[str, int]:

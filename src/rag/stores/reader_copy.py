@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rag.owned import MARK
 from rag.stores.dimensions import SORTED, TABLE
 from rag.stores.shard_files import CONFIG, change_settings
 from rag.stores.sparse_copy import copy_tree
@@ -24,13 +25,13 @@ _SELECTING = {"keyword_index": "map", "uuid_map_index": "map"}
 
 
 def copy_for_readers(work: Path, target: Path, shard: str) -> None:
-    """Copy a working folder; `target` is made.
+    """Copy a working folder; `target` is made when it is missing.
 
     Files that the engine never writes again get a second name instead.
 
     :param shard: the name of the folder in it that is a shard, flushed and closed.
     """
-    copy_tree(work, target, frozenset({"wal"}), _is_fixed)
+    copy_tree(work, target, frozenset({"wal", MARK}), _is_fixed)
     if (target / shard).exists():
         _prepare(target / shard)
 

@@ -20,12 +20,13 @@ def copy_tree(
     skip: frozenset[str] = frozenset(),
     is_fixed: Callable[[str], bool] = lambda path: False,
 ) -> None:
-    """Copy a folder; `skip` names entries of any folder that are left out.
+    """Copy a folder; `skip` names entries of any folder that are left out. What `target` holds
+    stays.
 
     :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
         then gets a second name instead of a copy.
     """
-    os.mkdir(target)
+    os.makedirs(target, 0o700, exist_ok=True)
     for entry in os.scandir(source):
         if entry.name in skip:
             continue
