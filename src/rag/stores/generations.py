@@ -116,7 +116,6 @@ class IndexDirectory:
         """Hold the current generation.
 
         :raises IndexUnavailableError: when there is no index.
-        :raises UsageError: when its folder may not be written.
         """
         for _ in range(1000):  # each turn means a whole generation was published meanwhile
             name = self.current()
@@ -137,14 +136,16 @@ class IndexDirectory:
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
 
     def _reader_lock(self, name: str) -> IO[bytes]:
-        try:
-            return (self.path / f"{name}.lock").open("ab")
-        except OSError as error:  # the engine, too, opens only what it may write
-            raise UsageError(
-                f"the index at {self.path} may not be written, and so not be opened",
-                error.strerror or "",
-                hint="Make its folder writable, or copy it and name the copy with RAG_DATA_DIR.",
-            ) from error
+        """Open what a reader locks; nothing where it is missing and may not be made.
+
+        Who may not write it may lock it none the less. On a disk that is read only nobody removes
+        a generation.
+        """
+        path = self.path / f"{name}.lock"
+        for file, mode in ((path, "ab"), (path, "rb")):
+            with suppress(OSError):
+                return file.open(mode)
+        return open(os.devnull, "rb")
 
     # -- the writer --------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from rag.pipelines.health.check import Check, Examination
 from rag.stores.generations import IndexDirectory
 from rag.stores.sparse_copy import disk_usage
 
+_MOVE = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
 _LITTLE = 1 << 30  # bytes; less free room than that is worth a word
 
 
@@ -40,9 +41,12 @@ def check_data_folder(examination: Examination) -> Iterator[Check]:
     if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
         yield Check("data folder", "pass", str(wanted), facts=facts)
         return
+    if os.access(examination.config.index_dir / "CURRENT", os.R_OK):
+        message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
+        yield Check("data folder", "warn", message, _MOVE, facts)
+        return
     why = "cannot be written" if folder.is_dir() else "is not a folder"
-    hint = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
-    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", hint, facts)
+    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", _MOVE, facts)
 
 
 def check_disk(examination: Examination) -> Iterator[Check]:
