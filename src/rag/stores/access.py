@@ -19,6 +19,7 @@ from rag.stores.engine import (
     has_many_segments,
     load_shard,
     load_work,
+    merge,
     merge_widely,
 )
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
@@ -88,7 +89,7 @@ class ShardAccess:
         """Take note of points written, and merge when there are enough of them."""
         self._unmerged += points
         if self._unmerged >= _MERGE_EVERY:
-            self.work().optimize()  # it looks for room itself
+            merge(self.work(), self._unmerged)
             self._unmerged = 0
             self.close_work()
 
@@ -109,8 +110,8 @@ class ShardAccess:
         """
         with self.mutex:
             shard = self.work()
-            with guard("merge the index"):
-                shard.optimize()
+            merge(shard, self._unmerged)
+            with guard("count"):
                 info = shard.info()
             self.close_work()
             if has_many_segments(info):

@@ -27,10 +27,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
-from rag.stores.reader_copy import copy_for_readers
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.stores.reader_copy import copied_size, copy_for_readers
+from rag.stores.room import require_room, reserve
 from rag.stores.shard_files import CONFIG
-from rag.stores.sparse_copy import disk_usage
 
 SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
@@ -39,7 +39,6 @@ _POINTS = "points"
 _STAMP = "stamp"
 _SIZES = "sizes"
 _PASSING = (CONFIG, "tracker_journal.dat")
-_RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
@@ -145,7 +144,7 @@ class IndexDirectory:
         for file, mode in ((path, "ab"), (path, "rb")):
             with suppress(OSError):
                 return file.open(mode)
-        return open(os.devnull, "rb")
+        return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
 
@@ -210,18 +209,20 @@ class IndexDirectory:
 
         :param number: the generation's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
-        :raises IndexingError: when the disk has no room for the copy.
+        :raises DiskFullError: when the disk has no room for the copy.
         """
         name = f"gen-{number}"
         staged = self.path / f".{name}.tmp"
         if staged.exists():
             shutil.rmtree(staged)
-        self.require_space(disk_usage(self.work))
+        self.require_space(copied_size(self.work))
         copy_for_readers(self.work, staged, SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
         (staged / _SIZES).write_text(json.dumps(_sizes(staged / SHARD)), "utf-8")
         if (staged / MANIFEST).exists():
             (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
+        # Made by a reader it might lack a block of a full disk, and of one that is read only.
+        (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
         pointer = self.path / ".CURRENT.tmp"
         pointer.write_text(name, "ascii")
@@ -231,9 +232,7 @@ class IndexDirectory:
     def sweep(self) -> None:
         """Remove generations that nobody reads any more, and what killed writers left."""
         current = self.current()
-        self.clear_parts()
-        for staged in self.path.glob(".gen-*.tmp"):
-            shutil.rmtree(staged, ignore_errors=True)
+        self.clear_unfinished()
         for old in self.path.glob("gen-*"):
             name = old.name.removesuffix(".lock")
             if name == current:
@@ -248,6 +247,12 @@ class IndexDirectory:
                 with suppress(FileNotFoundError):
                     lock_file.unlink()
 
+    def clear_unfinished(self) -> None:
+        """Remove what no run goes on with: parts, and generations that were not completed."""
+        self.clear_parts()
+        for staged in self.path.glob(".gen-*.tmp"):
+            shutil.rmtree(staged, ignore_errors=True)
+
     def clear_work(self) -> None:
         """Forget the writer's own state; it is rebuilt from the notes."""
         shutil.rmtree(self.work, ignore_errors=True)
@@ -259,15 +264,9 @@ class IndexDirectory:
     def require_space(self, need: int) -> None:
         """Make sure that `need` bytes can be written: a full disk kills the engine's process.
 
-        :raises IndexingError: when they cannot.
+        :raises DiskFullError: when they cannot.
         """
-        free = shutil.disk_usage(self.path).free
-        if free < need + _RESERVE:
-            raise IndexingError(
-                f"not enough room for the index at {self.path}: "
-                f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
-                hint="Free some room, or move the index with RAG_DATA_DIR.",
-            )
+        require_room(self.path, need + reserve())
 
 
 def _sizes(shard: Path) -> dict[str, int]:
