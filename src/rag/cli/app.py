@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -124,6 +125,12 @@ def _run(arguments: list[str], as_json: bool) -> int:
     except OSError as error:
         # A folder that may not be written, a disk that is full: the user's to mend.
         sys.stdout.flush()  # or is it the output?
+        if error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            from rag.stores.room import disk_full
+
+            full = disk_full(Path(os.fsdecode(error.filename)).parent)
+            print_error(full, as_json)
+            return full.exit_code
         place = f": {error.filename}" if error.filename else ""
         hint = "RAG_DATA_DIR names another folder for the index." if place else ""
         print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -82,12 +82,19 @@ def index(
     if dry_run:
         _preview(config, folders or [], name, prune, json)
         return
+    from rag.pipelines.watching import watch
+    from rag.stores.generations import IndexDirectory
+
+    def work(tell_size: Callable[[int], None]) -> RunReport:
+        with _open_run(config, folders or [], name, rebuild, wait) as run:
+            run.tell_size = tell_size
+            _refresh(run, config, folders or [], name, prune, quiet or json)
+            if embed is not False:
+                _embed(run, config, bool(embed), quiet, json)
+        return run.report
+
     started = time.monotonic()
-    with _open_run(config, folders or [], name, rebuild, wait) as run:
-        _refresh(run, config, folders or [], name, prune, quiet or json)
-        if embed is not False:
-            _embed(run, config, bool(embed), quiet, json)
-    report = run.report
+    report = watch(IndexDirectory.of(config), work)
     _report(report, time.monotonic() - started, quiet, json)
     if report.incomplete:
         raise typer.Exit(5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -72,16 +73,23 @@ def remove(
     """Take a vault out of the index; its files are left alone."""
     from rag.pipelines.refresh import IndexRun
     from rag.pipelines.vaults import known_vaults, unknown_vault
+    from rag.pipelines.watching import watch
+    from rag.stores.generations import IndexDirectory
 
     config = load_config(config_file)
     name = unicodedata.normalize("NFC", name)
-    with IndexRun(config) as run:
-        known = known_vaults(config, run.vaults())
-        if name not in known:
-            raise unknown_vault(name, list(known))
-        _registry(config).remove(config, name)
-        gone = run.remove_vault(name)
-        run.publish()
+
+    def work(tell_size: Callable[[int], None]) -> int:
+        with IndexRun(config) as run:
+            known = known_vaults(config, run.vaults())
+            if name not in known:
+                raise unknown_vault(name, list(known))
+            _registry(config).remove(config, name)
+            gone = run.remove_vault(name)
+            run.publish()
+        return gone
+
+    gone = watch(IndexDirectory.of(config), work)
     if not quiet:
         print_line(f"vault {name!r} is removed ({plural(gone, 'note')}); its files are untouched")
 

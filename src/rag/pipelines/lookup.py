@@ -30,7 +30,7 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
 
     :raises IndexUnavailableError: when there is no index, or one that another version made.
     """
-    directory = IndexDirectory(config.index_dir)
+    directory = IndexDirectory.of(config)
     with published_manifest(directory) as manifest:
         try:
             if not readable(manifest.get("fingerprint")):

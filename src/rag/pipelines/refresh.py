@@ -6,15 +6,20 @@ own working copy in a state that the next run completes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.clients.listening import check_listening
 from rag.config import RAGConfig
-from rag.exceptions import ConnectionError, IndexingError, StoreConnectionError
+from rag.exceptions import (
+    ConnectionError,
+    DiskFullError,
+    IndexingError,
+    StoreConnectionError,
+)
 from rag.pipelines.changes import Changes, find_changes
 from rag.pipelines.reading import ReadNote, failed_row, read_file
 from rag.pipelines.reports import RunReport, VaultReport
@@ -23,6 +28,7 @@ from rag.pipelines.working_copy import WorkingCopy
 from rag.stores.generations import IndexDirectory
 from rag.stores.manifest import Manifest
 from rag.stores.note_rows import NoteRow
+from rag.stores.room import disk_in_view, room_to_index
 from rag.vault.files import NoteFile
 
 if TYPE_CHECKING:
@@ -59,13 +65,28 @@ class IndexRun:
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
         self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
         self._touched: list[NoteRow] = []  # the same text in a file with another time
+        self._size = 0  # bytes of the notes that were to be written
+        self.tell_size: Callable[[int], None] = lambda size: None  # is told the same
 
     def __enter__(self) -> IndexRun:
-        self.copy.open()
+        with self._disk_in_view():
+            self.copy.open()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.copy.close()
+        with self._disk_in_view():
+            self.copy.close()
+
+    @contextmanager
+    def _disk_in_view(self) -> Iterator[None]:
+        """Say of what fails on a full disk that the disk is full, and take no more of it."""
+        directory = self.copy.directory
+        try:
+            with disk_in_view(directory.path, lambda: room_to_index(directory.work, self._size)):
+                yield
+        except DiskFullError:
+            directory.clear_unfinished()
+            raise
 
     @property
     def manifest(self) -> Manifest:
@@ -81,8 +102,19 @@ class IndexRun:
     def index_vault(
         self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
     ) -> VaultReport:
-        """Bring one vault up to date in the working copy."""
+        """Bring one vault up to date in the working copy.
+
+        :raises DiskFullError: when its disk has no room for it.
+        """
+        with self._disk_in_view():
+            return self._index_vault(vault, root, prune, progress)
+
+    def _index_vault(
+        self, vault: str, root: Path, prune: bool, progress: Progress | None
+    ) -> VaultReport:
         changes = self.find_changes(vault, root, prune)
+        self._size += sum(file.size for file in (*changes.added, *changes.changed))
+        self.tell_size(self._size)
         # A server may have lost what it held.
         if (changes or self.config.store.url) and self.copy.prepare():
             changes = self.find_changes(vault, root, prune)  # it may have been made anew
@@ -103,6 +135,10 @@ class IndexRun:
 
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
+        with self._disk_in_view():
+            return self._remove_vault(vault)
+
+    def _remove_vault(self, vault: str) -> int:
         self._asked.pop(vault, None)
         self.copy.settled.add(vault)
         paths = list(self.manifest.stats(vault))
@@ -265,6 +301,10 @@ class IndexRun:
 
     def publish(self) -> None:
         """Make what was written the generation that readers see, unless it is already."""
+        with self._disk_in_view():
+            self._publish()
+
+    def _publish(self) -> None:
         if not self.copy.is_published:
             self.copy.prepare()
         self._complete()
@@ -287,7 +327,8 @@ class IndexRun:
         from rag.pipelines.embedding import embed_working_copy
 
         try:
-            self.report.embedding = embed_working_copy(self.copy, anew, progress)
+            with self._disk_in_view():
+                self.report.embedding = embed_working_copy(self.copy, anew, progress)
         except StoreConnectionError:
             raise
         except ConnectionError:

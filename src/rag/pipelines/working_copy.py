@@ -16,6 +16,7 @@ from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
 from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.stores.room import is_of_full_disk
 from rag.stores.vector_cache import VECTORS, VectorCache
 
 if TYPE_CHECKING:
@@ -72,12 +73,13 @@ class WorkingCopy:
 
     def close(self) -> None:
         """Let go of everything; what was written stays."""
-        self.manifest.close()
-        if self._vectors is not None:
-            self._vectors.close()
-        if self._pipeline is not None:
-            self.store.close()
-        self._lock.__exit__(None, None, None)
+        with ExitStack() as stack:  # each of them, should one fail
+            stack.callback(self._lock.__exit__, None, None, None)
+            if self._pipeline is not None:
+                stack.callback(self.store.close)
+            if self._vectors is not None:
+                stack.callback(self._vectors.close)
+            stack.callback(self.manifest.close)
 
     # -- the manifest ------------------------------------------------------------------
 
@@ -91,6 +93,8 @@ class WorkingCopy:
             manifest = Manifest.open_work(self.directory.work / MANIFEST)
             known = manifest.get("fingerprint")
         except sqlite3.DatabaseError as error:
+            if is_of_full_disk(error, self.directory.path):
+                raise
             return self._start_anew(f"the index's manifest was damaged ({error})")
         mine = fingerprint(self.config)
         if known and known != mine:

@@ -11,7 +11,7 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
-from rag.stores.dimensions import narrowed, sort_tables
+from rag.stores.dimensions import small_tables, sort_tables
 from rag.stores.engine import (
     StoreError,
     create_shard,
@@ -19,10 +19,13 @@ from rag.stores.engine import (
     has_many_segments,
     load_shard,
     load_work,
+    merge,
     merge_widely,
 )
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
 from rag.stores.manifest import Manifest
+from rag.stores.private_folder import openable
+from rag.stores.room import disk_full, is_of_full_disk
 
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
@@ -87,7 +90,7 @@ class ShardAccess:
         """Take note of points written, and merge when there are enough of them."""
         self._unmerged += points
         if self._unmerged >= _MERGE_EVERY:
-            self.work().optimize()  # it looks for room itself
+            merge(self.work(), self._unmerged)
             self._unmerged = 0
             self.close_work()
 
@@ -109,8 +112,8 @@ class ShardAccess:
         """
         with self.mutex:
             shard = self.work()
-            with guard("merge the index"):
-                shard.optimize()
+            merge(shard, self._unmerged)
+            with guard("count"):
                 info = shard.info()
             self.close_work()
             if has_many_segments(info):
@@ -221,6 +224,8 @@ class ShardAccess:
                 found, expected = shard.info().points_count, generation.points
         except (StoreError, OSError, ValueError) as error:
             self._close_reader()
+            if is_of_full_disk(error):
+                raise disk_full(self.directory.path, details=str(error)) from error
             raise self._damaged(str(error)) from error
         if found != expected:
             self._close_reader()
@@ -262,8 +267,7 @@ def _load(
 
     `None` are all.
     """
-    if dimensions is not None:
-        with narrowed(shard, dimensions) as narrow:
-            if narrow:
-                return load_shard(narrow), dimensions
-    return load_shard(shard), None
+    tables = {} if dimensions is None else small_tables(shard, dimensions)
+    with openable(shard, tables) as folder:
+        is_shard = folder == shard.absolute()
+        return load_shard(folder), dimensions if tables and not is_shard else None

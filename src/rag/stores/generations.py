@@ -26,7 +26,6 @@ import fcntl
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -34,11 +33,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from rag.durable import boot, replace_durably, sync_folder, sync_tree
-from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
-from rag.stores.reader_copy import copy_for_readers
+from rag.stores.reader_copy import copied_size, copy_for_readers
+from rag.stores.room import require_room, reserve
 from rag.stores.shard_files import CONFIG
-from rag.stores.sparse_copy import disk_usage
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -52,7 +51,6 @@ _SIZES = "sizes"
 _WRITING = "WRITING"
 _PASSING = (CONFIG, "tracker_journal.dat")
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
-_RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
@@ -151,7 +149,6 @@ class IndexDirectory:
         """Hold the current generation.
 
         :raises IndexUnavailableError: when there is no index.
-        :raises UsageError: when its folder may not be written.
         """
         for _ in range(1000):  # each turn means a whole generation was published meanwhile
             name = self.current()
@@ -172,14 +169,16 @@ class IndexDirectory:
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
 
     def _reader_lock(self, name: str) -> IO[bytes]:
-        try:
-            return (self.path / f"{name}.lock").open("ab")
-        except OSError as error:  # the engine, too, opens only what it may write
-            raise UsageError(
-                f"the index at {self.path} may not be written, and so not be opened",
-                error.strerror or "",
-                hint="Make its folder writable, or copy it and name the copy with RAG_DATA_DIR.",
-            ) from error
+        """Open what a reader locks; nothing where it is missing and may not be made.
+
+        Who may not write it may lock it none the less. On a disk that is read only nobody removes
+        a generation.
+        """
+        path = self.path / f"{name}.lock"
+        for file, mode in ((path, "ab"), (path, "rb")):
+            with suppress(OSError):
+                return file.open(mode)
+        return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
 
@@ -279,12 +278,12 @@ class IndexDirectory:
         :param number: the generation's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
         :param check: fails when the generation, whose folder it is given, cannot be read.
-        :raises IndexingError: when the disk has no room for the copy.
+        :raises DiskFullError: when the disk has no room for the copy.
         """
         name = _name(number)
         staged = self.path / f".{name}.tmp"
         remove(staged)
-        self.require_space(disk_usage(self.work))
+        self.require_space(copied_size(self.work))
         self.settle()
         make_owned(staged)
         copy_for_readers(self.work, staged, SHARD)
@@ -294,6 +293,8 @@ class IndexDirectory:
             (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
         check(staged)
         sync_tree(staged)
+        # Made by a reader it might lack a block of a full disk, and of one that is read only.
+        (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
         sync_folder(self.path)
         replace_durably(self.path / "CURRENT", name.encode())
@@ -302,9 +303,7 @@ class IndexDirectory:
     def sweep(self) -> None:
         """Remove generations that nobody reads any more, and what killed writers left."""
         current = self.current()
-        self.clear_parts()
-        for staged in self.path.glob(".gen-*.tmp"):
-            remove(staged)
+        self.clear_unfinished()
         for old in self.path.glob("gen-*"):
             name = old.name.removesuffix(".lock")
             if name == current:
@@ -318,6 +317,12 @@ class IndexDirectory:
                 remove(self.path / name)
                 with suppress(FileNotFoundError):
                     lock_file.unlink()
+
+    def clear_unfinished(self) -> None:
+        """Remove what no run goes on with: parts, and generations that were not completed."""
+        self.clear_parts()
+        for staged in self.path.glob(".gen-*.tmp"):
+            remove(staged)
 
     def clear_work(self) -> None:
         """Forget the writer's own state; it is rebuilt from the notes."""
@@ -337,15 +342,9 @@ class IndexDirectory:
     def require_space(self, need: int) -> None:
         """Make sure that `need` bytes can be written: a full disk kills the engine's process.
 
-        :raises IndexingError: when they cannot.
+        :raises DiskFullError: when they cannot.
         """
-        free = shutil.disk_usage(self.path).free
-        if free < need + _RESERVE:
-            raise IndexingError(
-                f"not enough room for the index at {self.path}: "
-                f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
-                hint="Free some room, or move the index with RAG_DATA_DIR.",
-            )
+        require_room(self.path, need + reserve())
 
 
 def _holds_something(path: Path) -> bool:

@@ -14,8 +14,9 @@ from typing import Any
 from rag.owned import MARK
 from rag.stores.dimensions import SORTED, TABLE
 from rag.stores.shard_files import CONFIG, change_settings
-from rag.stores.sparse_copy import copy_tree
+from rag.stores.sparse_copy import copy_tree, files_below, size_on_disk
 
+_LEFT_OUT = frozenset({"wal", MARK})
 # What a merged segment has beside its points, written with it.
 _FIXED = ("inverted_index.dat", TABLE, SORTED)
 # Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
@@ -31,12 +32,17 @@ def copy_for_readers(work: Path, target: Path, shard: str) -> None:
 
     :param shard: the name of the folder in it that is a shard, flushed and closed.
     """
-    copy_tree(work, target, frozenset({"wal", MARK}), _is_fixed)
+    copy_tree(work, target, _LEFT_OUT, is_fixed)
     if (target / shard).exists():
         _prepare(target / shard)
 
 
-def _is_fixed(file: str) -> bool:
+def copied_size(work: Path) -> int:
+    """Return the bytes that `copy_for_readers` would write."""
+    return sum(size_on_disk(file) for file in files_below(work, _LEFT_OUT) if not is_fixed(file))
+
+
+def is_fixed(file: str) -> bool:
     """Whether the engine never writes a file again: the postings of a merged segment, its tables of
     dimensions, and the pages that hold its payloads and vectors. What is deleted there is noted
     beside them."""

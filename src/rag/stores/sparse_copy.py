@@ -79,12 +79,21 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 
 def disk_usage(folder: Path) -> int:
     """Return the bytes that the files of a folder take on disk, holes not counted."""
-    total = 0
-    for base, _, names in os.walk(folder):
-        for name in names:
-            try:
-                stat = os.lstat(os.path.join(base, name))
-            except FileNotFoundError:
-                continue
-            total += getattr(stat, "st_blocks", stat.st_size // 512 + 1) * 512
-    return total
+    return sum(map(size_on_disk, files_below(folder)))
+
+
+def files_below(folder: Path, skip: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the files of a folder; `skip` names folders that are left out."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in skip]
+        yield from (os.path.join(base, name) for name in names)
+
+
+def size_on_disk(file: str) -> int:
+    """Return the bytes that a file takes on disk, holes not counted; none when it is gone."""
+    try:
+        stat = os.lstat(file)
+    except FileNotFoundError:
+        return 0
+    blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
+    return blocks * 512

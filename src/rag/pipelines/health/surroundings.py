@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -12,8 +11,11 @@ from pathlib import Path
 from rag.config import settings
 from rag.pipelines.health.check import Check, Examination
 from rag.stores.generations import IndexDirectory
+from rag.stores.reader_copy import copied_size
+from rag.stores.room import free_room, require_room
 from rag.stores.sparse_copy import disk_usage
 
+_MOVE = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
 _LITTLE = 1 << 30  # bytes; less free room than that is worth a word
 
 
@@ -40,21 +42,23 @@ def check_data_folder(examination: Examination) -> Iterator[Check]:
     if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
         yield Check("data folder", "pass", str(wanted), facts=facts)
         return
+    if os.access(examination.config.index_dir / "CURRENT", os.R_OK):
+        message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
+        yield Check("data folder", "warn", message, _MOVE, facts)
+        return
     why = "cannot be written" if folder.is_dir() else "is not a folder"
-    hint = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
-    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", hint, facts)
+    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", _MOVE, facts)
 
 
 def check_disk(examination: Examination) -> Iterator[Check]:
     """Say whether the disk has room to publish the index, which takes a copy of it.
 
-    :raises IndexingError: when `rag index` would refuse to publish.
+    :raises DiskFullError: when `rag index` would refuse to publish.
     """
     directory = IndexDirectory(examination.config.index_dir)
-    size = disk_usage(directory.work)
-    place = _existing(directory.path)
-    free = shutil.disk_usage(place).free
-    IndexDirectory(place).require_space(size)
+    size = copied_size(directory.work)
+    free = free_room(directory.path)
+    require_room(directory.path, size)
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
     message = f"{free / 1e9:,.1f} GB free; the next generation of the index takes about "
     message += f"{size / 1e6:,.1f} MB"
