@@ -22,6 +22,11 @@ def begin() -> None:
     _kept = []
 
 
+def is_program() -> bool:
+    """Tell whether this process is the program, rather than one that uses it as a library."""
+    return _kept is not None
+
+
 def keep(*things: object) -> bool:
     """Keep something to the end of the process; tell whether it could be, for `finish` ends it."""
     if _kept is None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.pipelines.fingerprint import readable
-from rag.stores.generations import IndexDirectory
+from rag.stores.generations import IndexDirectory, damaged_index
 from rag.stores.manifest import Manifest, published_manifest
 from rag.stores.note_rows import NoteRow
 from rag.text.normalize import name_key
@@ -40,11 +40,7 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
                 )
             yield manifest
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            raise IndexUnavailableError(
-                f"the index at {directory.path} is damaged",
-                str(error),
-                hint="Make it anew with `rag index --rebuild`.",
-            ) from error
+            raise damaged_index(directory.path, str(error)) from error
 
 
 class FoundNote(NamedTuple):

@@ -55,6 +55,7 @@ class WorkingCopy:
         self._vectors: VectorCache | None = None
         self._without = 0  # chunks written without an embedding
         self._prepared = False
+        self._is_suspect = False  # whether what readers have may be damaged
         self._rebuild = rebuild
         self._lock = directory.writing(wait)
 
@@ -65,7 +66,6 @@ class WorkingCopy:
         """
         self._lock.__enter__()
         try:
-            self.directory.clear_parts()  # of a run that was killed
             self.manifest = self._open_manifest()
         except BaseException:
             self._lock.__exit__(None, None, None)
@@ -75,6 +75,7 @@ class WorkingCopy:
         """Let go of everything; what was written stays."""
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
+            stack.callback(self.directory.working.close)
             if self._pipeline is not None:
                 stack.callback(self.store.close)
             if self._vectors is not None:
@@ -89,6 +90,9 @@ class WorkingCopy:
             self.directory.clear_work()
         elif self.directory.was_cut_off:
             return self._start_anew("the machine went down while the index was written")
+        working = self.directory.working
+        if lost := working.check():
+            return self._start_anew(f"the index was damaged ({lost[0]})")
         try:
             manifest = Manifest.open_work(self.directory.work / MANIFEST)
             known = manifest.get("fingerprint")
@@ -102,16 +106,21 @@ class WorkingCopy:
             return self._start_anew("the settings or the program changed how notes are indexed")
         if not known:
             self._begin(manifest)
-        elif self._is_damaged():
+        elif not self._can_republish():
             manifest.close()
             return self._start_anew("the index was damaged")
         return manifest
 
-    def _is_damaged(self) -> bool:
-        """Whether what readers have lost something. Then the working copy is not to be trusted
-        either, for the two share files."""
-        current = self.directory.current()
-        return current is not None and not self.directory.is_intact(current)
+    def _can_republish(self) -> bool:
+        """Look at what readers have. Where it is damaged, or not known to be whole, it is
+        published again, unless nothing is known of the working copy, with which it shares files.
+        """
+        working = self.directory.working
+        lost = self.directory.damage(working.was_due, working.seen)
+        self._is_suspect = lost != [] or not working.is_closed
+        if lost and working.known:
+            self.notices.append(f"what searches read was damaged ({lost[0]}): it is written anew")
+        return not lost or bool(working.known)
 
     def _begin(self, manifest: Manifest) -> None:
         """A new working copy counts on from the generations there are, and is `anew` until it
@@ -266,7 +275,7 @@ class WorkingCopy:
     def is_published(self) -> bool:
         """Whether readers see it as it is, and undamaged."""
         name = f"gen-{self.manifest.revision}"
-        if self.is_anew or self.directory.announced() != name or not self.directory.is_whole(name):
+        if self.is_anew or self._is_suspect or self.directory.announced() != name:
             return False
         with self._published() as manifest:
             return manifest is not None
@@ -282,6 +291,7 @@ class WorkingCopy:
         self.manifest.close()  # its file is copied
         try:
             self.store.publish(number)
+            self._is_suspect = False
         finally:
             self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
 

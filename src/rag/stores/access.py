@@ -22,7 +22,7 @@ from rag.stores.engine import (
     merge,
     merge_widely,
 )
-from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory
+from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
 from rag.stores.manifest import Manifest
 from rag.stores.private_folder import openable
 from rag.stores.room import disk_full, is_of_full_disk
@@ -83,6 +83,7 @@ class ShardAccess:
                 path = self.directory.work / SHARD
                 self.directory.require_space(0)
                 self.directory.begin_changes()
+                self.directory.working.open_shard()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
 
@@ -218,18 +219,22 @@ class ShardAccess:
         """Open a generation's shard: for the dimensions asked for at first, then for all."""
         wanted = dimensions.union(self._known or ()) if len(self._readers) < _NARROW else None
         try:
+            if not self._readers:
+                generation.check()
             shard, self._known = _load(generation.path / SHARD, wanted)
             self._readers.append(shard)
             with guard("count"):
                 found, expected = shard.info().points_count, generation.points
-        except (StoreError, OSError, ValueError) as error:
+        except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
                 raise disk_full(self.directory.path, details=str(error)) from error
-            raise self._damaged(str(error)) from error
+            if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
+                raise
+            raise damaged_index(self.directory.path, str(error)) from error
         if found != expected:
             self._close_reader()
-            raise self._damaged(f"{found} of {expected} points")
+            raise damaged_index(self.directory.path, f"{found} of {expected} points")
 
     def _close_reader(self) -> None:
         for opened in (self._manifest, *self._readers, self._generation):
@@ -237,13 +242,6 @@ class ShardAccess:
                 opened.close()
         self._manifest = self._generation = None
         self._readers, self._known = [], frozenset()
-
-    def _damaged(self, details: str) -> IndexUnavailableError:
-        return IndexUnavailableError(
-            f"the index at {self.directory.path} is damaged",
-            details,
-            hint="Make it anew with `rag index --rebuild`.",
-        )
 
 
 def _check(generation: Path, points: int) -> None:

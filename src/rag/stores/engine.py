@@ -10,9 +10,10 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
+from rag.stores.panics import without_panics
 from rag.stores.points import DENSE, SPARSE
 from rag.stores.room import is_of_full_disk
-from rag.stores.shard_files import CONFIG, change_settings
+from rag.stores.shard_files import CONFIG, change_settings, remove_leftovers
 
 # Fields that filters select by; without an index a filter reads every payload.
 FILTERED = {
@@ -53,7 +54,8 @@ class StoreError(IndexUnavailableError):
 def guard(what: str) -> Iterator[None]:
     """Turn the engine's failures, panics included, into a `StoreError`."""
     try:
-        yield
+        with without_panics():
+            yield
     except (RAGError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
@@ -139,7 +141,9 @@ def has_many_segments(info: qe.ShardInfo) -> bool:
 
 
 def load_work(path: Path) -> qe.EdgeShard:
-    """Open a writer's shard; a process killed in `merge_widely` left it with the other limit."""
+    """Open a writer's shard; a killed process left what it was about to write, or, killed in
+    `merge_widely`, the other limit."""
+    remove_leftovers(path)
     with suppress(OSError, ValueError, KeyError):  # the engine says what is wrong
         _limit_segments(path, _SEGMENT_KB)
     return load_shard(path)

@@ -2,11 +2,12 @@
 
     index.lock    held by the one writer
     work/         the writer's own shard and manifest; nobody else opens it
+    work/checksums, work/stamps     the same of it, as it was closed
+    work/writing  somebody may have written to it since
     parts/        segments on their way into the writer's shard
     gen-7/        a generation: a closed copy of work/ that is never written again
     gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
-    gen-7/stamp   what its manifest's file is known by, so that it need not be verified
-    gen-7/sizes   how long the files of its shard are
+    gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
     WRITING       while work/ may hold what is not synced: the run of the machine it is written in
@@ -23,10 +24,11 @@ The folder, and each in it that is ever deleted, bears a mark (`rag.owned`).
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
+import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,9 +37,13 @@ from typing import IO, TYPE_CHECKING
 from rag.durable import boot, replace_durably, sync_folder, sync_tree
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
+from rag.stores.checksums import Record, Seen, find_damage
+from rag.stores.private_folder import PREFIX
 from rag.stores.reader_copy import copied_size, copy_for_readers
 from rag.stores.room import require_room, reserve
 from rag.stores.shard_files import CONFIG
+from rag.stores.sparse_copy import checksum
+from rag.stores.working_files import WorkingFiles
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -46,14 +52,19 @@ SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 _POINTS = "points"
-_STAMP = "stamp"
-_SIZES = "sizes"
 _WRITING = "WRITING"
-_PASSING = (CONFIG, "tracker_journal.dat")
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
+_OPENING = 60.0  # seconds that nobody needs to open a shard
 
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
+
+
+def damaged_index(path: Path, details: str) -> IndexUnavailableError:
+    """Return the error that says that an index is damaged, and what mends it."""
+    return IndexUnavailableError(
+        f"the index at {path} is damaged", details, hint="`rag index` makes it anew from the notes."
+    )
 
 
 class Generation:
@@ -71,6 +82,18 @@ class Generation:
     def points(self) -> int:
         """The number of points its shard was published with."""
         return int((self.path / _POINTS).read_text("ascii"))
+
+    def check(self, *wanted: str) -> bool:
+        """Make sure that its files hold what was published, as far as their stamps tell.
+
+        :param wanted: only these; by default all.
+        :returns: false where nothing is known, since an older program published it.
+        :raises IndexUnavailableError: when one does not.
+        """
+        wrong = find_damage(self.path, *wanted)
+        if wrong:
+            raise damaged_index(self.path.parent, f"{self.name}/{wrong[0]}")
+        return wrong is not None
 
     def close(self) -> None:
         self._lock.close()
@@ -94,6 +117,7 @@ class IndexDirectory:
         self.home = home
         self.work = self.path / "work"
         self.parts = self.path / "parts"
+        self.working = WorkingFiles(self.work, MANIFEST)
         self._lock: IO[bytes] | None = None
         self._holders = 0
         self._is_changing = False
@@ -133,17 +157,15 @@ class IndexDirectory:
             return all(_holds_something(self.path / name / part) for part in parts)
         return False
 
-    def is_intact(self, name: str) -> bool:
-        """Tell whether the files of a generation's shard are all there and as long as they were.
+    def damage(self, all_read: bool = False, seen: Seen | None = None) -> list[str] | None:
+        """Return the files of the current generation that do not hold what was published.
 
-        The engine notes what is deleted in place, and readers change none; of a generation that
-        an older program published nothing is known.
+        :param all_read: do not believe the files' stamps.
+        :param seen: files that were read a moment ago.
+        :returns: `None` where nothing is known, or where there is no generation.
         """
-        generation = self.path / name
-        with suppress(OSError, ValueError):
-            sizes = json.loads((generation / _SIZES).read_bytes())
-            return bool(_sizes(generation / SHARD) == sizes)
-        return True
+        name = self.current()
+        return find_damage(self.path / name, all_read=all_read, seen=seen) if name else None
 
     def open_current(self) -> Generation:
         """Hold the current generation.
@@ -286,11 +308,10 @@ class IndexDirectory:
         self.require_space(copied_size(self.work))
         self.settle()
         make_owned(staged)
-        copy_for_readers(self.work, staged, SHARD)
+        copied = copy_for_readers(self.work, staged, SHARD, self.working.known)
         (staged / _POINTS).write_text(str(points), "ascii")
-        (staged / _SIZES).write_text(json.dumps(_sizes(staged / SHARD)), "utf-8")
-        if (staged / MANIFEST).exists():
-            (staged / _STAMP).write_text(_stamp(staged / MANIFEST), "ascii")
+        record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
+        record.write(staged)
         check(staged)
         sync_tree(staged)
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
@@ -299,11 +320,16 @@ class IndexDirectory:
         sync_folder(self.path)
         replace_durably(self.path / "CURRENT", name.encode())
         self.sweep()
+        self.working.publish(copied.work, record)
 
     def sweep(self) -> None:
         """Remove generations that nobody reads any more, and what killed writers left."""
         current = self.current()
         self.clear_unfinished()
+        for narrow in self.path.glob(f"gen-*/{PREFIX}*"):
+            with suppress(OSError):
+                if time.time() - narrow.stat().st_mtime > _OPENING:
+                    shutil.rmtree(narrow, ignore_errors=True)
         for old in self.path.glob("gen-*"):
             name = old.name.removesuffix(".lock")
             if name == current:
@@ -354,27 +380,3 @@ def _holds_something(path: Path) -> bool:
 
 def _name(number: int) -> str:
     return f"gen-{number}"
-
-
-def _sizes(shard: Path) -> dict[str, int]:
-    """Return the size of every file of a shard but those that the engine rewrites or drops when
-    it opens one."""
-    files = (file for file in shard.rglob("*") if file.name not in _PASSING and file.is_file())
-    return {str(file.relative_to(shard)): file.stat().st_size for file in files}
-
-
-def is_as_published(manifest: Path) -> bool:
-    """Whether a generation's manifest is the file that was published, not written to since.
-
-    Where the folder was copied it is another file. Then nothing is known of it.
-    """
-    try:
-        return (manifest.parent / _STAMP).read_text("ascii") == _stamp(manifest)
-    except (OSError, ValueError):
-        return False
-
-
-def _stamp(file: Path) -> str:
-    """Return what tells a file from any other, and from itself once it is changed."""
-    facts = file.stat()
-    return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"

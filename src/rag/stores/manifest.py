@@ -17,10 +17,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
-from rag.exceptions import IndexUnavailableError
 from rag.stores import catalogue_tables, note_rows
 from rag.stores.catalogue_tables import TAGS, CatalogueTables
-from rag.stores.generations import MANIFEST, IndexDirectory, is_as_published
+from rag.stores.checksums import find_damage
+from rag.stores.generations import MANIFEST, IndexDirectory, damaged_index
 from rag.stores.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.stores.transactions import transaction
 from rag.stores.vocabulary import Vocabulary
@@ -75,15 +75,14 @@ class Manifest:
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
             # A store hands it to whichever thread searches, one at a time.
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
-            # Nobody writes it again: as it was left there is nothing to look for.
-            if not is_as_published(path):
+            wrong = find_damage(path.parent, path.name)
+            if wrong is None:
                 _verify(db, "notes")
         except sqlite3.Error as error:
-            raise IndexUnavailableError(
-                f"the index at {path.parent} is damaged",
-                str(error),
-                hint="Make it anew with `rag index --rebuild`.",
-            ) from error
+            raise damaged_index(path.parent, str(error)) from error
+        if wrong:
+            db.close()
+            raise damaged_index(path.parent, wrong[0])
         return cls(db)
 
     def copy_to(self, path: Path) -> None:

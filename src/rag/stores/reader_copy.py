@@ -9,12 +9,16 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.owned import MARK
+from rag.stores.checksums import STAMPS, SUMS, WRITING, sum_of
 from rag.stores.dimensions import SORTED, TABLE
-from rag.stores.shard_files import CONFIG, change_settings
-from rag.stores.sparse_copy import copy_tree, files_below, size_on_disk
+from rag.stores.shard_files import CONFIG, JOURNAL, SEGMENTS, change_settings, is_leftover
+from rag.stores.sparse_copy import Checksum, checksum, copy_tree, files_below, size_on_disk
+
+# What in a working folder is for its writer alone: the journal, the mark, what is noted of it.
+_LEFT_OUT = frozenset({"wal", MARK, SUMS, STAMPS, WRITING})
 
 _LEFT_OUT = frozenset({"wal", MARK})
 # What a merged segment has beside its points, written with it.
@@ -25,21 +29,52 @@ _LACKING = {"null_index": "null"}
 _SELECTING = {"keyword_index": "map", "uuid_map_index": "map"}
 
 
-def copy_for_readers(work: Path, target: Path, shard: str) -> None:
+class Copied(NamedTuple):
+    """The checksums of the files of a working folder, and of those of its copy, by path."""
+
+    work: dict[str, Checksum]
+    copy: dict[str, Checksum]
+
+
+def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, Checksum]) -> Copied:
     """Copy a working folder; `target` is made when it is missing.
 
     Files that the engine never writes again get a second name instead.
 
     :param shard: the name of the folder in it that is a shard, flushed and closed.
+    :param known: the checksums of such files, by path, as far as they are known.
     """
-    copy_tree(work, target, _LEFT_OUT, is_fixed)
-    if (target / shard).exists():
-        _prepare(target / shard)
+    above = len(f"{work}/")
+
+    def sum_up(file: str) -> Checksum:
+        return known.get(file[above:]) or checksum(file)
+
+    found = copy_tree(work, target, _is_left_out, is_fixed, sum_up)
+    if not (target / shard).exists():
+        return Copied(found, found)
+    _prepare(target / shard)
+    changed = tuple(f"{shard}/{SEGMENTS}/{name}/" for name in _settle(target / shard))
+    copied = {}
+    for file in target.rglob("*"):
+        name = str(file.relative_to(target))
+        if file.is_file() and name != MARK:
+            is_changed = name.endswith("config.json") or name.startswith(changed)
+            copied[name] = sum_of(file) if is_changed else found[name]
+    for file in (work / shard / CONFIG, *(work / shard / "wal").glob("*")):
+        found[str(file)[above:]] = sum_of(file)
+    return Copied(found, copied)
 
 
 def copied_size(work: Path) -> int:
     """Return the bytes that `copy_for_readers` would write."""
-    return sum(size_on_disk(file) for file in files_below(work, _LEFT_OUT) if not is_fixed(file))
+    files = files_below(work, _is_left_out)
+    return sum(size_on_disk(file) for file in files if not is_fixed(file))
+
+
+def _is_left_out(name: str) -> bool:
+    """Whether something in a working folder is for its writer alone, or was left by one that was
+    killed."""
+    return name in _LEFT_OUT or is_leftover(name)
 
 
 def is_fixed(file: str) -> bool:
@@ -52,6 +87,31 @@ def is_fixed(file: str) -> bool:
     # Only a merged segment has this kind of list of its points.
     segment = Path(file.rpartition("_storage")[0]).parent
     return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()
+
+
+def _settle(shard: Path) -> list[str]:
+    """Let the engine do to a closed shard what it does to it when it first opens it.
+
+    While it fills a segment it notes in a journal what it writes into a file at the next opening.
+    Readers are to find the files as they stay.
+
+    :returns: the names of the segments that were changed.
+    """
+    segments = [*(shard / SEGMENTS).iterdir()]
+    names = [segment.name for segment in segments if any(segment.glob(f"*/**/{JOURNAL}"))]
+    if names:
+        from rag.stores.engine import load_shard
+
+        apart = shard / ".settling"  # the others are as they stay, and take longer to open
+        (apart / SEGMENTS).mkdir(parents=True)
+        shutil.copyfile(shard / CONFIG, apart / CONFIG)
+        for name in names:
+            (shard / SEGMENTS / name).rename(apart / SEGMENTS / name)
+        load_shard(apart).close()
+        for name in names:
+            (apart / SEGMENTS / name).rename(shard / SEGMENTS / name)
+        shutil.rmtree(apart)
+    return names
 
 
 def _prepare(shard: Path) -> None:

@@ -1,13 +1,35 @@
-"""The settings of a closed shard, as the engine keeps them beside its points."""
+"""What the engine calls the files of a shard, and its settings, which it keeps among them."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 CONFIG = "edge_config.json"
+SEGMENTS = "segments"
+JOURNAL = "tracker_journal.dat"
+_TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it writes small files
+
+
+def is_leftover(name: str) -> bool:
+    """Tell whether a file or folder of a closed shard is one that somebody left who was killed."""
+    return name.startswith(_TEMPORARY) or name.endswith(".tmp")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove from a shard that nobody has open, and from around it, what killed writers left."""
+    for base, folders, files in os.walk(folder):
+        for name in filter(is_leftover, files):
+            with suppress(OSError):
+                os.unlink(os.path.join(base, name))
+        for name in filter(is_leftover, [*folders]):
+            folders.remove(name)
+            shutil.rmtree(os.path.join(base, name), ignore_errors=True)
 
 
 def change_settings(file: Path, change: Callable[[dict[str, Any]], None]) -> None:

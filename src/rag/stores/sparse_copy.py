@@ -1,4 +1,4 @@
-"""Copy the files of a closed shard without filling the holes in them.
+"""Copy the files of a closed shard without filling the holes in them, and sum them up meanwhile.
 
 The engine allocates far more than it uses: copied byte by byte an index grows tenfold.
 """
@@ -9,31 +9,52 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
 
 _BLOCK = 1 << 16
 _ZEROS = bytes(_BLOCK)
 
 
+class Checksum(NamedTuple):
+    """What a file holds: how long it is, and a checksum of what in it is not zeros.
+
+    Two files with the same bytes have the same one, wherever the holes in them are.
+    """
+
+    size: int
+    crc: int
+
+
 def copy_tree(
     source: Path,
     target: Path,
-    skip: frozenset[str] = frozenset(),
+    skip: Callable[[str], bool] = lambda name: False,
     is_fixed: Callable[[str], bool] = lambda path: False,
-) -> None:
-    """Copy a folder; `skip` names entries of any folder that are left out. What `target` holds
+    sum_up: Callable[[str], Checksum] | None = None,
+) -> dict[str, Checksum]:
+    """Copy a folder; return the checksums of its files by their paths in it. What `target` holds
     stays.
 
+    :param skip: tells by its name what is left out, in any folder.
     :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
         then gets a second name instead of a copy.
+    :param sum_up: returns the checksum of such a file; by default by reading it.
     """
     os.makedirs(target, 0o700, exist_ok=True)
+    sums: dict[str, Checksum] = {}
     for entry in os.scandir(source):
-        if entry.name in skip:
+        if skip(entry.name):
             continue
+        copied = target / entry.name
         if entry.is_dir():
-            copy_tree(Path(entry.path), target / entry.name, skip, is_fixed)
-        elif not (is_fixed(entry.path) and _link(entry.path, target / entry.name)):
-            copy_file(entry.path, target / entry.name)
+            below = copy_tree(Path(entry.path), copied, skip, is_fixed, sum_up)
+            sums |= {f"{entry.name}/{name}": found for name, found in below.items()}
+        elif is_fixed(entry.path) and _link(entry.path, copied):
+            sums[entry.name] = (sum_up or checksum)(entry.path)
+        else:
+            sums[entry.name] = copy_file(entry.path, copied)
+    return sums
 
 
 def _link(source: str, target: Path) -> bool:
@@ -44,20 +65,46 @@ def _link(source: str, target: Path) -> bool:
     return True
 
 
-def copy_file(source: str | Path, target: str | Path) -> None:
-    """Copy one file; blocks of zeros become holes."""
+def copy_file(source: str | Path, target: str | Path) -> Checksum:
+    """Copy one file and return its checksum; blocks of zeros become holes."""
     with open(source, "rb", buffering=0) as reader, open(target, "wb", buffering=0) as writer:
-        size = os.fstat(reader.fileno()).st_size
+        size, crc = os.fstat(reader.fileno()).st_size, 0
         os.ftruncate(writer.fileno(), size)
-        for start, end in _extents(reader.fileno(), size):
-            position = start
-            while position < end:
-                block = os.pread(reader.fileno(), min(_BLOCK, end - position), position)
-                if not block:
-                    break
-                if block != _ZEROS[: len(block)]:
-                    os.pwrite(writer.fileno(), block, position)
-                position += len(block)
+        for position, piece in _pieces(reader.fileno(), size):
+            os.pwrite(writer.fileno(), piece, position)
+            crc = _add(crc, position, piece)
+    return Checksum(size, crc)
+
+
+def checksum(file: str | Path) -> Checksum:
+    """Read a file but for the holes in it, and return its checksum."""
+    with open(file, "rb", buffering=0) as reader:
+        size, crc = os.fstat(reader.fileno()).st_size, 0
+        for position, piece in _pieces(reader.fileno(), size):
+            crc = _add(crc, position, piece)
+    return Checksum(size, crc)
+
+
+def _add(crc: int, position: int, piece: bytes) -> int:
+    return crc32(piece, crc32(position.to_bytes(8, "little"), crc))
+
+
+def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Yield position and bytes of what in a file is not zeros.
+
+    Of each 64 KB, counted from the beginning, it is the run from the first byte that is not zero
+    to the last, so that the same bytes give the same pieces wherever the holes are.
+    """
+    done = 0
+    for start, end in _extents(descriptor, size):
+        done = max(done, start - start % _BLOCK)
+        while done < end:
+            block = os.pread(descriptor, _BLOCK, done)
+            if not block:
+                return
+            if block != _ZEROS[: len(block)]:
+                yield done + len(block) - len(block.lstrip(b"\0")), block.strip(b"\0")
+            done += len(block)
 
 
 def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
@@ -82,11 +129,11 @@ def disk_usage(folder: Path) -> int:
     return sum(map(size_on_disk, files_below(folder)))
 
 
-def files_below(folder: Path, skip: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield the files of a folder; `skip` names folders that are left out."""
+def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) -> Iterator[str]:
+    """Yield the files of a folder; `skip` tells by its name what is left out."""
     for base, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in skip]
-        yield from (os.path.join(base, name) for name in names)
+        folders[:] = [name for name in folders if not skip(name)]
+        yield from (os.path.join(base, name) for name in names if not skip(name))
 
 
 def size_on_disk(file: str) -> int:

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from zlib import crc32
 
 from rag.stores.transactions import transaction
 
 VECTORS = "vectors.sqlite3"
 _SCHEMA = """
 CREATE TABLE vectors (
-    space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (space, text)
+    space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, checksum INTEGER,
+    UNIQUE (space, text)
 );
 """
+_COLUMNS = {"space", "text", "vector", "checksum"}
 
 
 class VectorCache:
@@ -69,18 +72,26 @@ class VectorCache:
         found = {}
         with self._spared():
             for text in texts:
+                key = _key(text)
                 row = self._db.execute(
-                    "SELECT vector FROM vectors WHERE space = ? AND text = ?", (space, _key(text))
+                    "SELECT vector, checksum FROM vectors WHERE space = ? AND text = ?",
+                    (space, key),
                 ).fetchone()
-                if row:
+                # An older program wrote no checksums.
+                if row and row[1] in (None, crc32(row[0], crc32(key))):
                     found[text] = np.frombuffer(row[0], np.float16).astype(np.float32).tolist()
         return found
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
-        rows = [(space, _key(text), _packed(vector)) for text, vector in vectors.items()]
+        rows = []
+        for text, vector in vectors.items():
+            key, packed = _key(text), _packed(vector)
+            rows.append((space, key, packed, crc32(packed, crc32(key))))
         with self._spared(), transaction(self._db):
-            self._db.executemany("REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+            self._db.executemany(
+                "REPLACE INTO vectors (space, text, vector, checksum) VALUES (?, ?, ?, ?)", rows
+            )
 
     def trim(self, space: str, limit: int) -> None:
         """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
@@ -110,8 +121,13 @@ class VectorCache:
 def _connect(path: Path | str) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None)
     try:
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchone():
+        found = {column for _, column, *_ in db.execute("PRAGMA table_info(vectors)")}
+        if not found:
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        elif found == _COLUMNS - {"checksum"}:
+            db.execute("ALTER TABLE vectors ADD COLUMN checksum INTEGER")
+        elif found != _COLUMNS:
+            raise sqlite3.DatabaseError(f"{path} holds no vectors")
     except sqlite3.DatabaseError:
         db.close()
         raise

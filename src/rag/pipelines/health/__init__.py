@@ -1,7 +1,8 @@
 """Whether everything that `rag` relies on is well, one check after the other.
 
-No check writes, or takes the writer's lock, and each ends: what waits for a server waits for
-about `ollama.query_timeout`, what walks folders for some seconds.
+No check takes the writer's lock or writes, except that it takes away what spares others the
+reading of a damaged index. Each ends: what waits for a server waits for about
+`ollama.query_timeout`, what walks folders for some seconds, what reads files until all are read.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from rag.config import RAGConfig
 from rag.exceptions import RAGError
 from rag.pipelines.health.check import Check, Examination, from_error
 from rag.pipelines.health.chunks import check_chunks
+from rag.pipelines.health.files import check_files
 from rag.pipelines.health.index import check_index
 from rag.pipelines.health.ollama import check_models, check_servers
 from rag.pipelines.health.qdrant import check_server
@@ -32,6 +34,7 @@ _CHECKS: dict[str, Checker] = {
     "disk": check_disk,
     "vault": check_vaults,
     "index": check_index,
+    "files": check_files,
     "chunks": check_chunks,
     "ollama": check_servers,
     "models": check_models,

@@ -1,0 +1,95 @@
+"""What is known of the writer's own copy of an index: whether its files are as it left them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from rag.stores.checksums import WRITING, Record, Seen, find_damage, stamp_of
+from rag.stores.reader_copy import is_fixed
+from rag.stores.sparse_copy import Checksum, checksum
+
+
+class WorkingFiles:
+    """The files of a working copy, for its one writer.
+
+    From `check` on a mark in the folder says that they may be written. It goes with `close`, when
+    the checksums are those of the files again; where a writer was killed it stays, and only the
+    files that nobody ever writes again can be held to their checksums.
+
+    :param folder: of the working copy.
+    :param manifest: the name of the file that a writer may change without opening the shard.
+    """
+
+    def __init__(self, folder: Path, manifest: str) -> None:
+        self.folder = folder
+        self.known: Mapping[str, Checksum] = {}  # of files that never change, found whole
+        self.seen: Seen = set()  # what `check` has read
+        self.is_closed = False  # whether whoever wrote last had come to the end
+        self.was_due = True  # whether `check` read all, or could not
+        self._manifest = manifest
+        self._read_at = ""  # when all was read last
+        self._record: Record | None = None  # as long as only the manifest may differ from it
+
+    def check(self) -> list[str]:
+        """Return the files that are damaged, by their paths in the folder, and begin to write."""
+        mark = self.folder / WRITING
+        self.known, self.seen, self.is_closed, self._record = {}, set(), False, None
+        self._read_at, self.was_due = "", True
+        try:
+            record = Record.read(self.folder)
+        except ValueError as error:
+            return [str(error)]
+        if record is None:
+            return []
+        self.is_closed = not mark.exists()
+        wanted = None if self.is_closed else self._is_known
+        self.was_due = record.is_due
+        wrong = record.damaged(wanted, self.was_due, self.seen)
+        if not wrong:
+            mark.touch()
+            self.known, self._read_at = record.sums, record.read_at
+            self._record = record if self.is_closed else None
+        return wrong
+
+    def damage(self) -> list[str]:
+        """Return the files that are damaged, as far as somebody can tell who does not write: none
+        while another does, or was killed when he did."""
+        mark = self.folder / WRITING
+        if mark.exists():
+            return []
+        wrong = find_damage(self.folder, all_read=True, remember=False) or []
+        return [] if mark.exists() else wrong
+
+    def _is_known(self, name: str) -> bool:
+        file = self.folder / name
+        return is_fixed(str(file)) and file.exists()
+
+    def open_shard(self) -> None:
+        """Note that the shard may be written from now on."""
+        self._record = None
+        if self.folder.exists():
+            (self.folder / WRITING).touch()
+
+    def publish(self, sums: Mapping[str, Checksum], generation: Record) -> None:
+        """Note what the closed working copy holds, and that a generation was made of it."""
+        self._record = Record(self.folder, sums)
+        self._record.write()
+        for record in (generation, self._record):
+            record.stamp(self._read_at)
+        self.known = self._record.sums
+
+    def close(self) -> None:
+        """Note that nobody writes any more; the manifest is as it stays."""
+        record = self._record
+        if record is None:
+            return
+        with suppress(OSError):  # without the note that they are closed they are looked at again
+            file = self.folder / self._manifest
+            if stamp_of(file) != record.stamps.get(self._manifest):
+                record.sums[self._manifest] = checksum(file)
+                record.write()
+                record.stamp(record.read_at)
+            record.remember()
+            (self.folder / WRITING).unlink()
