@@ -19,8 +19,6 @@ from rag.stores.sparse_copy import Checksum, checksum, copy_tree, files_below, s
 
 # What in a working folder is for its writer alone: the journal, the mark, what is noted of it.
 _LEFT_OUT = frozenset({"wal", MARK, SUMS, STAMPS, WRITING})
-
-_LEFT_OUT = frozenset({"wal", MARK})
 # What a merged segment has beside its points, written with it.
 _FIXED = ("inverted_index.dat", TABLE, SORTED)
 # Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
