@@ -21,7 +21,7 @@ ROOMS = {
     "leaving": {""},
     "locking": {"", "exceptions"},
     "plugins": {"", "exceptions"},
-    "config": {"", "checks", "exceptions"},
+    "config": {"", "checks", "exceptions", "locking"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},

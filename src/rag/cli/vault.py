@@ -11,7 +11,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import plural, print_json, print_line
-from rag.config import load_config
+from rag.cli.settings import load_settings
 from rag.exceptions import IndexUnavailableError
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add and remove vaults.")
@@ -23,7 +23,7 @@ def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
     from rag.pipelines.lookup import open_manifest
     from rag.pipelines.vaults import known_vaults
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     counts: dict[str, tuple[int, int]] = {}
     roots: dict[str, str] = {}
     with suppress(IndexUnavailableError), open_manifest(config) as manifest:
@@ -51,7 +51,7 @@ def add(
     from rag.pipelines.vaults import Registry
     from rag.stores.generations import IndexDirectory
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     Registry.load(config).identify(config, folder, name)
     with IndexDirectory(config.index_dir).writing():
         added = Registry.load(config).register(config, folder, name)
@@ -68,7 +68,7 @@ def remove(
     from rag.pipelines.refresh import IndexRun
     from rag.pipelines.vaults import Registry, known_vaults, unknown_vault
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     name = unicodedata.normalize("NFC", name)
     with IndexRun(config) as run:
         known = known_vaults(config, run.vaults())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rag.config import RAGConfig, settings
+from rag.config import RAGConfig, settings, trust_own
 from rag.exceptions import RAGError, UsageError
 from rag.pipelines.survey import (
     choose_chat,
@@ -144,6 +144,7 @@ def carry_out(config: RAGConfig, beginning: Beginning) -> None:
     staged = file.with_suffix(".tmp")
     staged.write_text(beginning.content, "utf-8")
     staged.replace(file)
+    trust_own(file, beginning.changes)
 
 
 def _without(config: RAGConfig, file: Path) -> RAGConfig:
