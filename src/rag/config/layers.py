@@ -3,6 +3,7 @@ user trusts it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from rag.config.untrusted import Ask, LeftOut, Place, Project
 from rag.exceptions import ConfigError
 
 _TRUST = "`rag trust` shows what it asks for, and trusts it."
+_LONGEST = 4096  # bytes of a path
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
 
 
@@ -177,12 +179,18 @@ def _coerce(name: str, value: Any, default: Any, base: Path, origin: str) -> Any
         raise ConfigError(
             f"{name} in {origin} must be of type {want}, not {_brief(value)}", hint="`rag config`"
         )
-    if expected is str and name.endswith("_dir"):
-        try:
-            return (base / Path(value).expanduser()).resolve()
-        except (RuntimeError, ValueError, OSError) as error:  # ~nobody, a zero byte, a long name
-            raise ConfigError(f"{name} in {origin}: {error}", hint="`rag config`") from error
-    return value
+    return _path(name, value, base, origin) if name.endswith("_dir") else value
+
+
+def _path(name: str, text: str, base: Path, origin: str) -> Path:
+    try:
+        path = (base / Path(text).expanduser()).resolve()
+        if len(os.fsencode(path)) < _LONGEST and all(len(os.fsencode(p)) < 256 for p in path.parts):
+            return path
+        why = "the name is too long"
+    except (RuntimeError, ValueError, OSError) as error:  # ~nobody, a zero byte
+        why = str(error)
+    raise ConfigError(f"{name} in {origin}: {why[:200]}", hint="`rag config`")
 
 
 def _brief(value: Any) -> str:

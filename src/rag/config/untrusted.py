@@ -109,10 +109,9 @@ def built_in(names: Any, _place: Place) -> bool:
 def plain_routes(routes: Any, place: Place) -> bool:
     """Tell whether routes have nothing but words, vaults, modes and transforms of ours."""
     return all(
-        isinstance(route, dict)
-        and set(route) <= set(_OF_A_ROUTE)
-        and built_in(route.get("transforms", []), place)
+        set(route) <= set(_OF_A_ROUTE) and built_in(route.get("transforms", []), place)
         for route in routes.values()
+        if isinstance(route, dict)  # any other is a mistake, which is told
     )
 
 
