@@ -252,6 +252,11 @@ class _Handler(BaseHTTPRequestHandler):
         match kind:
             case "status":
                 self._send(status, text.encode() or _error("Service internal error"))
+            case "redirect":  # to the server that `text` names
+                self.send_response(status)
+                self.send_header("Location", text + self.path)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
             case "garbage":
                 self._send(200, b"\xff\xfe{]")
             case "html":
