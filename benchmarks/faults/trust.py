@@ -162,7 +162,7 @@ def rows(room: Path) -> Iterator[Row]:
         yield from _keys(house, stranger)
     yield _data_folder(house)
     yield _folders_outside(house)
-    yield _plug_ins(house)
+    yield from _plug_ins(house)
     yield _hostile_files(house)
 
 
@@ -231,10 +231,11 @@ def _keys(house: House, stranger: Stranger) -> Iterator[Row]:
             house.run(*command, folder=house.room, variables={"RAG_STORE__URL": own.url})
         note = f"{own.with_key()} at the server that sent them on"
         yield Row("keys sent on by the user's own server", len(some), len(stranger.heard), note)
+    writing = [("index",), ("doctor",), ("index", "--to-server")]  # a search has no index there
     elsewhere = {"RAG_STORE__URL": "http://192.0.2.1:6333"}  # of documentation, and nobody's
-    ran = [house.run(*command, folder=house.room, variables=elsewhere) for command in some]
+    ran = [house.run(*c, folder=house.room, variables=elsewhere) for c in writing]
     open_ = sum("in the clear" not in done.stderr + done.stdout for done in ran)
-    yield Row("keys over http to another machine", len(some), open_)
+    yield Row("keys over http to another machine", len(ran), open_)
     stranger.heard.clear()
     for command in some:
         house.run(*command, folder=house.room, variables={"RAG_OLLAMA__URL": stranger.url})
@@ -275,7 +276,7 @@ def _folders_outside(house: House) -> Row:
     return Row("folders outside that are indexed", len(texts), failures)
 
 
-def _plug_ins(house: House) -> Row:
+def _plug_ins(house: House) -> Iterator[Row]:
     """A plug-in that can be imported, and leaves a mark when it is."""
     mark, site = house.room / "mark", house.room / "site"
     info = site / "evil-1.0.dist-info"
@@ -287,21 +288,30 @@ def _plug_ins(house: House) -> Row:
         "".join(f"[rag.{g}]\nevil = evil:make\n" for g in groups)
     )
     texts = (
-        '[ask]\nsteps = ["evil"]\n',
         '[search]\ntransforms = ["evil"]\n[ask]\ntransforms = ["evil"]\n',
         '[routes]\nclassifier = "evil"\n',
         '[routes]\nclassifier = "keyword"\n'
         f'[routes.rules.a]\nkeywords = ["{_SECRET}"]\ntransforms = ["evil"]\n',
         '[planner]\nrouter = "evil"\nplan = "always"\n',
+        '[ask]\nsteps = ["evil"]\n',
     )
+    path = {"PYTHONPATH": os.pathsep.join([str(site), *_path()])}
+
+    def is_run(command: tuple[str, str]) -> bool:
+        house.run(*command, variables=path)
+        try:
+            return mark.exists()
+        finally:
+            mark.unlink(missing_ok=True)
+
+    commands = (("search", _SECRET), ("ask", _QUESTION))
     failures = 0
     for text in texts:
         house.settings(text)
-        for command in (("search", _SECRET), ("ask", _QUESTION)):
-            house.run(*command, variables={"PYTHONPATH": os.pathsep.join([str(site), *_path()])})
-            failures += mark.exists()
-            mark.unlink(missing_ok=True)
-    return Row("plug-ins of an untrusted file that are run", 2 * len(texts), failures)
+        failures += sum(map(is_run, commands))
+    yield Row("plug-ins of an untrusted file that are run", len(commands) * len(texts), failures)
+    house.run("trust")
+    yield Row("  trusted: now one is", 1, not is_run(("ask", _QUESTION)))
 
 
 def _path() -> list[str]:
