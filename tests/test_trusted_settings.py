@@ -277,6 +277,19 @@ class TestFolders:
         (project / "rag.toml").symlink_to(private / "rag.toml")
         assert self.vaults(project) == set()
 
+    def test_of_many_links_some_are_shown_each_in_a_line(
+        self, project: Path, private: Path
+    ) -> None:
+        (project / "vaults").mkdir()
+        for number in range(30):
+            (project / f"vaults/{number:02}\nollama.url\u202e").symlink_to(private)
+        write(project / "rag.toml", "")
+        found = project_of(project)
+        assert found is not None and len(found.asks) == 21
+        assert found.asks[-1].value == "10 more links"
+        assert all(ask.value.isprintable() for ask in found.asks)
+        assert r"\nollama.url\u202e" in found.asks[0].value
+
     def test_with_trust_they_are(
         self, project: Path, private: Path, trust: Callable[[Path], None]
     ) -> None:

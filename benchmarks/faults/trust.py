@@ -13,7 +13,7 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,6 +49,7 @@ class Stranger:
 
     def __init__(self, redirect: str = "") -> None:
         self.heard: list[tuple[str, dict[str, str], bytes]] = []
+        self._reached = 0
         heard = self.heard
 
         class Handler(BaseHTTPRequestHandler):
@@ -72,6 +73,16 @@ class Stranger:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
+
+    def heard_since(self) -> None:
+        """Count what came since this was called before as one try that reached it, if anything."""
+        self._reached += bool(self.heard)
+        self.heard.clear()
+
+    def reached(self) -> int:
+        """Return how many tries reached it, and count anew."""
+        reached, self._reached = self._reached, 0
+        return reached
 
     def with_key(self) -> int:
         """Return how many requests brought a key of the user's."""
@@ -172,38 +183,37 @@ def _addresses(house: House, stranger: Stranger) -> Iterator[Row]:
         f'[ollama]\nurl = "{url}"\nurls = ["{url}"]\ngeneration_url = "{url}"\n'
         f'chat_model = "llama3.2"\nenabled = true\n[store]\nurl = "{url}"\n'
     )
-    told = sum("trust" in (ran := house.run(*c)).stderr + ran.stdout for c in _COMMANDS)
-    yield _heard("addresses of an untrusted file: cold", _COMMANDS, stranger)
-    yield Row("  told so, with what to do", len(_COMMANDS), len(_COMMANDS) - told)
+    told = []
+    for command in _COMMANDS:
+        ran = house.run(*command)
+        told.append("`rag trust`" in ran.stderr + ran.stdout)
+        stranger.heard_since()
+    yield Row("addresses of an untrusted file: cold", len(_COMMANDS), stranger.reached())
+    yield Row("  told so, with what to do", len(told), told.count(False))
     some = [("search", _SECRET), ("ask", _QUESTION), ("index", "--embed"), ("doctor",)]
     with _warm(house) as variables:
         for command in some:
             house.run(*command, variables=variables)
-    yield _heard("  in a warm process begun there", some, stranger)
+            stranger.heard_since()
+    yield Row("  in a warm process begun there", len(some), stranger.reached())
     (house.strange / "below").mkdir()
     for command in some:
         house.run(*command, folder=house.strange / "below")
-    yield _heard("  in a folder below", some, stranger)
+        stranger.heard_since()
+    yield Row("  in a folder below", len(some), stranger.reached())
     house.run("trust")
     with (house.strange / "rag.toml").open("a") as file:
         file.write("# changed since\n")
     for command in some:
         house.run(*command)
-    yield _heard("  changed since it was trusted", some, stranger)
+        stranger.heard_since()
+    yield Row("  changed since it was trusted", len(some), stranger.reached())
     house.settings(f'[ollama]\nurl = "{url}"\n')
     house.run("trust")
-    reached = 0
     for command in some[1:]:  # without vectors a search has no use for a model
         house.run(*command)
-        reached += bool(stranger.heard)
-        stranger.heard.clear()
-    yield Row("  trusted: now they are reached", len(some) - 1, len(some) - 1 - reached)
-
-
-def _heard(what: str, commands: Sequence[object], stranger: Stranger) -> Row:
-    failures, first = len(stranger.heard), next((path for path, *_ in stranger.heard), "")
-    stranger.heard.clear()
-    return Row(what, len(commands), failures, f"{first} was asked for" if first else "")
+        stranger.heard_since()
+    yield Row("  trusted: now they are reached", 3, 3 - stranger.reached())
 
 
 @contextmanager

@@ -98,9 +98,9 @@ def _ask(config: RAGConfig) -> bool:
     project = config.project
     if project is None or project.answer is not None:
         return False
-    from rag.config.trust import record
+    from rag.config.trust import record, visible
 
-    say(f"{project.file} asks for what a file needs your trust for:")
+    say(f"{visible(str(project.file))} asks for what a file needs your trust for:")
     for ask in project.asks:
         say(f"  {ask.name} = {ask.value}")
     sys.stderr.write("Do you trust it, as it is now? [y/N] ")

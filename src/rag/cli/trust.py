@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from rag.cli.options import Json
-from rag.cli.output import clean, plural, print_json, print_line
+from rag.cli.output import plural, print_json, print_line
+from rag.config.trust import TrustList, forget, record, visible
 from rag.exceptions import UsageError
 
 
@@ -52,7 +53,6 @@ def trust(
 
 def _trust(place: Path, json: bool) -> None:
     from rag.config import project_of
-    from rag.config.trust import record
 
     file = _file(place)
     project = project_of(_folder(place))
@@ -68,29 +68,25 @@ def _trust(place: Path, json: bool) -> None:
         print_json({"file": str(project.file), "asks": asks, "trusted": bool(asks)})
         return
     if not project.asks:
-        print_line(clean(f"{project.file} asks for nothing that takes trust"))
+        print_line(visible(f"{project.file} asks for nothing that takes trust"))
         return
-    print_line(clean(f"{project.file} is trusted, as it is now, with"))
+    print_line(visible(f"{project.file} is trusted, as it is now, with"))
     for ask in project.asks:
-        print_line(clean(f"  {ask.name} = {ask.value}"))
+        print_line(visible(f"  {ask.name} = {ask.value}"))
 
 
 def _remove(file: Path, json: bool) -> None:
-    from rag.config.trust import forget
-
     was_there = forget(file)
     if json:
         print_json({"file": str(file), "removed": was_there})
     else:
         how = "is trusted no more" if was_there else "was not in the list"
-        print_line(clean(f"{file} {how}"))
+        print_line(visible(f"{file} {how}"))
     if not was_there:
         raise typer.Exit(1)
 
 
 def _list(json: bool) -> None:
-    from rag.config.trust import TrustList
-
     files = TrustList.load().files
     if json:
         listed: list[dict[str, Any]] = [
@@ -100,7 +96,7 @@ def _list(json: bool) -> None:
         print_json({"files": listed})
         return
     for path, entry in files.items():
-        print_line(clean(f"{'trusted' if entry.trusted else 'refused'}  {entry.since}  {path}"))
+        print_line(visible(f"{'trusted' if entry.trusted else 'refused'}  {entry.since}  {path}"))
     if not files:
         print_line("no file is trusted")
     elif gone := sum(not os.path.lexists(path) for path in files):

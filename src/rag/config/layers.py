@@ -13,12 +13,13 @@ from rag.config.environment import parse_text
 from rag.config.files import ProjectFile
 from rag.config.keys import KEY_HOSTS, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
-from rag.config.trust import TrustList, digest_of, shown
+from rag.config.trust import TrustList, digest_of, shown, visible
 from rag.config.untrusted import Ask, LeftOut, Place, Project
 from rag.exceptions import ConfigError
 
 _TRUST = "`rag trust` shows what it asks for, and trusts it."
 _LONGEST = 4096  # bytes of a path
+_MOST_LINKS = 20  # that are shown
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
 
 
@@ -72,7 +73,9 @@ class Layers:
         vaults = offered.get("vaults_dir") if "vaults_dir" not in asked else None
         links = _links_out(vaults, found.folder) if vaults else []
         asks = [Ask(name, shown(offered[name])) for name in offered if name in asked]
-        asks += [Ask("vaults_dir", link) for link in links]
+        asks += [Ask("vaults_dir", visible(link)) for link in links[:_MOST_LINKS]]
+        if len(links) > _MOST_LINKS:
+            asks.append(Ask("vaults_dir", f"{len(links) - _MOST_LINKS:,} more links"))
         if vaults and "vaults_dir" not in overridden:
             self.vaults_within = found.folder
         if not asks:
@@ -83,10 +86,10 @@ class Layers:
         if answer:
             self.vaults_within = None
             return set()
-        reason = f"{found.file} is not trusted"
-        for ask in asks:
-            if ask.name not in overridden:
-                self.left_out[ask.name] = LeftOut(ask.value, reason, _TRUST)
+        reason = visible(f"{found.file} is not trusted")
+        for name in {ask.name: None for ask in asks if ask.name not in overridden}:
+            value = "; ".join(ask.value for ask in asks if ask.name == name)
+            self.left_out[name] = LeftOut(value, reason, _TRUST)
         return asked
 
     def _asked(self, offered: Mapping[str, Any], place: Place) -> set[str]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -102,6 +100,8 @@ def record(file: Path, digest: str, trusted: bool) -> None:
 
     :raises ConfigError: when the list cannot be written.
     """
+    from datetime import datetime
+
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     with _changing() as known:
         replace(known, files={**known.files, str(file): Entry(digest, trusted, now)})._save()
@@ -154,6 +154,8 @@ def _changing() -> Iterator[TrustList]:
 
 def _replace(file: Path, content: bytes) -> None:
     """Write a file whole or not at all, for its owner to read."""
+    import tempfile  # takes long, and is seldom needed
+
     descriptor, staged = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(descriptor, "wb") as opened:
@@ -168,9 +170,17 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def shown(value: Any) -> str:
-    """Return a value for people, in one line."""
+    """Return a value for people, in one line and with nothing in it that cannot be seen."""
     text = str(value) if isinstance(value, Path) else json.dumps(_plain(value), ensure_ascii=False)
+    text = visible(text)
     return text if len(text) <= 500 else f"{text[:500]}… ({len(text) - 500:,} more characters)"
+
+
+def visible(text: str) -> str:
+    """Return a text with whatever is not printed, line feeds too, written as `\\n` or `\\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _plain(value: Any) -> Any:
