@@ -26,7 +26,7 @@ from faults import Row
 _KEY = "key-of-the-user"
 _SECRET = "xylophone"  # a word of the private notes only
 _QUESTION = f"What about the {_SECRET}?"
-_COMMANDS = (
+_COMMANDS: tuple[tuple[str, ...], ...] = (
     ("search", _SECRET),
     ("search", _SECRET, "--transform", "hyde"),
     ("search", _SECRET, "--rerank"),
@@ -190,7 +190,12 @@ def _addresses(house: House, stranger: Stranger) -> Iterator[Row]:
         stranger.heard_since()
     yield Row("addresses of an untrusted file: cold", len(_COMMANDS), stranger.reached())
     yield Row("  told so, with what to do", len(told), told.count(False))
-    some = [("search", _SECRET), ("ask", _QUESTION), ("index", "--embed"), ("doctor",)]
+    some: list[tuple[str, ...]] = [
+        ("search", _SECRET),
+        ("ask", _QUESTION),
+        ("index", "--embed"),
+        ("doctor",),
+    ]
     with _warm(house) as variables:
         for command in some:
             house.run(*command, variables=variables)
