@@ -277,6 +277,12 @@ class TestFolders:
         (project / "rag.toml").symlink_to(private / "rag.toml")
         assert self.vaults(project) == set()
 
+    def test_a_link_to_itself_is_no_vault(self, project: Path) -> None:
+        (project / "vaults/own").mkdir(parents=True)
+        (project / "vaults/loop").symlink_to("loop")
+        write(project / "rag.toml", "")
+        assert self.vaults(project) == {"own"}
+
     def test_of_many_links_some_are_shown_each_in_a_line(
         self, project: Path, private: Path
     ) -> None:
@@ -346,7 +352,11 @@ class TestTheList:
         write(project / "rag.toml", "[search]\ntop_k = 3\n")
         assert load(project).search.top_k == 3
 
-    @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @hypothesis_settings(
+        deadline=None,
+        max_examples=20,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
     @given(st.dictionaries(st.text(min_size=1), st.tuples(st.text("0123abcd"), st.booleans())))
     def test_what_was_said_is_what_is_known(
         self, tmp_path: Path, said: dict[str, tuple[str, bool]]

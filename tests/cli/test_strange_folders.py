@@ -243,6 +243,14 @@ class TestKeys:
         assert (second.code, "API key" in second.err) == (0, False)
         assert self.keys(servers[1]) == {"s3cret"}
 
+    def test_one_that_is_not_sent_is_not_said_to_be(
+        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
+        ran = rag("index", notes)
+        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
+        assert "gets the API key" not in ran.err
+
     def test_a_redirection_does_not_take_it_along(
         self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

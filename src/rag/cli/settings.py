@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from typer._click.globals import get_current_context
 
 from rag.cli.output import say
 from rag.config import RAGConfig, load_config, unknown_in_environment
+from rag.exceptions import ConfigError
 
 _MOST_NAMES = 6  # in one line
 
@@ -62,17 +64,15 @@ def say_key(config: RAGConfig) -> None:
     if not use:
         return
     from rag.config.trust import TrustList, remember_told
-    from rag.exceptions import RAGError
+    from rag.stores.server_key import server_key
 
-    variable, host = use
-    if TrustList.load().told.get(host) == variable:
-        return
-    origin = config.origins["store.url"]
-    say(f"{host} gets the API key in {variable} ({config.store.url}, from {origin})")
-    try:
-        remember_told(host, variable)
-    except RAGError:  # where nothing can be kept it is said each time
-        return
+    with suppress(ConfigError):  # a key that is not sent, a list that cannot be written
+        server_key(config.store)
+        variable, host = use
+        if TrustList.load().told.get(host) != variable:
+            origin = config.origins["store.url"]
+            say(f"{host} gets the API key in {variable} ({config.store.url}, from {origin})")
+            remember_told(host, variable)
 
 
 def _parameter(name: str) -> Any:

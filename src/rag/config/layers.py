@@ -14,7 +14,7 @@ from rag.config.files import ProjectFile
 from rag.config.keys import KEY_HOSTS, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
 from rag.config.trust import TrustList, digest_of, shown, visible
-from rag.config.untrusted import Ask, LeftOut, Place, Project
+from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
 from rag.exceptions import ConfigError
 
 _TRUST = "`rag trust` shows what it asks for, and trusts it."
@@ -155,14 +155,16 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 def _links_out(vaults: Path, folder: Path) -> list[str]:
     """Return the links among the vaults of a project that lead out of it, and where to."""
-    if not vaults.is_dir():
+    try:
+        links = [link for link in sorted(vaults.iterdir()) if link.is_symlink()]
+    except OSError:  # no folder, or one that nobody may read
         return []
-    links = [(link, link.resolve()) for link in sorted(vaults.iterdir()) if link.is_symlink()]
-    return [f"{link} -> {to}" for link, to in links if not to.is_relative_to(folder)]
+    found = [(link, real_path(link)) for link in links]
+    return [f"{link} -> {to}" for link, to in found if not to.is_relative_to(folder)]
 
 
 def _outside(offered: Mapping[str, Any], folder: Path) -> list[str]:
-    paths = {n: v.resolve() for n, v in offered.items() if isinstance(v, Path)}
+    paths = {n: real_path(v) for n, v in offered.items() if isinstance(v, Path)}
     return [f"{n} {path}" for n, path in sorted(paths.items()) if not path.is_relative_to(folder)]
 
 

@@ -6,6 +6,7 @@ Whoever puts a file into a folder must not by that reach a server, a folder outs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,9 +118,14 @@ def plain_routes(routes: Any, place: Place) -> bool:
 
 def below_project(folder: Path, place: Place) -> bool:
     """Tell whether a folder lies in the project, after all links."""
-    return folder.resolve().is_relative_to(place.folder)
+    return real_path(folder).is_relative_to(place.folder)
 
 
 def of_own_vaults(_names: Any, place: Place) -> bool:
     """Tell whether the vaults to be chosen from are those of the project."""
     return not place.has_vaults
+
+
+def real_path(path: Path) -> Path:
+    """Return where a path leads after all links; a link to itself is where it is."""
+    return Path(os.path.realpath(path))
