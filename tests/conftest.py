@@ -114,6 +114,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def trust() -> Callable[[Path], None]:
+    """Trust the project's file of a folder, as `rag trust` does."""
+    from rag.config import project_of
+    from rag.config.trust import record
+
+    def trusted(folder: Path) -> None:
+        project = project_of(folder)
+        assert project and project.asks, "the file needs no trust"
+        record(project.file, project.digest, True)
+
+    return trusted
+
+
+@pytest.fixture
 def write_notes(tmp_path: Path) -> Callable[..., Path]:
     """Write notes into a vault: `write_notes("work", {"a.md": "text"})` returns its folder."""
 

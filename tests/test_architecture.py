@@ -23,7 +23,7 @@ ROOMS = {
     "durable": {""},
     "owned": {"", "durable", "exceptions"},
     "plugins": {"", "exceptions"},
-    "config": {"", "checks", "exceptions"},
+    "config": {"", "checks", "exceptions", "locking"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},

@@ -41,6 +41,7 @@ TABLE = {
     "doctor": f"{ENGINE} query context plugins transport ollama",
     "eval questions.jsonl": f"{ENGINE} query evaluation",
     "config": f"{CONFIG} platformdirs",
+    "trust --list": f"{CONFIG} platformdirs",
     "serve --status": f"{CONFIG} service",
     "vault list": MANIFEST,
     "vault --help": CONFIG,

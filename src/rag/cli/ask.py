@@ -39,8 +39,8 @@ from rag.cli.query import (
     near_tags,
     tell_corrections,
 )
+from rag.cli.settings import load_settings
 from rag.cli.window import print_window, window_to_dict
-from rag.config import load_config
 
 
 def ask(
@@ -88,7 +88,7 @@ def ask(
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = with_choices(load_config(config_file), model, no_model, think)
+    config = with_choices(load_settings(config_file), model, no_model, think)
     question = " ".join(words)
     if question == "-":
         question = read_stdin()

@@ -9,7 +9,8 @@ import typer
 
 from rag.cli.options import ConfigFile, Json
 from rag.cli.output import clean, make_console, plural, print_json, print_line, say, shortened
-from rag.config import RAGConfig, load_config
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def audit(
 
     if bool(record_id) + (replay is not None) + bool(last or since) > 1:
         raise UsageError("ID, --replay and --last or --since exclude each other", hint="Use one.")
-    config = load_config(config_file)
+    config = load_settings(config_file)
     trail = AuditTrail(config.data_dir)
     if replay is not None:
         _replay(config, trail.find(replay), json)

@@ -36,9 +36,10 @@ from rag.cli.options import (
 )
 from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
 from rag.cli.query import check_vaults, index_facts, make_filters, tell_corrections
+from rag.cli.settings import load_settings
 from rag.cli.slash import BARE, LEAVE, Commands, as_command
 from rag.cli.window import print_window, window_to_dict
-from rag.config import RAGConfig, load_config
+from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
-    config = with_choices(load_config(config_file), model, no_model, think)
+    config = with_choices(load_settings(config_file), model, no_model, think)
     if list_all:
         _print_list(config, json)
         return

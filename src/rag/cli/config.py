@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from rag.cli.options import ConfigFile, Json
-from rag.cli.output import print_json, print_line
-from rag.config import default_toml, load_config, settings, values
+from rag.cli.output import clean, print_json, print_line
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig, default_toml, settings, values
 
 
 def config(
@@ -29,13 +30,17 @@ def config(
     if defaults:
         sys.stdout.write(default_toml())
         return
-    found = load_config(config_file)
+    found = load_settings(config_file, may_ask=False)
     shown = values(found)
     if json:
         print_json(
             {
                 "settings": {
-                    name: {"value": value, "origin": found.origins.get(name, "default")}
+                    name: {
+                        "value": value,
+                        "origin": found.origins.get(name, "default"),
+                        **_left_out(found, name),
+                    }
                     for name, value in shown.items()
                 }
             }
@@ -45,3 +50,10 @@ def config(
     for name, value in shown.items():
         text = value if isinstance(value, str) else jsonlib.dumps(value, ensure_ascii=False)
         print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
+        if one := found.left_out.get(name):
+            print_line(clean(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}"))
+
+
+def _left_out(config: RAGConfig, name: str) -> dict[str, dict[str, str]]:
+    one = config.left_out.get(name)
+    return {"left_out": {"value": one.value, "reason": one.reason}} if one else {}

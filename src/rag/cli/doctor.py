@@ -9,6 +9,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import clean, make_console, plural, print_json
+from rag.cli.settings import say_key
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = N
     from rag.pipelines.health import run_checks
 
     config = load_config(config_file)
+    say_key(config)
     console = make_console()
     checks = []
     for check in run_checks(config):

@@ -13,7 +13,8 @@ import typer
 from rag.cli.options import ConfigFile, Json, Quiet, Transforms, Vaults
 from rag.cli.output import clean, make_console, plural, print_json, print_line, say
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts
-from rag.config import RAGConfig, load_config
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,7 +78,7 @@ def evaluate(
     """
     from rag.evaluation.baseline import check_writable, load_runs, save_runs
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     wanted = _modes(config.search.mode if modes is None else modes)
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)

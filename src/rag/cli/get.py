@@ -11,7 +11,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json, Paths, Vaults
 from rag.cli.output import clean, print_file, print_json, print_line
-from rag.config import load_config
+from rag.cli.settings import load_settings
 from rag.exceptions import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def get(
     from rag.pipelines.lookup import find_note, open_manifest
     from rag.pipelines.vaults import unknown_vault
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
     span = None

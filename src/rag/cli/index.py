@@ -16,7 +16,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import plural, print_json, print_line, say
-from rag.config import load_config
+from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -69,7 +69,7 @@ def index(
     """
     from rag.exceptions import UsageError
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     if name and len(folders or []) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     if to_server:

@@ -9,7 +9,8 @@ import typer
 
 from rag.cli.options import Json
 from rag.cli.output import clean, plural, print_json, print_line
-from rag.config import load_config, new_project_file, user_file
+from rag.cli.settings import load_settings
+from rag.config import new_project_file, user_file
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def init(
             f"there is a configuration already: {file}",
             hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
         )
-    config = load_config()
+    config = load_settings(None, may_ask=False)
     found = plan(config, file, folder, Path.cwd())
     if not dry_run:
         carry_out(config, found)

@@ -21,7 +21,8 @@ from rag.cli.options import (
 from rag.cli.output import clean, print_json, print_line, say
 from rag.cli.planned import intent_to_dict, missing, plan_lines
 from rag.cli.query import check_vaults, index_facts, make_filters
-from rag.config import RAGConfig, load_config
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig
 
 if TYPE_CHECKING:
     from rag.pipelines.intent import Intent
@@ -60,7 +61,7 @@ def plan(
     from rag.pipelines.understanding import understand
     from rag.stores import get_document_store
 
-    config = _with_model(with_choices(load_config(config_file), model, no_model, False), model)
+    config = _with_model(with_choices(load_settings(config_file), model, no_model, False), model)
     query = " ".join(words)
     if query == "-":
         query = read_stdin()

@@ -36,7 +36,7 @@ from rag.cli.query import (
     near_tags,
     tell_corrections,
 )
-from rag.config import load_config
+from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
     from rag.pipelines.intent import Intent
@@ -94,7 +94,7 @@ def search(
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = load_config(config_file)
+    config = load_settings(config_file)
     query = " ".join(words)
     started = time.monotonic()
     wanted = check_mode(config.search.mode if mode is None else mode)

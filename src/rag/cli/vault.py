@@ -12,7 +12,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import plural, print_json, print_line, say
-from rag.config import load_config
+from rag.cli.settings import load_settings
 from rag.exceptions import IndexUnavailableError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
     from rag.pipelines.lookup import open_manifest
     from rag.pipelines.vaults import known_vaults
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     counts: dict[str, tuple[int, int]] = {}
     roots: dict[str, str] = {}
     with suppress(IndexUnavailableError), open_manifest(config) as manifest:
@@ -57,7 +57,7 @@ def add(
     from rag.pipelines.vaults import Registry
     from rag.stores.generations import IndexDirectory
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     Registry.load(config).identify(config, folder, name)
     with IndexDirectory.of(config).writing():
         added = _registry(config).register(config, folder, name)
@@ -76,7 +76,7 @@ def remove(
     from rag.pipelines.watching import watch
     from rag.stores.generations import IndexDirectory
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     name = unicodedata.normalize("NFC", name)
 
     def work(tell_size: Callable[[int], None]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rag.config import RAGConfig, settings
+from rag.config import RAGConfig, settings, trust_own
 from rag.durable import replace_durably
 from rag.exceptions import RAGError, UsageError
 from rag.pipelines.survey import (
@@ -143,6 +143,7 @@ def carry_out(config: RAGConfig, beginning: Beginning) -> None:
     file = beginning.file
     file.parent.mkdir(parents=True, exist_ok=True)
     replace_durably(file, beginning.content.encode("utf-8"), mode=0o666)
+    trust_own(file, beginning.changes)
 
 
 def _without(config: RAGConfig, file: Path) -> RAGConfig:

@@ -186,8 +186,12 @@ def _folders(config: RAGConfig) -> dict[str, Path]:
         for path in config.vaults_dir.iterdir()
         if path.is_dir() and not path.name.startswith(".") and _is_unicode(path.name)
     }
-    wanted = {_nfc(name) for name in config.target_vaults}
-    return {n: p for n, p in folders.items() if not wanted or n in wanted}
+    wanted, within = {_nfc(name) for name in config.target_vaults}, config.vaults_within
+    return {
+        n: p
+        for n, p in folders.items()
+        if (not wanted or n in wanted) and (within is None or p.is_relative_to(within))
+    }
 
 
 def _is_unicode(text: str) -> bool:

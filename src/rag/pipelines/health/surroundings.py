@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
-from rag.config import settings
+from rag.config import unknown_in_environment
 from rag.pipelines.health.check import Check, Examination
 from rag.stores.generations import IndexDirectory
 from rag.stores.reader_copy import copied_size
@@ -26,12 +25,12 @@ def check_configuration(examination: Examination) -> Iterator[Check]:
     sources = [f"{origin} ({count})" for origin, count in origins.items()]
     message = f"settings from {', '.join(sources)}" if sources else "every setting is the default"
     yield Check("configuration", "pass", message, facts={"settings": dict(origins)})
-    known = {f"RAG_{name.upper().replace('.', '__')}" for name in settings()} | {"RAG_CONFIG"}
-    for name in sorted(set(os.environ) - known):
-        if name.startswith("RAG_") and os.environ[name]:
-            near = get_close_matches(name, known, 1, 0)[0]
-            hint = f"Did you mean {near}? `rag config` lists all settings."
-            yield Check("configuration", "warn", f"{name} in the environment sets nothing", hint)
+    for name, one in examination.config.left_out.items():
+        said = f"{name} is left out ({one.value}): {one.reason}"
+        yield Check("configuration", "warn", said, one.hint, {"left_out": name})
+    for name, near in unknown_in_environment(examination.config, os.environ).items():
+        hint = f"Did you mean {near}? `rag config` lists all settings."
+        yield Check("configuration", "warn", f"{name} in the environment sets nothing", hint)
 
 
 def check_data_folder(examination: Examination) -> Iterator[Check]:
