@@ -105,7 +105,8 @@ def _run(arguments: list[str], as_json: bool) -> int:
         print_error(error, as_json)
         return error.exit_code
     except _click.exceptions.NoArgsIsHelpError as error:
-        say(error.format_message())
+        for line in error.format_message().split("\n"):
+            say(line)
         return 2
     except _click.exceptions.ClickException as error:
         print_error(_usage_error(error), as_json)

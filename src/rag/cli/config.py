@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from typing import Annotated
 
 import typer
 
 from rag.cli.options import ConfigFile, Json
-from rag.cli.output import print_json, print_line
+from rag.cli.output import print_json, print_line, to_json_text
 from rag.config import default_toml, load_config, settings, values
 
 
@@ -43,5 +42,5 @@ def config(
         return
     width = max(map(len, settings()))
     for name, value in shown.items():
-        text = value if isinstance(value, str) else jsonlib.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else to_json_text(value)
         print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")

@@ -253,14 +253,14 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
     )
     from rich.text import Text
 
-    from rag.cli.output import make_console
+    from rag.cli.output import make_console, visible
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(noun),
@@ -270,7 +270,7 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task(what, total=total)
+    return bar, bar.add_task(visible(what), total=total)
 
 
 def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
