@@ -21,10 +21,11 @@ ROOMS = {
     "leaving": {""},
     "locking": {"", "exceptions"},
     "plugins": {"", "exceptions"},
+    "runtime": {""},
     "config": {"", "checks", "exceptions"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
-    "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
+    "clients": {"", "checks", "config", "exceptions", "lazy", "runtime", "transport"},
     "stores": {"", "config", "exceptions", "lazy", "leaving", "text", "transport"},
     "query": {"", "config", "exceptions", "lazy", "locking", "text", "clients", "plugins"},
     "context": {"", "exceptions", "lazy", "locking", "text", "query", "plugins"},
@@ -36,7 +37,7 @@ ROOMS["cli"] = {*ROOMS, "service"}
 ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "lazy", "leaving", "locking", "transport", "plugins"),
+    *("", "exceptions", "checks", "lazy", "leaving", "locking", "transport", "plugins", "runtime"),
     *("config", "vault", "text", "answers"),
 )
 

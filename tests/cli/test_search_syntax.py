@@ -325,7 +325,8 @@ class TestDuplicates:
     def test_names_are_printed_with_escapes_made_visible(self, rag):
         ran = rag("search", "captain of a vessel vault:home")
         assert "says the same as" in ran.out
-        assert {r"home/d\x1b[31m.md", r"home/e\x1b[31m.md"} <= set(re.findall(r"home/.*?md", ran.out))
+        shown = set(re.findall(r"home/.*?md", ran.out))
+        assert {r"home/d\x1b[31m.md", r"home/e\x1b[31m.md"} <= shown
         assert "\x1b" not in ran.out
 
     def test_json_lists_them_all(self, rag):

@@ -116,6 +116,16 @@ def _run(arguments: list[str], as_json: bool) -> int:
         damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
         print_error(damaged, as_json)
         return damaged.exit_code
+    except UnicodeEncodeError as error:
+        if sys.getfilesystemencoding() == "utf-8":
+            raise
+        ascii_only = UsageError(
+            f"this Python takes names to be {sys.getfilesystemencoding()}, and one is not",
+            str(error),
+            hint="Let it take them for UTF-8: PYTHONUTF8=1, and no `-X utf8=0`.",
+        )
+        print_error(ascii_only, as_json)
+        return ascii_only.exit_code
     except BrokenPipeError:
         raise
     except SystemExit as error:  # Typer's, of a broken pipe

@@ -15,7 +15,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
-from rag.text.controls import escaped_json, visible, without_controls
+from rag.text.controls import escaped_json, without_controls
+from rag.text.controls import visible as visible
 from rag.text.wording import plural as plural
 
 if TYPE_CHECKING:
