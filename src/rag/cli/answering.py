@@ -174,7 +174,9 @@ def exit_code(answer: Answer) -> int:
     """Return the exit code of an answer: what broke it off counts, then whether it is one."""
     if answer.finish_reason == "interrupted":
         return 130
-    if answer.partial and answer.failure:
+    # It is set once a model is asked; where none could be, the quotations are the answer.
+    was_asked = bool(answer.usage.get("num_ctx"))
+    if answer.failure and (answer.partial or (was_asked and not answer.found)):
         return answer.failure.exit_code
     return 0 if answer.found else 1
 
