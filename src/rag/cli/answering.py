@@ -34,6 +34,10 @@ def with_choices(config: RAGConfig, model: str, no_model: bool, think: bool) -> 
     """
     if model and no_model:
         raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget([config.ollama.local_url])
     if no_model:
         config = replace(config, ollama=replace(config.ollama, chat_model=""))
     return replace(config, ask=replace(config.ask, think=think or config.ask.think))

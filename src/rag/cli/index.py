@@ -155,6 +155,10 @@ def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: 
             what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
             raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
         return
+    if required:  # whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget(config.ollama.embedding_urls)
     try:
         with _progress("embeddings", "chunks", quiet or json) as progress:
             run.embed(required, progress)

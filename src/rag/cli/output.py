@@ -15,7 +15,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
-from rag.text.controls import escaped_json, without_controls
+from rag.text.controls import escaped_json, visible_lines, without_controls
 from rag.text.controls import visible as visible
 from rag.text.wording import plural as plural
 
@@ -43,7 +43,7 @@ def print_line(text: str) -> None:
 
 def print_text(text: str) -> None:
     """Print lines of a note: without what steers a terminal on one, else as they are."""
-    sys.stdout.write((clean(text) if sys.stdout.isatty() else text) + "\n")
+    sys.stdout.write((visible_lines(clean(text)) if sys.stdout.isatty() else text) + "\n")
 
 
 def print_file(file: Path, nul: bool = False) -> None:

@@ -103,6 +103,10 @@ def search(
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
+    if mode in ("dense", "hybrid"):  # insists, whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget(config.ollama.embedding_urls)
     with (
         get_document_store(config) as store,
         closing(create_search_pipeline(store, config, rerank, transforms or None)) as pipeline,

@@ -6,7 +6,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -196,21 +195,22 @@ def pick_chat_model(client: OllamaClient, seconds: float = math.inf) -> ModelInf
     with our_errors(client.url):
         tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
         names = [str(tag["name"]) for tag in tags]
-    found = first_chat_model(_described(client, names, until))
-    if found is None:
-        raise ModelMissingError(
-            f"{client.url} has no model that writes answers",
-            client.url,
-            hint="`ollama pull llama3.2`",
-        )
-    return found
+    troubles: list[ConnectionError] = []
 
+    def described() -> Iterator[ModelInfo]:
+        for name in names:
+            try:
+                yield describe_model(client, name, max((until - time.monotonic()) / 2, 0.01))
+            except (ModelError, ModelMissingError) as error:  # the next one may do
+                troubles.append(error)
 
-def _described(client: OllamaClient, names: Iterable[str], until: float) -> Iterator[ModelInfo]:
-    """Describe models of a server; one that it can say nothing of is passed over."""
-    for name in names:
-        with suppress(ModelError, ModelMissingError):
-            yield describe_model(client, name, max((until - time.monotonic()) / 2, 0.01))
+    if found := first_chat_model(described()):
+        return found
+    if troubles:
+        raise troubles[0]
+    raise ModelMissingError(
+        f"{client.url} has no model that writes answers", client.url, hint="`ollama pull llama3.2`"
+    )
 
 
 def _number(info: dict[str, Any], name: str) -> int:
