@@ -57,7 +57,7 @@ def check_folder(path: str) -> None:
 
 def _check(path: str, found: os.stat_result) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise UntrustedError(f"{path} is not a folder of yours")
+        raise UntrustedError(f"{path} is no folder of yours")
     if found.st_mode & 0o077:
         raise UntrustedError(f"others may enter {path}")
 
@@ -83,7 +83,7 @@ def open_folder(path: str, make: bool = False) -> int:
     except (FileNotFoundError, PermissionError):
         raise
     except OSError as error:  # a link, or no folder
-        raise UntrustedError(f"{path} is not a folder of yours") from error
+        raise UntrustedError(f"{path} is no folder of yours") from error
     try:
         _check(path, os.fstat(opened))
     except BaseException:

@@ -86,8 +86,6 @@ def test_batches_hold_as_many_tokens_as_configured(
     embed(texts, settings(batch_tokens=10, max_in_flight=1), measure=len)
     sent = server.requests("/api/embed")
     sizes = [[len(i) - len("search_document: ") for i in r.inputs] for r in sent]
-        [len(i) - len("search_document: ") for i in r.inputs] for r in server.requests("/api/embed")
-    ]
     assert sizes == [[5, 5], [30], [3, 2]]
 
 
