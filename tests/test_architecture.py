@@ -23,10 +23,11 @@ ROOMS = {
     "durable": {""},
     "owned": {"", "durable", "exceptions"},
     "plugins": {"", "exceptions"},
+    "runtime": {""},
     "config": {"", "checks", "exceptions", "locking"},
     "vault": {"", "config", "exceptions"},
     "text": {"", "exceptions"},
-    "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
+    "clients": {"", "checks", "config", "exceptions", "lazy", "runtime", "transport"},
     "stores": {
         *("", "config", "durable", "exceptions", "lazy", "leaving", "owned", "text", "transport"),
     },
@@ -43,7 +44,7 @@ ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command gov
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
     *("", "durable", "exceptions", "checks", "lazy", "leaving", "locking", "owned", "transport"),
-    "plugins",
+    *("plugins", "runtime"),
     *("config", "vault", "text", "answers"),
 )
 

@@ -34,7 +34,15 @@ from rag.cli.options import (
     Transforms,
     Vaults,
 )
-from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
+from rag.cli.output import (
+    make_console,
+    print_error,
+    print_json,
+    print_line,
+    say,
+    shortened,
+    visible,
+)
 from rag.cli.query import check_vaults, index_facts, make_filters, tell_corrections
 from rag.cli.settings import load_settings
 from rag.cli.slash import BARE, LEAVE, Commands, as_command
@@ -155,7 +163,7 @@ def _print_list(config: RAGConfig, as_json: bool) -> None:
         print_json({"sessions": listed})
     for session in [] if as_json else sessions:
         first = shortened(session.turns[0].question, 60) if session.turns else ""
-        print_line(clean(f"{session.id}  {len(session.turns):>3}  {first}".rstrip()))
+        print_line(f"{session.id}  {len(session.turns):>3}  {first}".rstrip())
         for notice in session.notices:
             say(notice)
     if not sessions:
@@ -202,7 +210,7 @@ def _answer(
         printer.stop_waiting()
         if not (quiet or as_json):
             console = make_console(stderr=True)
-            console.print(f"({clean(understood)})", style="dim", soft_wrap=True)
+            console.print(f"({visible(understood)})", style="dim", soft_wrap=True)
 
     try:
         if not as_json:
@@ -217,7 +225,8 @@ def _answer(
         if not _interactive():
             raise
         printer.stop_waiting()
-        say("\n(interrupted)")
+        say("")
+        say("(interrupted)")
         return 130
     except RAGError as error:
         printer.stop_waiting()

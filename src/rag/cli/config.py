@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from typing import Annotated
 
 import typer
 
 from rag.cli.options import ConfigFile, Json
-from rag.cli.output import clean, print_json, print_line
+from rag.cli.output import print_json, print_line, to_json_text
 from rag.cli.settings import load_settings
 from rag.config import RAGConfig, default_toml, settings, values
 
@@ -48,10 +47,10 @@ def config(
         return
     width = max(map(len, settings()))
     for name, value in shown.items():
-        text = value if isinstance(value, str) else jsonlib.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else to_json_text(value)
         print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
         if one := found.left_out.get(name):
-            print_line(clean(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}"))
+            print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}")
 
 
 def _left_out(config: RAGConfig, name: str) -> dict[str, dict[str, str]]:

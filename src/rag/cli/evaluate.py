@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet, Transforms, Vaults
-from rag.cli.output import clean, make_console, plural, print_json, print_line, say
+from rag.cli.output import make_console, plural, print_json, print_line, say, visible
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts
 from rag.cli.settings import load_settings
 from rag.config import RAGConfig
@@ -172,7 +172,7 @@ def _warn(
 
 def _few(names: list[str]) -> str:
     more = ", …" if len(names) > _NAMED else ""
-    return clean(", ".join(names[:_NAMED])) + more
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _compare(baseline: dict[str, Run], runs: list[Run]) -> dict[str, Comparison]:
@@ -237,7 +237,7 @@ def _print(runs: list[Run], compared: dict[str, Comparison]) -> None:
         figures = summaries(run.outcomes)
         table = _table(f"mode {run.mode}", _LABELS.values())
         for name, row in figures["categories"].items():
-            table.add_row(clean(name), *_cells(row))
+            table.add_row(visible(name), *_cells(row))
         table.add_row("all", *_cells(figures["overall"]), style="bold")
         console.print(table)
         if run.mode in compared:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, Paths, Vaults
-from rag.cli.output import clean, print_file, print_json, print_line
+from rag.cli.options import ConfigFile, Json, Paths, Print0, Vaults
+from rag.cli.output import print_file, print_json, print_text
 from rag.cli.settings import load_settings
 from rag.exceptions import NotFoundError, UsageError
 
@@ -27,6 +26,7 @@ def get(
     vaults: Vaults = None,
     json: Json = False,
     paths: Paths = False,
+    print0: Print0 = False,
     config_file: ConfigFile = None,
 ) -> None:
     """Print a note.
@@ -61,16 +61,15 @@ def get(
     last = int(span["last"] or len(lines)) if span else len(lines)
     if span and not 1 <= first <= max(last, 1):
         raise UsageError(f"lines {first}-{last} are no span", hint=f"The note has {len(lines)}.")
-    if paths:
-        print_file(found.file)
+    if paths or print0:
+        print_file(found.file, print0)
         return
     chosen = lines[first - 1 : last]
     if json:
         print_json(_to_json(found, chosen, first))
         return
-    on_terminal = sys.stdout.isatty()
     for line in chosen:
-        print_line(clean(line) if on_terminal else line)
+        print_text(line)
 
 
 def _to_json(found: FoundNote, chosen: list[str], first: int) -> dict[str, Any]:

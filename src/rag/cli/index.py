@@ -165,6 +165,10 @@ def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: 
             what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
             raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
         return
+    if required:  # whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget(config.ollama.embedding_urls)
     try:
         with _progress("embeddings", "chunks", quiet or json) as progress:
             run.embed(required, progress)
@@ -263,14 +267,14 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
     )
     from rich.text import Text
 
-    from rag.cli.output import make_console
+    from rag.cli.output import make_console, visible
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(noun),
@@ -280,7 +284,7 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task(what, total=total)
+    return bar, bar.add_task(visible(what), total=total)
 
 
 def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:

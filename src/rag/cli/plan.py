@@ -18,7 +18,7 @@ from rag.cli.options import (
     Tags,
     Vaults,
 )
-from rag.cli.output import clean, print_json, print_line, say
+from rag.cli.output import print_json, print_line, say
 from rag.cli.planned import intent_to_dict, missing, plan_lines
 from rag.cli.query import check_vaults, index_facts, make_filters
 from rag.cli.settings import load_settings
@@ -86,7 +86,7 @@ def plan(
 def _print(intent: Intent) -> None:
     from rag.cli.understood import understood_line
 
-    print_line(clean(understood_line(intent)))
+    print_line(understood_line(intent))
     for line in plan_lines(intent):
         print_line(f"  {line}")
 

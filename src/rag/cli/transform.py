@@ -8,7 +8,7 @@ import typer
 
 from rag.cli.answering import read_stdin
 from rag.cli.options import ConfigFile, Json, Quiet, Transforms
-from rag.cli.output import clean, print_json, print_line, say
+from rag.cli.output import print_json, print_line, say
 from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _print(plan: Plan) -> None:
     rows += [(variant.label, _told(variant)) for variant in plan.variants]
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
-        print_line(clean(f"{name:{width}}  {text}"))
+        print_line(f"{name:{width}}  {text}")
 
 
 def _told(variant: SearchedVariant) -> str:
