@@ -16,14 +16,15 @@ ROOMS = {
     "": {""},
     "exceptions": {""},
     "checks": {""},
+    "composing": {""},
     "transport": {""},
     "lazy": {""},
     "leaving": {""},
     "locking": {"", "exceptions"},
     "plugins": {"", "exceptions"},
     "config": {"", "checks", "exceptions"},
-    "vault": {"", "config", "exceptions"},
-    "text": {"", "exceptions"},
+    "vault": {"", "composing", "config", "exceptions"},
+    "text": {"", "composing", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
     "stores": {"", "config", "exceptions", "lazy", "leaving", "text", "transport"},
     "query": {"", "config", "exceptions", "lazy", "locking", "text", "clients", "plugins"},
@@ -36,7 +37,7 @@ ROOMS["cli"] = {*ROOMS, "service"}
 ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "lazy", "leaving", "locking", "transport", "plugins"),
+    *("", "exceptions", "checks", "composing", "lazy", "leaving", "locking", "transport", "plugins"),
     *("config", "vault", "text", "answers"),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.config import IndexConfig
 from rag.stores.note_rows import ChunkKey, NoteRow
-from rag.text.budget import count_tokens
+from rag.text.budget import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
 from rag.vault.fields import searchable_fields
 
@@ -33,7 +33,9 @@ def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> Rea
     row, note = open_note(root, vault, file, config)
     if not is_wanted(note, config):
         return ReadNote(row)
-    chunks = chunk_note(note, config.chunk_size, config.chunk_overlap, count_tokens)
+    chunks = chunk_note(
+        note, config.chunk_size, config.chunk_overlap, count_tokens, count_all
+    )
     metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
     row.chunks = [
         ChunkKey(chunk.id, _chunk_hash(chunk, meta))
