@@ -37,7 +37,17 @@ ROOMS["cli"] = {*ROOMS, "service"}
 ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "composing", "lazy", "leaving", "locking", "transport", "plugins"),
+    *(
+        "",
+        "exceptions",
+        "checks",
+        "composing",
+        "lazy",
+        "leaving",
+        "locking",
+        "transport",
+        "plugins",
+    ),
     *("config", "vault", "text", "answers"),
 )
 

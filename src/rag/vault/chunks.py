@@ -17,7 +17,7 @@ from hashlib import sha1
 from typing import NamedTuple
 
 from rag.vault import limits
-from rag.vault.markdown import Kind, Outline
+from rag.vault.markdown import Kind
 from rag.vault.note import Note
 from rag.vault.sentences import iter_sentence_spans, sentence_spans
 
@@ -251,9 +251,7 @@ class _Cutter:
             else:
                 yield from self._halves(text, left, right, cost)
 
-    def _halves(
-        self, text: str, start: int, end: int, cost: int | None = None
-    ) -> Iterator[_Piece]:
+    def _halves(self, text: str, start: int, end: int, cost: int | None = None) -> Iterator[_Piece]:
         """Cut a sentence without end, or what is left when there are too many."""
         if self._left <= 0:
             self.problems[_MANY_PIECES] = None

@@ -8,14 +8,14 @@ and the rest of the note is found as ever. How many bytes are read at all says
 
 from __future__ import annotations
 
-# Each line takes a look of its own; a dictionary with a word on each line has a fifth of these.
-MOST_LINES = 500_000
+# Each line takes a look of its own; a dictionary with a word on each line has a third of these.
+MOST_LINES = 300_000
 
 # Front matter is read by a YAML parser, whose cost rises faster than the text.
-LONGEST_FRONT_MATTER = 100_000  # characters
+LONGEST_FRONT_MATTER = 50_000  # characters
 MOST_NESTED = 32  # levels; the parser, which calls itself for each, crashes at 20,000
 # Values of front matter, each counted as often as aliases and merge keys name it: what they stand
-# for grows with the power of their number. Without them 100,000 characters hold fewer.
+# for grows with the power of their number. Without them front matter holds fewer.
 MOST_VALUES = 50_000
 
 # Tags are stored with each chunk, and each is followed by its parents.
@@ -37,14 +37,15 @@ LONGEST_LINK = 1_000
 MOST_CHUNKS = 10_000
 # Paragraphs, lines and sentences that are measured one by one where a chunk must be cut; 5 MB of
 # prose have 60,000. Past these the text is cut in halves, at spaces.
-MOST_PIECES = 200_000
+MOST_PIECES = 100_000
 # A fence or table is one chunk, however large; past this it is cut like other text.
 LARGEST_BLOCK = 100_000  # characters
 # 5 MB of English prose hold 30,000. Each new one is stemmed, hashed and remembered.
 MOST_WORDS = 100_000
-# What title, headings and tags may come to in characters, counted with each chunk that bears
-# them. 4,400 chunks may bear 450 each.
+# What title and headings may come to in characters, and the tags in number, counted with each
+# chunk that bears them. 4,400 chunks may bear 450 characters and 45 tags each.
 MOST_REPEATED = 2_000_000
+MOST_TAG_ENTRIES = 200_000
 
 
 def too_many(things: str, most: int) -> str:

@@ -7,14 +7,10 @@ import re
 # A run of backquotes that no run of the same length follows costs a look at the rest of its line.
 # There are as many such runs in a line as lengths, so the lengths are few: nobody writes longer.
 _MOST_BACKQUOTES = 8
-CODE_SPAN = (
-    rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?:(?!\1(?!`))`++[^`\n]*+)*+\1(?!`)"
-)
+CODE_SPAN = rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?:(?!\1(?!`))`++[^`\n]*+)*+\1(?!`)"
 
 _OPENING = re.compile(r"(\*\*|__|~~|==)(?=\S)")
-_CLOSING = {
-    mark: re.compile(rf"(?<=\S){re.escape(mark)}|\n") for mark in ("**", "__", "~~", "==")
-}
+_CLOSING = {mark: re.compile(rf"(?<=\S){re.escape(mark)}|\n") for mark in ("**", "__", "~~", "==")}
 
 
 def without_emphasis(text: str) -> str:

@@ -95,9 +95,7 @@ def normalize_tags(tags: list[str], problems: list[str] | None = None) -> list[s
             left_out[limits.too_long("tag", limits.LONGEST_TAG)] = None
             continue
         if name.count("/") >= limits.MOST_TAG_LEVELS:
-            left_out[
-                f"a tag has more than {limits.MOST_TAG_LEVELS} levels: it is left out"
-            ] = None
+            left_out[f"a tag has more than {limits.MOST_TAG_LEVELS} levels: it is left out"] = None
             continue
         while name:
             found[name] = None
