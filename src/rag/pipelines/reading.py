@@ -15,6 +15,7 @@ from rag.stores.note_rows import ChunkKey, NoteRow
 from rag.text.budget import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
 from rag.vault.fields import searchable_fields
+from rag.vault.opening import open_file
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
@@ -66,7 +67,7 @@ def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tup
     """
     path = os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
     limit = int(config.max_note_mb * 1_000_000)
-    with open(path, "rb") as stream:  # noqa: PTH123
+    with open_file(path) as stream:
         stat = os.fstat(stream.fileno())
         now = time.time_ns()
         # Told how much to read it would make room for as much, for every note.

@@ -48,10 +48,8 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
     if not end:
         return FrontMatter({}, 0, "")
     if sum(map(len, lines[1:end])) + end > LONGEST_FRONT_MATTER:
-        problem = (
-            f"front matter: longer than {LONGEST_FRONT_MATTER:,} characters: only those are read"
-        )
         head = "\n".join(lines[1:end])[:LONGEST_FRONT_MATTER].split("\n")
+        problem = f"front matter: only its first {LONGEST_FRONT_MATTER:,} characters are read"
         return FrontMatter(_salvage(head[:-1] or head), end + 1, problem)
     if fields := _read_simple(lines[1:end]):
         return FrontMatter(fields, end + 1, "")

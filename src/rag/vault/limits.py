@@ -47,6 +47,9 @@ MOST_WORDS = 100_000
 MOST_REPEATED = 2_000_000
 MOST_TAG_ENTRIES = 200_000
 
+LARGEST_IGNORE_FILE = 100_000  # bytes; each of its patterns is tried on each file
+LARGEST_PRINTED = 50_000_000  # bytes of a note, which is held as lines before it is printed
+
 
 def too_many(things: str, most: int) -> str:
     """Return the problem of a note that holds more things than are kept."""

@@ -216,9 +216,9 @@ def _read_inline(found: Outline, text: str) -> None:
     if "#" in text:
         for match in _TAG.finditer(INVISIBLE.sub("", text)):
             tag = match[1]
-            if not tag.replace("/", "").replace("-", "").isdigit() and tag.strip("/-_"):
-                if not _keep_tag(found, tag.strip("/")):
-                    break
+            is_number = tag.replace("/", "").replace("-", "").isdigit()
+            if not is_number and tag.strip("/-_") and not _keep_tag(found, tag.strip("/")):
+                break
 
 
 def _keep_tag(found: Outline, tag: str) -> bool:

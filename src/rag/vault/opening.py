@@ -13,9 +13,13 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
     :raises OSError: when it cannot be opened, or is a pipe, a device or a folder.
     """
-    # Without O_NONBLOCK a pipe is waited for until somebody writes to it.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    if not S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
+    stream = open(path, "rb", opener=_without_waiting)  # noqa: PTH123, SIM115
+    if not S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
         raise OSError(errno.EINVAL, "not a regular file")
-    return os.fdopen(descriptor, "rb")
+    return stream
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file at once: a pipe would be waited for until somebody writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)

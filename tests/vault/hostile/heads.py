@@ -33,10 +33,8 @@ def merge_keys(levels: int) -> str:
 
 def laughs(levels: int) -> str:
     """Return lists each of which holds the one before nine times: the billion laughs."""
-    lines = ["a0: &a0 [ha]"]
-    for level in range(1, levels):
-        lines.append(f"a{level}: &a{level} [{','.join([f'*a{level - 1}'] * 9)}]")
-    return "\n".join(lines)
+    rest = [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
+    return "\n".join(["a0: &a0 [ha]", *rest])
 
 
 _INDENTED = "\n".join(f"{' ' * depth}a:" for depth in range(400))
@@ -83,6 +81,7 @@ FAMILIES: dict[str, Callable[[int], str]] = {
 
 FRAGMENTS = [
     "---\n", "\n---\n", "a: ", "tags: ", "aliases: ", "title: ", "date: ", "&a ", "*a", "<<: ",
-    "<<: *a", "[", "]", "{", "}", "- ", "? ", "!!", "!!binary ", "!!set ", "!!omap ", "|\n ", ">\n ",
-    "'", '"', "\\u0301", "1:1", "0x1", "1e9", "%YAML 1.2", "# ", ", ", ": ", "\t", "...\n", "~",
+    "<<: *a", "[", "]", "{", "}", "- ", "? ", "!!", "!!binary ", "!!set ", "!!omap ", "|\n ",
+    ">\n ", "'", '"', "\\u0301", "1:1", "0x1", "1e9", "%YAML 1.2", "# ", ", ", ": ", "\t",
+    "...\n", "~",
 ]  # fmt: skip
