@@ -13,7 +13,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
     :raises OSError: when it cannot be opened, or is a pipe, a device or a folder.
     """
-    stream = open(path, "rb", opener=_without_waiting)  # noqa: PTH123, SIM115
+    stream = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     if not S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(errno.EINVAL, "not a regular file")
