@@ -16,6 +16,7 @@ ROOMS = {
     "": {""},
     "exceptions": {""},
     "checks": {""},
+    "composing": {""},
     "transport": {""},
     "lazy": {""},
     "leaving": {""},
@@ -25,8 +26,8 @@ ROOMS = {
     "plugins": {"", "exceptions"},
     "runtime": {""},
     "config": {"", "checks", "exceptions", "locking"},
-    "vault": {"", "config", "exceptions"},
-    "text": {"", "exceptions"},
+    "vault": {"", "composing", "config", "exceptions"},
+    "text": {"", "composing", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "runtime", "transport"},
     "stores": {
         *("", "config", "durable", "exceptions", "lazy", "leaving", "owned", "text", "transport"),
@@ -43,8 +44,8 @@ ROOMS["cli"] = {*ROOMS, "service"}
 ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "durable", "exceptions", "checks", "lazy", "leaving", "locking", "owned", "transport"),
-    *("plugins", "runtime"),
+    *("", "durable", "exceptions", "checks", "composing", "lazy", "leaving", "locking", "owned"),
+    *("plugins", "runtime", "transport"),
     *("config", "vault", "text", "answers"),
 )
 

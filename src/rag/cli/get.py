@@ -93,13 +93,22 @@ def _to_json(found: FoundNote, chosen: list[str], first: int) -> dict[str, Any]:
 
 
 def _read_lines(file: Path, vault: str, path: str) -> list[str]:
+    from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.note import decode, split_lines
+    from rag.vault.opening import open_file
 
     try:
-        return split_lines(decode(file.read_bytes(), []))
+        with open_file(file) as stream:
+            raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
         raise NotFoundError(
             f"{vault}/{path} is in the index, but its file cannot be read",
             error.strerror or "",
             hint="`rag index` brings the index up to date.",
         ) from error
+    if len(raw) > LARGEST_PRINTED:
+        raise UsageError(
+            f"{vault}/{path} is larger than {LARGEST_PRINTED // 1_000_000} MB",
+            hint=f"Open it with another program: it is {clean(str(file))}.",
+        )
+    return split_lines(decode(raw, []))

@@ -266,7 +266,9 @@ class IndexRun:
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
         documents = self.copy.add_known_embeddings(documents)
-        self.copy.remember_words(write_documents(self.copy.pipeline, documents))
+        for start in range(0, len(documents), _BATCH_CHUNKS):  # one note may have more
+            part = documents[start : start + _BATCH_CHUNKS]
+            self.copy.remember_words(write_documents(self.copy.pipeline, part))
         self.copy.store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
         report.chunks += len(documents)
