@@ -240,6 +240,7 @@ def to_response(
         mode=searched.mode,
         notices=[
             *filter(None, [attempt.notice if results else ""]),
+            *understood.notices,
             *searched.notices,
             *filter(None, [output.get("notice")]),
         ],

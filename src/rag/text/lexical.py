@@ -198,11 +198,13 @@ def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float
     loans = KATAKANA_WORD.findall(unsegmented)
     found += [("words", loan, _stem_dimension(loan), _LOAN_WEIGHT) for loan in loans]
     for run in _RUN.findall(unsegmented):
-        asked = [] if asking else [match.span() for match in JAPANESE_QUESTION.finditer(run)]
+        asks = [0] * len(run)  # where the words that only ask end, for each character in them
+        for start, end in () if asking else map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
+            asks[start:end] = [end] * (end - start)
         found += [
             ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight)
             for gram in weigh_grams(run)
-            if not any(a <= gram.start and gram.start + len(gram.text) <= b for a, b in asked)
+            if asks[gram.start] < gram.start + len(gram.text)
         ]
     return found
 
