@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ from rag.text.normalize import fold_accents
 from rag.text.tokens import TOKEN, cleaned, stem
 from rag.text.wording import brief
 
-ENTRIES = 50_000  # of the index that a query reads; or as many as there are chunks, if more
-TEXTS = 1_500  # of chunks that a query reads
+ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
+TEXTS = 1_000  # of chunks that a query reads
 RARE = 512  # chunks: what is in no more of them is looked up whole
 _PIECES = 4  # of a phrase that are looked up, those first that are likely to be rare
 _QUOTED = 40  # characters of a phrase in a notice
@@ -145,7 +146,8 @@ class Occurrences:
         return chunks
 
     def _read(self, dimensions: list[int]) -> dict[str, float] | None:
-        room = max(ENTRIES, self._manifest.kept_totals()[1] if self._manifest else 0) - self._spent
+        chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
+        room = max(ENTRIES, chunks_in_all // 2) - self._spent
         chunks = self._store.points_with(dimensions, room) if room > 0 else None
         self._spent += room if chunks is None else len(chunks)
         return chunks
@@ -188,9 +190,15 @@ class Occurrences:
         return new[room:]
 
     def _notes_of(self, chunks: Iterable[str]) -> list[str]:
-        if self._manifest:
-            return self._manifest.notes_of(chunks)
-        return sorted({_note(document) for document in self._store.get_documents([*chunks])})
+        if self._manifest is None:
+            return sorted({_note(document) for document in self._store.get_documents([*chunks])})
+        owners = self._owners
+        keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
+        return sorted({owners[key] for key in keys if key in owners})
+
+    @cached_property
+    def _owners(self) -> dict[bytes, str]:
+        return self._manifest.notes_by_chunk() if self._manifest else {}
 
 
 def _phrase(text: str) -> _Phrase:

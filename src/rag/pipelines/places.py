@@ -60,7 +60,9 @@ class Places:
 
     @cached_property
     def _paths(self) -> list[tuple[str, str]]:
-        return [(identity, _folded(f"{vault}/{path}")) for vault, path, _, _, identity in self._notes]
+        return [
+            (identity, _folded(f"{vault}/{path}")) for vault, path, _, _, identity in self._notes
+        ]
 
 
 def _folded(name: str) -> str:

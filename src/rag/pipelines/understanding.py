@@ -21,6 +21,7 @@ from rag.pipelines.occurrences import Occurrences
 from rag.pipelines.places import Places
 from rag.query.bounds import MOST_WORDS, bounded
 from rag.query.syntax import ParsedQuery, parse_query
+from rag.stores.batch import Batch
 from rag.stores.manifest import Manifest
 from rag.stores.protocol import NoteStore
 from rag.text.lexical import KATAKANA_WORD, content_words, encode_query, pieces, word_dimension
@@ -29,6 +30,7 @@ from rag.text.tokens import TOKEN, cleaned, has_words, stem
 from rag.text.wording import brief
 
 _MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
+_MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
 
 
 @dataclass(frozen=True)
@@ -124,14 +126,14 @@ def _in_all(within: Sequence[Sequence[str]]) -> Filter | None:
     """Return the filter for notes that are in each of some lists of ids."""
     if not within:
         return None
-    return one_of("file_id", sorted(set(within[0]).intersection(*within[1:])))
+    return one_of("file_id", Batch(sorted(set(within[0]).intersection(*within[1:]))))
 
 
 def _in_none(lists: Sequence[Sequence[str]]) -> Filter | None:
     """Return the filter for notes that are in none of some lists of ids."""
     if not lists:
         return None
-    return none_of(one_of("file_id", sorted({note for notes in lists for note in notes})))
+    return none_of(one_of("file_id", Batch(sorted(set(chain.from_iterable(lists))))))
 
 
 def _selected(
@@ -204,9 +206,7 @@ def _vault(name: str, manifest: Manifest | None) -> str:
     raise unknown_vault(name, known)
 
 
-def _beginning(
-    manifest: Manifest | None, prefixes: Sequence[str], notices: list[str]
-) -> list[str]:
+def _beginning(manifest: Manifest | None, prefixes: Sequence[str], notices: list[str]) -> list[str]:
     """Return the words of the notes that begin with one of `prefixes`; of too many the
     shortest."""
     found: list[str] = []
@@ -229,22 +229,25 @@ def _corrections(
     that is in a note which the filters let through."""
     if manifest is None:
         return {}
-    loans = _loans(parsed.text)
+    vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
     words = [word for word in content_words(parsed.text) if word.isalpha()]
     exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
     as_written = {*content_words(exact), *_loans(exact)}
     near: dict[str, list[str]] = {}
-    for word in manifest.vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
+    for word in vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
         # It may be known in another form; part of a longer loan word is found by its characters.
-        is_part = word in loans and manifest.vocabulary.within(word)
+        is_part = word in loans and vocabulary.within(word)
         if not (word in as_written or is_part or _is_held(store, word)):
-            near[word] = [*manifest.vocabulary.near(word)]
+            near[word] = [*vocabulary.near(word)]
     store.expect(map(_dimension, chain.from_iterable(near.values())))
-    likeliest = {
-        word: next((other for other in others if _is_held(store, other, filters)), None)
-        for word, others in near.items()
-    }
-    return {word: other for word, other in likeliest.items() if other and other not in loans}
+    looks = iter(range(_MOST_LOOKS))
+
+    def likeliest(others: list[str]) -> str | None:
+        tried = (other for other, _ in zip(others, looks, strict=False))
+        return next((other for other in tried if _is_held(store, other, filters)), None)
+
+    meant = {word: likeliest(others) for word, others in near.items()}
+    return {word: other for word, other in meant.items() if other and other not in loans}
 
 
 def _loans(text: str) -> list[str]:

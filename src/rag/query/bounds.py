@@ -14,7 +14,7 @@ MAX_LENGTH = 4_000  # characters of a query
 MOST_PHRASES = 16  # that must stand in a note
 MOST_EXCLUDED = 32  # words and phrases that must not
 MOST_BEGINNINGS = 16  # of words, with a star; as many again that are excluded
-MOST_FIELDS = 32  # `tag:`, `vault:`, `path:` and `title:`
+MOST_FIELDS = 16  # `tag:`, `vault:`, `path:` and `title:`
 MOST_WORDS = 2_000  # of the notes that all beginnings of a query stand for
 
 # As in the stream-safe text format of Unicode (UAX 15): no language puts more on one letter, and

@@ -199,15 +199,14 @@ class Manifest:
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
-    def notes_of(self, chunks: Iterable[str]) -> list[str]:
-        """Return the ids of the notes that any of these chunks is of, in order."""
-        wanted = {bytes.fromhex(chunk.replace("-", "")) for chunk in chunks}
+    def notes_by_chunk(self) -> dict[bytes, str]:
+        """Return the id of the note of every chunk, by the chunk's id as 16 bytes."""
         rows = self._db.execute("SELECT id, chunks FROM notes")
-        return sorted(
-            identity
+        return {
+            blob[at : at + _UUID]: identity
             for identity, blob in rows
-            if any(blob[at : at + _UUID] in wanted for at in range(0, len(blob), CHUNK))
-        )
+            for at in range(0, len(blob), CHUNK)
+        }
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""
