@@ -69,9 +69,9 @@ def plan(
     facts = index_facts(config)
     check_vaults(vaults, facts)
     with get_document_store(config) as store:
-        understand(store, query)  # what no search takes is no query
+        bounds = understand(store, query).notices  # what no search takes is no query
         intent, notices = find_intent(store, config, query, filters, full=True)
-    for notice in [] if quiet else notices:
+    for notice in [] if quiet else [*bounds, *notices]:
         say(notice)
     if intent is None:
         raise typer.Exit(1)

@@ -60,6 +60,11 @@ def is_seam(pair: str) -> bool:
     return len(scripts) == 2 and 0 not in scripts
 
 
+def is_ideograph(text: str) -> bool:
+    """Tell whether a text is one character that is a gram wherever it stands."""
+    return len(text) == 1 and int(script_table()[ord(text)]) == IDEOGRAPHS
+
+
 class Gram(NamedTuple):
     """A gram: its text, where in its run it begins, and what it says of the run."""
 
