@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -21,9 +22,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -33,10 +35,14 @@ from vaults import make_vault
 
 _TRIALS = 600
 _KILLS = 300
+_MOST_ROOM = 1.2  # that the folder may take, by that of a fresh index
+_NOTES = 60
 _SECONDS = 120  # that a command may take on a busy machine
+_FIRST, _THEN = "written later", "written later and changed since"
+_EPOCH = 1_700_000_000.0
 _DAY = 24 * 3600.0
 _TESTS = Path(__file__).resolve().parents[2] / "tests"
-_QUERIES = ("サーバー", "page water", "the first note", "anchor word")
+_QUERIES = ("サーバー", "anchor word")
 # The list of vaults has no second copy: who mends it, and how, is for the part `power`.
 _LEFT_OUT = ("vaults.json", "index.lock")
 _SERVER = """
@@ -50,12 +56,36 @@ _SERVER = """
 
 
 def rows(room: Path) -> Iterator[Row]:
-    """Damage, and kill."""
+    """Damage, and kill; three processes do it at once."""
+    half = _TRIALS // 2
+    tasks = (
+        partial(_try_all, room / "one", range(half)),
+        partial(_try_all, room / "other", range(half, _TRIALS)),
+        partial(_kill_often, room / "kills"),
+    )
+    with ThreadPoolExecutor(len(tasks)) as threads:
+        one, other, kills = threads.map(_apart, tasks)
+    yield from _rows_of(one + other)
+    yield kills
+
+
+def _apart(task: Callable[[], Any]) -> Any:
+    """Do something in an interpreter of its own, which may then change folders and fork."""
+    code = (
+        "import pickle, sys; sys.stdout.buffer.write(pickle.dumps(pickle.load(sys.stdin.buffer)()))"
+    )
+    command = [sys.executable, "-c", code]
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    done = subprocess.run(
+        command, input=pickle.dumps(task), stdout=subprocess.PIPE, env=environment, check=True
+    )
+    return pickle.loads(done.stdout)
+
+
+def _try_all(room: Path, numbers: range) -> list[Trial]:
     with _site(room) as site:
-        trials = [_try(site, number) for number in range(_TRIALS)]
-        shutil.rmtree(site.data)
-    yield from _rows_of(trials)
-    yield _kill_often(room / "kills")
+        return [_try(site, number) for number in numbers]
 
 
 # -- the index, and commands on it -----------------------------------------------------
@@ -91,6 +121,7 @@ class Site:
 
 @contextmanager
 def _site(room: Path) -> Iterator[Site]:
+    room.mkdir(exist_ok=True)
     site = Site(room, room / "notes", room / "pristine", room / "data")
     command = [sys.executable, "-c", dedent(_SERVER), str(_TESTS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -108,28 +139,27 @@ def _site(room: Path) -> Iterator[Site]:
 
 def _build(site: Site) -> None:
     _preload()
-    make_vault(site.vault, 60, 0.25)
+    make_vault(site.vault, _NOTES, _NOTES * 0.0043)
     _said("index", str(site.vault))
-    (site.vault / "later.md").write_text("# The last\n\nAnchor word, サーバー, written later.\n")
-    time.sleep(0.1)  # so that no file looks as if it might still be written to
+    _write(site.vault, _FIRST)
     _said("index")
     _said("search", "warm")
     _said("index")
     shutil.move(site.data, site.pristine)
     _copy(site)
     site.truth = _everything()
-    _change(site.vault)
+    _write(site.vault, _THEN)
     _said("index")
     site.later = _everything()
-    _change_back(site.vault)
+    _write(site.vault, _FIRST)
 
 
-def _change(vault: Path) -> None:
-    (vault / "later.md").write_text("# The last\n\nAnchor word, サーバー, and changed since.\n")
-
-
-def _change_back(vault: Path) -> None:
-    (vault / "later.md").write_text("# The last\n\nAnchor word, サーバー, written later.\n")
+def _write(vault: Path, how: str) -> None:
+    """Write the note that is added to the index later, and changed in some trials."""
+    note = vault / "later.md"
+    note.write_text(f"# The last\n\nAnchor word, サーバー, {how}.\n", "utf-8")
+    written = _EPOCH + 1000 * len(how)  # long ago: it does not look as if somebody were at it
+    os.utime(note, (written, written))
 
 
 def _preload() -> None:
@@ -203,7 +233,7 @@ def _results(answer: Answer) -> str:
 def _everything() -> list[str]:
     """Return what searches find, and all that the index holds: each chunk, and the manifest."""
     answer = _forked(_dump)
-    assert answer.code == 0, answer
+    assert answer.code == 0, answer.errors
     return [*_found()[0], answer.output]
 
 
@@ -223,7 +253,7 @@ def _dump() -> int:
             print({k: v for k, v in asdict(row).items() if k not in _PASSING})
         tables = [t for (t,) in manifest._db.execute("SELECT name FROM sqlite_master")]
         for table in sorted({*tables} & {"names", "words", "vaults"}):
-            print(manifest._db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall())
+            print(manifest._db.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall())
     return 0
 
 
@@ -268,14 +298,9 @@ def _try(site: Site, number: int) -> Trial:
     rng = random.Random(number)
     _copy(site)
     files = sorted(f for f in site.data.rglob("*") if f.is_file() and f.name not in _LEFT_OUT)
-    file = rng.choice(files)
-    kind = rng.choice(list(_KINDS))
+    file, kind = _damage(rng, files)
     trial = Trial(str(file.relative_to(site.data)), kind, bool(number % 2))
-    facts = file.stat()
-    _KINDS[kind](rng, file)
-    if file.exists():
-        os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-    is_changed = number % 6 >= 4
+    is_changed = number % 6 >= 4  # the damage may be published again
     if trial.leaves_trace:
         found, answers = _found()
         _compare(trial, site.truth, found, answers)
@@ -287,7 +312,7 @@ def _try(site: Site, number: int) -> Trial:
             trial.unseen = answer.code == 0
     truth = site.truth
     if is_changed:
-        _change(site.vault)
+        _write(site.vault, _THEN)
         truth = site.later
     answer = _run("index")
     trial.traceback = trial.traceback or _traceback_of(answer)
@@ -296,8 +321,22 @@ def _try(site: Site, number: int) -> Trial:
     elif (held := _forked(_dump)).output != truth[-1]:
         trial.unmended = f"another index than it was {held.errors[-100:]}"
     if is_changed:
-        _change_back(site.vault)
+        _write(site.vault, _FIRST)
     return trial
+
+
+def _damage(rng: random.Random, files: list[Path]) -> tuple[Path, str]:
+    """Damage one of some files, which looks as old as before; return which, and how."""
+    while True:
+        file, kind = rng.choice(files), rng.choice([*_KINDS])
+        facts, before = file.stat(), file.read_bytes()
+        if before:
+            _KINDS[kind](rng, file)
+        if not file.exists():
+            return file, kind
+        os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        if file.read_bytes() != before:  # zeros may have been swapped with zeros
+            return file, kind
 
 
 def _compare(trial: Trial, truth: list[str], found: list[str], answers: list[Answer]) -> None:
@@ -374,8 +413,7 @@ def _place(rng: random.Random, file: Path, room: int = 1) -> int:
 
 @cache
 def _pages(file: str, inode: int) -> list[int]:
-    with open(file, "rb") as opened:
-        text = opened.read()
+    text = Path(file).read_bytes()
     return [at for at in range(0, len(text), 4096) if text[at : at + 4096].strip(b"\0")]
 
 
@@ -407,4 +445,65 @@ def _first(trials: list[Trial], why: str = "wrong") -> str:
 
 def _kill_often(room: Path) -> Row:
     """Kill `rag index`, and searches, at random moments; compare the folder with a fresh one."""
-    raise NotImplementedError
+    rng, killed, largest, searches = random.Random(7), 0, 0, 0
+    with _site(room) as site:
+        data, fresh = site.data, room / "fresh"
+        _copy(site)
+        whole = _timed(site, 0)
+        for turn in range(1, 20 * _KILLS):
+            _edit(site.vault, rng, turn)
+            killed += _killed(rng.uniform(0, 1.2 * whole), "index")
+            searches += _killed(rng.uniform(0, 0.3 * whole), "search", "anchor word")
+            largest = max(largest, _room_of(data)) if turn % 20 == 0 else largest
+            if turn % 10 == 0:
+                _said("index")
+            if killed >= _KILLS:
+                break
+        _said("index")
+        held, size = _forked(_dump), _room_of(data)
+        os.environ["RAG_DATA_DIR"] = str(fresh)
+        _said("index", str(site.vault))
+        usual, true = _room_of(fresh), _forked(_dump)
+    failed = size > _MOST_ROOM * usual or _chunks(held) != _chunks(true)
+    sizes = f"{size / usual:.2f} x the {usual / 1e6:.1f} MB of a fresh index"
+    note = f"{sizes}, {largest / usual:.2f} x at most meanwhile; {searches} searches killed"
+    return Row("kills of `rag index`: the folder grows, or is wrong", killed, int(failed), note)
+
+
+def _timed(site: Site, turn: int) -> float:
+    """Return how long a run with changes takes, undisturbed."""
+    _edit(site.vault, random.Random(turn), turn)
+    started = time.monotonic()
+    _said("index")
+    return time.monotonic() - started
+
+
+def _edit(vault: Path, rng: random.Random, turn: int) -> None:
+    for note in rng.sample(sorted(vault.rglob("*.md")), 4):
+        text = note.read_text("utf-8").partition("\n## Turn")[0]
+        note.write_text(f"{text}\n## Turn {turn}\n\n変更 {turn}\n", "utf-8")
+
+
+def _killed(seconds: float, *arguments: str) -> bool:
+    """Run a command and kill it after a time, unless it ended before."""
+    child = os.fork()
+    if not child:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
+        os._exit(_command([*arguments]))
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def _room_of(folder: Path) -> int:
+    """Return the bytes that a folder takes on disk; a file with two names counts once."""
+    found = [os.lstat(os.path.join(base, n)) for base, _, names in os.walk(folder) for n in names]  # noqa: PTH118
+    return sum({facts.st_ino: facts.st_blocks * 512 for facts in found}.values())
+
+
+def _chunks(answer: Answer) -> list[str]:
+    """Return the chunks of what `_dump` printed; names and words are only ever added."""
+    return sorted(line for line in answer.output.splitlines() if line[8:9] == "-")

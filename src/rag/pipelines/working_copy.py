@@ -67,6 +67,7 @@ class WorkingCopy:
         self._lock.__enter__()
         try:
             self.manifest = self._open_manifest()
+            self.directory.sweep()  # after runs and searches that were killed
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise

@@ -23,6 +23,7 @@ from rag.stores.engine import (
     merge_widely,
 )
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
+from rag.stores.journal import begin_anew
 from rag.stores.manifest import Manifest
 from rag.stores.private_folder import openable
 from rag.stores.room import disk_full, is_of_full_disk
@@ -120,6 +121,8 @@ class ShardAccess:
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
             self.directory.require_space(0)
+            with guard("begin a new journal"):
+                begin_anew(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
             points = info.points_count
             self.directory.publish(

@@ -191,7 +191,7 @@ def stamp_of(file: str | Path) -> str | None:
     :returns: `None` when it is no file.
     """
     try:
-        facts = os.stat(file)
+        facts = os.stat(file)  # noqa: PTH116
     except (OSError, ValueError):
         return None
     return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"
@@ -206,8 +206,7 @@ def sum_of(file: str | Path) -> Checksum:
     """
     if not str(file).endswith(CONFIG):
         return checksum(file)
-    with open(file, "rb") as opened:
-        said = json.dumps(json.loads(opened.read()), sort_keys=True).encode()
+    said = json.dumps(json.loads(Path(file).read_bytes()), sort_keys=True).encode()
     return Checksum(len(said), crc32(said))
 
 
@@ -220,7 +219,6 @@ def _holds(file: str, known: Checksum) -> bool:
 
 def _replace(file: Path, content: bytes) -> None:
     """Write a file that others may be reading or writing at this moment."""
-    staged = f"{file}-{os.getpid()}.tmp"
-    with open(staged, "wb") as opened:
-        opened.write(content)
-    os.replace(staged, file)
+    staged = Path(f"{file}-{os.getpid()}.tmp")
+    staged.write_bytes(content)
+    staged.replace(file)

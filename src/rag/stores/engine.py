@@ -10,6 +10,7 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError
+from rag.stores.journal import finish_beginning
 from rag.stores.panics import without_panics
 from rag.stores.points import DENSE, SPARSE
 from rag.stores.room import is_of_full_disk
@@ -143,6 +144,7 @@ def has_many_segments(info: qe.ShardInfo) -> bool:
 def load_work(path: Path) -> qe.EdgeShard:
     """Open a writer's shard; a killed process left what it was about to write, or, killed in
     `merge_widely`, the other limit."""
+    finish_beginning(path)
     remove_leftovers(path)
     with suppress(OSError, ValueError, KeyError):  # the engine says what is wrong
         _limit_segments(path, _SEGMENT_KB)

@@ -330,6 +330,8 @@ class IndexDirectory:
             with suppress(OSError):
                 if time.time() - narrow.stat().st_mtime > _OPENING:
                     shutil.rmtree(narrow, ignore_errors=True)
+        if not current or not (self.path / current).is_dir():  # any may be the best there is
+            return
         for old in self.path.glob("gen-*"):
             name = old.name.removesuffix(".lock")
             if name == current:

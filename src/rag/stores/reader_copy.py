@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from rag.owned import MARK
 from rag.stores.checksums import STAMPS, SUMS, WRITING, sum_of
 from rag.stores.dimensions import SORTED, TABLE
-from rag.stores.shard_files import CONFIG, JOURNAL, SEGMENTS, change_settings, is_leftover
+from rag.stores.journal import JOURNAL
+from rag.stores.shard_files import CONFIG, SEGMENTS, TRACKED, change_settings, is_leftover
 from rag.stores.sparse_copy import Checksum, checksum, copy_tree, files_below, size_on_disk
 
 # What in a working folder is for its writer alone: the journal, the mark, what is noted of it.
-_LEFT_OUT = frozenset({"wal", MARK, SUMS, STAMPS, WRITING})
+_LEFT_OUT = frozenset({JOURNAL, MARK, SUMS, STAMPS, WRITING})
 # What a merged segment has beside its points, written with it.
 _FIXED = ("inverted_index.dat", TABLE, SORTED)
 # Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
@@ -58,7 +59,7 @@ def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, C
         if file.is_file() and name != MARK:
             is_changed = name.endswith("config.json") or name.startswith(changed)
             copied[name] = sum_of(file) if is_changed else found[name]
-    for file in (work / shard / CONFIG, *(work / shard / "wal").glob("*")):
+    for file in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
         found[str(file)[above:]] = sum_of(file)
     return Copied(found, copied)
 
@@ -96,7 +97,7 @@ def _settle(shard: Path) -> list[str]:
     :returns: the names of the segments that were changed.
     """
     segments = [*(shard / SEGMENTS).iterdir()]
-    names = [segment.name for segment in segments if any(segment.glob(f"*/**/{JOURNAL}"))]
+    names = [segment.name for segment in segments if any(segment.glob(f"*/**/{TRACKED}"))]
     if names:
         from rag.stores.engine import load_shard
 

@@ -12,7 +12,7 @@ from typing import Any
 
 CONFIG = "edge_config.json"
 SEGMENTS = "segments"
-JOURNAL = "tracker_journal.dat"
+TRACKED = "tracker_journal.dat"  # of a segment that is being filled
 _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it writes small files
 
 
@@ -26,10 +26,10 @@ def remove_leftovers(folder: Path) -> None:
     for base, folders, files in os.walk(folder):
         for name in filter(is_leftover, files):
             with suppress(OSError):
-                os.unlink(os.path.join(base, name))
+                Path(base, name).unlink()
         for name in filter(is_leftover, [*folders]):
             folders.remove(name)
-            shutil.rmtree(os.path.join(base, name), ignore_errors=True)
+            shutil.rmtree(Path(base, name), ignore_errors=True)
 
 
 def change_settings(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
