@@ -81,7 +81,7 @@ class ShardAccess:
             if self._work is None:
                 self.begin_writing()
                 path = self.directory.work / SHARD
-                self.directory.require_space(0)
+                self.directory.require_reserve()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
 
@@ -116,7 +116,7 @@ class ShardAccess:
             self.close_work()
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
-            self.directory.require_space(0)
+            self.directory.require_reserve()
             sort_tables(self.directory.work / SHARD)
             self.directory.publish(number or self.directory.newest() + 1, info.points_count)
 

@@ -29,7 +29,7 @@ from typing import IO
 
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.stores.reader_copy import copied_size, copy_for_readers
-from rag.stores.room import require_room, reserve
+from rag.stores.room import RESERVE, is_watched, require_room
 from rag.stores.shard_files import CONFIG
 
 SHARD = "shard"
@@ -262,11 +262,20 @@ class IndexDirectory:
         shutil.rmtree(self.parts, ignore_errors=True)
 
     def require_space(self, need: int) -> None:
-        """Make sure that `need` bytes can be written: a full disk kills the engine's process.
+        """Make sure that `need` bytes can be written.
 
         :raises DiskFullError: when they cannot.
         """
-        require_room(self.path, need + reserve())
+        require_room(self.path, need)
+
+    def require_reserve(self, need: int = 0) -> None:
+        """Make sure that the engine can write `need` bytes, for which a full disk would end the
+        process, unless another process says so then.
+
+        :raises DiskFullError: when it may not be able to.
+        """
+        if not is_watched():
+            require_room(self.path, need + RESERVE)
 
 
 def _sizes(shard: Path) -> dict[str, int]:
