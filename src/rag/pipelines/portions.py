@@ -140,7 +140,7 @@ def _weighed(
     encoded = encoder.encode(["\n".join(lexical_parts(meta, c.text)) for c, meta in chunks])
     words.update(encoded.words)
     pairs = [*zip(chunks, encoded.vectors, strict=True)]
-    directory.require_space(
+    directory.require_reserve(
         sum(weight(len(chunk.text), 2 * len(vector.indices)) for (chunk, _), vector in pairs)
     )
     return [chunk_point(chunk.id, chunk.text, meta, vector) for (chunk, meta), vector in pairs]

@@ -82,7 +82,7 @@ class ShardAccess:
             if self._work is None:
                 self.begin_writing()
                 path = self.directory.work / SHARD
-                self.directory.require_space(0)
+                self.directory.require_reserve()
                 self.directory.begin_changes()
                 self.directory.working.open_shard()
                 self._work = load_work(path) if path.exists() else create_shard(path)
@@ -120,7 +120,7 @@ class ShardAccess:
             self.close_work()
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
-            self.directory.require_space(0)
+            self.directory.require_reserve()
             with guard("begin a new journal"):
                 begin_anew(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)

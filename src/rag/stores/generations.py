@@ -40,7 +40,7 @@ from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.stores.checksums import Record, Seen, find_damage
 from rag.stores.private_folder import PREFIX
 from rag.stores.reader_copy import copied_size, copy_for_readers
-from rag.stores.room import require_room, reserve
+from rag.stores.room import RESERVE, is_watched, require_room
 from rag.stores.shard_files import CONFIG
 from rag.stores.sparse_copy import checksum
 from rag.stores.working_files import WorkingFiles
@@ -368,11 +368,20 @@ class IndexDirectory:
         make_owned(self.parts)
 
     def require_space(self, need: int) -> None:
-        """Make sure that `need` bytes can be written: a full disk kills the engine's process.
+        """Make sure that `need` bytes can be written.
 
         :raises DiskFullError: when they cannot.
         """
-        require_room(self.path, need + reserve())
+        require_room(self.path, need)
+
+    def require_reserve(self, need: int = 0) -> None:
+        """Make sure that the engine can write `need` bytes, for which a full disk would end the
+        process, unless another process says so then.
+
+        :raises DiskFullError: when it may not be able to.
+        """
+        if not is_watched():
+            require_room(self.path, need + RESERVE)
 
 
 def _holds_something(path: Path) -> bool:

@@ -14,8 +14,8 @@ from pathlib import Path
 from rag.exceptions import ConnectionError, DiskFullError, IndexUnavailableError, RAGError
 
 # A process ends, by SIGBUS, where the engine gets no block of the disk for what it has mapped. It
-# maps more than is known beforehand, where holes take room too (a tmpfs) some 60 MB.
-RESERVE = 64 << 20
+# maps more than is known beforehand, where holes take room too (a tmpfs) some 70 MB.
+RESERVE = 72 << 20
 _LITTLE = 4 << 20  # bytes that the smallest change of an index takes for a while
 _NOTHING = 1 << 20  # bytes; of a disk with less than that, whatever the engine fails at fails of it
 _GROWTH = 12  # bytes that a first index takes, at most, for a byte of the notes
@@ -29,15 +29,15 @@ _watched = False
 
 
 def be_watched() -> None:
-    """Say that another process tells what becomes of this one, should it end by SIGBUS: then it
-    tries what may fit instead of keeping a reserve."""
+    """Say that another process tells what becomes of this one, should it end by SIGBUS: it then
+    tries what may fit, and keeps no reserve."""
     global _watched
     _watched = True
 
 
-def reserve() -> int:
-    """Return the bytes that must stay free for what the engine maps, beyond what is known of."""
-    return 0 if _watched else RESERVE
+def is_watched() -> bool:
+    """Whether `be_watched` was said in this process."""
+    return _watched
 
 
 def free_room(folder: str | Path) -> int:
