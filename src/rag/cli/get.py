@@ -109,6 +109,6 @@ def _read_lines(file: Path, vault: str, path: str) -> list[str]:
     if len(raw) > LARGEST_PRINTED:
         raise UsageError(
             f"{vault}/{path} is larger than {LARGEST_PRINTED // 1_000_000} MB",
-            hint=f"Open it with another program: it is {clean(str(file))}.",
+            hint=f"Open it with another program: it is {file}.",
         )
     return split_lines(decode(raw, []))
