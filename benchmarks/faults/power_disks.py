@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults.power_verdicts import SETTINGS, Left
 from faults.power_notes import change, fresh_contents
+from faults.power_verdicts import SETTINGS, Left
 from rag.stores.sparse_copy import copy_file
 
 _MEGABYTES = 64

@@ -110,7 +110,7 @@ class TestAll:
         assert {check.status for check in checks} == {"pass"}
         assert [check.name for check in checks] == [
             *("configuration", "data folder", "disk", "vault", "index", "freshness"),
-            *("chunks", "ollama", "vectors"),
+            *("files", "chunks", "ollama", "vectors"),
         ]
 
     def test_without_an_index_the_other_checks_go_on(self, config: RAGConfig) -> None:
@@ -422,7 +422,7 @@ class TestChunks:
         current = IndexDirectory(config.index_dir).current()
         shutil.rmtree(config.index_dir / str(current) / "shard")
         found = {check.name: check for check in run_checks(config)}
-        assert found["chunks"].status == "fail" and "--rebuild" in found["chunks"].hint
+        assert found["chunks"].status == "fail" and "`rag index`" in found["chunks"].hint
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_a_damaged_manifest_is_an_index_error_that_names_the_mend(
     (Path(store.path) / "gen-1" / MANIFEST).write_text("no tables " * 1000)
     with pytest.raises(IndexUnavailableError) as caught:
         reader.access.manifest()
-    assert "rag index --rebuild" in caught.value.hint
+    assert "`rag index`" in caught.value.hint
 
 
 # -- opening and closing ---------------------------------------------------------------

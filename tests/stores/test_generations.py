@@ -458,31 +458,6 @@ def test_disk_usage_does_not_count_holes(tmp_path: Path) -> None:
     assert 200_000 <= disk_usage(tmp_path) < 1_000_000
 
 
-@pytest.mark.parametrize("change", ["longer", "shorter", "gone"])
-def test_a_generation_is_intact_while_its_files_are_as_long_as_they_were(
-    index: IndexDirectory, change: str
-) -> None:
-    publish(index, 1)
-    assert index.is_intact("gen-1")
-    (index.path / "gen-1" / SHARD / "edge_config.json").write_text("{}")  # the engine does that
-    assert index.is_intact("gen-1")
-    file = index.path / "gen-1" / SHARD / "segments/one/vectors.dat"
-    match change:
-        case "gone":
-            file.unlink()
-        case _:
-            os.truncate(file, 100 if change == "longer" else 1)
-    assert not index.is_intact("gen-1")
-
-
-def test_a_generation_of_which_no_sizes_are_known_is_taken_for_intact(
-    index: IndexDirectory,
-) -> None:
-    publish(index, 1)
-    (index.path / "gen-1/sizes").unlink()
-    assert index.is_intact("gen-1")
-
-
 def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(
     index: IndexDirectory,
 ) -> None:

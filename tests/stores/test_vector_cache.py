@@ -1,10 +1,13 @@
 """Vectors by the text they were made from."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from rag.stores import vector_cache
 from rag.stores.vector_cache import VectorCache
 
 
@@ -61,3 +64,54 @@ def test_a_damaged_file_is_made_anew(file: Path) -> None:
 def test_text_that_is_no_unicode_has_a_vector_too(cache: VectorCache) -> None:
     cache.put("space", {"half \ud800 a pair": [1.0]})
     assert cache.get("space", ["half \ud800 a pair"])
+
+
+def damage(file: Path, statement: str) -> None:
+    """Change the file behind the cache's back."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE vectors SET vector = x'003c0040'",
+        "UPDATE vectors SET vector = x'003c00'",
+        "UPDATE vectors SET checksum = checksum + 1",
+    ],
+)
+def test_a_vector_that_is_not_what_was_put_is_not_known(file: Path, statement: str) -> None:
+    with VectorCache(file) as cache:
+        cache.put("space", {"text": [3.0, 4.0]})
+    damage(file, statement)
+    with VectorCache(file) as cache:
+        assert cache.get("space", ["text"]) == {}
+        cache.put("space", {"text": [3.0, 4.0]})
+        assert cache.get("space", ["text"]) != {}
+
+
+def test_one_that_is_kept_for_another_text_is_not_known(file: Path) -> None:
+    with VectorCache(file) as cache:
+        cache.put("space", {"one": [3.0, 4.0], "two": [1.0, 0.0]})
+    damage(file, "DELETE FROM vectors WHERE rowid = 2")
+    other = vector_cache._key("two").hex()
+    damage(file, f"UPDATE vectors SET text = x'{other}'")
+    with VectorCache(file) as cache:
+        assert cache.get("space", ["one", "two"]) == {}
+
+
+def test_the_file_of_an_older_program_is_read_and_written_on(file: Path) -> None:
+    with VectorCache(file) as cache:
+        cache.put("space", {"old": [3.0, 4.0]})
+    damage(file, "ALTER TABLE vectors DROP COLUMN checksum")
+    with VectorCache(file) as cache:
+        cache.put("space", {"new": [3.0, 4.0]})
+        assert set(cache.get("space", ["old", "new"])) == {"old", "new"}
+
+
+def test_a_file_with_other_columns_is_made_anew(file: Path) -> None:
+    VectorCache(file).close()
+    damage(file, "ALTER TABLE vectors RENAME COLUMN vector TO wector")
+    with VectorCache(file) as cache:
+        cache.put("space", {"text": [1.0]})
+        assert cache.get("space", ["text"]) != {}

@@ -18,6 +18,7 @@ from rag.exceptions import (
     ConnectionError,
     DiskFullError,
     IndexingError,
+    IndexUnavailableError,
     StoreConnectionError,
 )
 from rag.pipelines.changes import Changes, find_changes
@@ -107,7 +108,11 @@ class IndexRun:
         :raises DiskFullError: when its disk has no room for it.
         """
         with self._disk_in_view():
-            return self._index_vault(vault, root, prune, progress)
+            try:
+                return self._index_vault(vault, root, prune, progress)
+            except IndexUnavailableError as error:
+                self.copy.give_up(error)
+                return self._index_vault(vault, root, prune, progress)
 
     def _index_vault(
         self, vault: str, root: Path, prune: bool, progress: Progress | None
@@ -304,7 +309,11 @@ class IndexRun:
     def publish(self) -> None:
         """Make what was written the generation that readers see, unless it is already."""
         with self._disk_in_view():
-            self._publish()
+            try:
+                self._publish()
+            except IndexUnavailableError as error:
+                self.copy.give_up(error)
+                self._publish()
 
     def _publish(self) -> None:
         if not self.copy.is_published:

@@ -56,6 +56,7 @@ class WorkingCopy:
         self._without = 0  # chunks written without an embedding
         self._prepared = False
         self._is_suspect = False  # whether what readers have may be damaged
+        self._is_doubtful = False  # whether its own files may be
         self._rebuild = rebuild
         self._lock = directory.writing(wait)
 
@@ -118,6 +119,7 @@ class WorkingCopy:
         """
         working = self.directory.working
         lost = self.directory.damage(working.was_due, working.seen)
+        self._is_doubtful = not working.is_closed
         self._is_suspect = lost != [] or not working.is_closed
         if lost and working.known:
             self.notices.append(f"what searches read was damaged ({lost[0]}): it is written anew")
@@ -183,10 +185,26 @@ class WorkingCopy:
         expected = self.manifest.expected_points()
         wrong = "" if expected is None else self.store.lacks(expected)
         if wrong:
-            self.store.release()
-            self.manifest.close()
-            self.manifest = self._start_anew(wrong)
+            self._give_up(wrong)
         return True
+
+    def give_up(self, error: IndexUnavailableError) -> None:
+        """Begin anew where the engine failed on what a killed run had left: of that not all files
+        can be known to be whole. It is done once.
+
+        :raises IndexUnavailableError: the error itself, where that is not so.
+        """
+        is_full = is_of_full_disk(error, self.directory.path)
+        if is_full or not (self._is_doubtful and self._pipeline):
+            raise error
+        self._give_up(str(error))
+
+    def _give_up(self, why: str) -> None:
+        self._is_doubtful, self._home = False, None
+        with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
+            self.store.release()
+        self.manifest.close()
+        self.manifest = self._start_anew(why)
 
     @property
     def takes_segments(self) -> bool:

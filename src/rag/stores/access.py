@@ -125,9 +125,12 @@ class ShardAccess:
                 begin_anew(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
             points = info.points_count
-            self.directory.publish(
-                number or self.directory.newest() + 1, points, lambda made: _check(made, points)
-            )
+            try:
+                self.directory.publish(
+                    number or self.directory.newest() + 1, points, lambda made: _check(made, points)
+                )
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise StoreError("the working copy is damaged", repr(error)) from error
 
     # -- reading -----------------------------------------------------------------------
 

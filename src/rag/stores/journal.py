@@ -21,6 +21,7 @@ _NEW = "wal.new.tmp"
 _OLD = "wal.old.tmp"
 _ACKNOWLEDGED = "first-index"
 _HEAD = 8  # bytes of a part without operations
+_remove = shutil.rmtree
 
 
 def begin_anew(shard: Path) -> None:
@@ -30,14 +31,14 @@ def begin_anew(shard: Path) -> None:
     if not empty or len(empty) == len([*journal.glob("*-[0-9]*")]):
         return
     number = _last_operation(shard) + 1
-    for folder in (new, old):
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder in filter(Path.exists, (new, old)):
+        _remove(folder)
     new.mkdir()
     shutil.copyfile(journal / _ACKNOWLEDGED, new / _ACKNOWLEDGED)
     empty[0].rename(new / f"closed-{number}")
     journal.rename(old)
     new.rename(journal)
-    shutil.rmtree(old)
+    _remove(old)
 
 
 def finish_beginning(shard: Path) -> None:
