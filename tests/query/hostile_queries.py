@@ -28,7 +28,23 @@ class Stock(NamedTuple):
 
 
 STOCK = Stock(
-    words=("the of and note water cold deploy backup status review restore check kubernetes".split()),
+    words=(
+        [
+            "the",
+            "of",
+            "and",
+            "note",
+            "water",
+            "cold",
+            "deploy",
+            "backup",
+            "status",
+            "review",
+            "restore",
+            "check",
+            "kubernetes",
+        ]
+    ),
     runs=["の", "設定", "証明書", "更新", "サーバー", "障害対応", "こと", "確認"],
     tags=["work", "meeting", "運用/監視"],
     titles=["Deploy checklist", "証明書の更新"],
@@ -36,7 +52,9 @@ STOCK = Stock(
 
 _LETTERS = "etaoinshrdlucmfwypvbgkqjxz"
 _ACUTE, _BELOW = "\u0301", "\u0316"  # of two classes, which a normal form puts in order
-_FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"  # one emoji of seven characters
+_FAMILY = (
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"  # one emoji of seven characters
+)
 _DATES = (
     "2024-05-03 2024/5/3 2024.05.03 14/03/2025 May 3rd 2024 3–5 May May 2024 last week yesterday"
     " 3 days ago Q3 2025 last summer the last week of May 2024 older than 3 weeks 2024年5月3日"
@@ -75,7 +93,9 @@ def _beginnings() -> Iterator[str]:
 
 def _pairs(words: list[str]) -> Iterator[str]:
     for step in count(1):
-        yield from (f"{a} {b}" for a, b in zip(words, words[step % len(words) :] + words, strict=False))
+        yield from (
+            f"{a} {b}" for a, b in zip(words, words[step % len(words) :] + words, strict=False)
+        )
 
 
 def _slips(words: list[str]) -> Iterator[str]:
@@ -149,7 +169,7 @@ FAMILIES: dict[str, Family] = {
     "quotes": _again('"'),
     "curly quotes that open": _again("“"),
     "low quotes": _again("„"),
-    "quotes of all kinds": _again("“„＂”\""),
+    "quotes of all kinds": _again('“„＂”"'),
     "fields that open a quote": _again("tag:“"),
     "nested conditions": _nested('"tag:', '"'),
     "nested curly quotes": _nested("“", "”"),
@@ -294,7 +314,9 @@ def fragments(stock: Stock = STOCK, length: int = 24) -> list[str]:
     return [*dict.fromkeys(query(family, length, stock) for family in FAMILIES)]
 
 
-def stock_of(words: Iterable[str], runs: Iterable[str], tags: list[str], titles: list[str]) -> Stock:
+def stock_of(
+    words: Iterable[str], runs: Iterable[str], tags: list[str], titles: list[str]
+) -> Stock:
     """Return a stock of the first 400 different words and runs."""
     return Stock(
         [*islice(dict.fromkeys(words), 400)], [*islice(dict.fromkeys(runs), 400)], tags, titles
