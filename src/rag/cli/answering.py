@@ -43,12 +43,24 @@ def with_choices(config: RAGConfig, model: str, no_model: bool, think: bool) -> 
     return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 
 
+_LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
+
+
 def read_stdin() -> str:
-    """Return all of stdin; bytes that are no UTF-8 are replaced."""
+    """Return what stands in stdin, as far as a query may go; bytes that are no UTF-8 are
+    replaced."""
     if not sys.stdin:
         return ""
     tolerate_stdin()
-    return sys.stdin.read().strip()
+    return sys.stdin.read(_LONGEST_INPUT).strip()
+
+
+def read_line_of_stdin() -> str:
+    """Return the next line of stdin, its beginning if it is far too long; empty at the end."""
+    line = part = sys.stdin.readline(_LONGEST_INPUT)
+    while len(part) == _LONGEST_INPUT and not part.endswith("\n"):
+        part = sys.stdin.readline(_LONGEST_INPUT)
+    return line
 
 
 def tolerate_stdin() -> None:

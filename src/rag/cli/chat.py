@@ -13,6 +13,7 @@ from rag.cli.answering import (
     AnswerPrinter,
     answer_to_dict,
     exit_code,
+    read_line_of_stdin,
     tolerate_stdin,
     with_choices,
 )
@@ -182,7 +183,7 @@ def _lines() -> Iterator[str]:
         tolerate_stdin()
     while sys.stdin:
         try:
-            line = read_line("rag> ") if _interactive() else sys.stdin.readline()
+            line = read_line("rag> ") if _interactive() else read_line_of_stdin()
         except KeyboardInterrupt:
             say("")
             continue

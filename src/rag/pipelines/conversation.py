@@ -17,6 +17,7 @@ from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, QueryFilters, SearchResult
 from rag.pipelines.qa import ask, writer_of
 from rag.pipelines.remembering import chat_history, open_memory, recall
+from rag.query.bounds import bounded
 from rag.query.generated import GeneratedText
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.parsing import texts_in
@@ -99,9 +100,13 @@ class Conversation:
         return [_result(source) for source in kept]
 
     def understood(self, question: str) -> str:
-        """Return the question so that it stands by itself."""
+        """Return the question so that it stands by itself.
+
+        :raises QueryError: when it is too long.
+        """
         if not question.strip():
             return question
+        question = bounded(question)
         history = chat_history(self.session.turns)
         [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
         return query.query_str

@@ -31,7 +31,7 @@ def bounded(query: str) -> str:
         raise _too_long(len(query))
     if query.isascii():
         return query
-    query = _with_few_marks(query)
+    query = with_few_marks(query)
     # Some characters stand for a whole phrase.
     if (length := len(normalize(query))) > MAX_LENGTH:
         raise _too_long(length)
@@ -45,7 +45,8 @@ def _too_long(length: int) -> QueryError:
     )
 
 
-def _with_few_marks(text: str) -> str:
+def with_few_marks(text: str) -> str:
+    """Return a text without the marks that are more than a language puts on a letter."""
     kept: list[str] = []
     marks = 0
     for char in text:

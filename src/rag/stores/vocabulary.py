@@ -20,6 +20,7 @@ _ONE_SLIP, _TWO_SLIPS = 4, 8
 # which are syllables, are more apart.
 _LETTERS = re.compile("[^\u3000-\uffff]{4}")
 _MAX_NEAR = 5
+_KATAKANA = ("\u30a1", "\u3100")  # between these is every word of katakana
 
 
 class _Near(NamedTuple):
@@ -61,9 +62,9 @@ class Vocabulary:
         return [word for (word,) in rows]
 
     def within(self, part: str) -> bool:
-        """Tell whether `part` stands in a longer word."""
-        find = "SELECT 1 FROM words WHERE instr(word, ?) LIMIT 1"
-        return self._db.execute(find, (part,)).fetchone() is not None
+        """Tell whether `part`, of katakana, stands in a longer word of katakana."""
+        find = "SELECT 1 FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?) LIMIT 1"
+        return self._db.execute(find, (*_KATAKANA, part)).fetchone() is not None
 
     def near(self, word: str) -> Iterator[str]:
         """Yield the words that `word` may be a slip of, the likeliest first.
@@ -79,8 +80,8 @@ class Vocabulary:
         nearest = self._nearest(word, slips, self._beginning_as(word, slips))
         # Few slips are in the first letter; most often this spares reading all words.
         if not nearest or nearest[0].slips > 1:
-            others = self._about_as_long(word, slips)
-            nearest += self._nearest(word, slips, [o for o in others if o[0] != word[0]])
+            others = self._nearest(word, slips, [*self._about_as_long(word, slips)])
+            nearest += [other for other in others if other.begins_otherwise]
             nearest.sort()
         for near in nearest[:_MAX_NEAR]:
             yield near.word
