@@ -70,10 +70,8 @@ def _names(room: Path) -> Iterator[Row]:
     yield Row("commands that show hostile names at a terminal", len(tried), failed, note)
     files = _rag(room, env, "search", "harbour", "-k", "50", "--print0").stdout.split(b"\0")[:-1]
     wrong = sum(not os.path.lexists(file) for file in files)
-    short = max(len([*vault.iterdir()]) - len(files), 0)
-    yield Row(
-        "hostile names through --print0 are those of files", len(files) + short, wrong + short
-    )
+    missing = max(len([*vault.iterdir()]) - len(files), 0)
+    yield Row("hostile names, each one file by --print0", len(files) + missing, wrong + missing)
     failed, note = 0, ""
     shows = [c for c in tried if c[0] in ("search", "status", "config", "doctor", "plan", "audit")]
     shows = [c for c in shows if not {"--table", "--paths", "--problems"} & {*c}]
@@ -114,9 +112,8 @@ def _locales(room: Path) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(dir="/tmp", prefix="rag-") as short:
         warm = {**env, **_ASCII, "RAG_WARM": "1", "XDG_RUNTIME_DIR": short}
         _rag(room, warm, "serve", "--start")
-        ran = [_rag(room, warm, *command) for command in tried]
+        wrong = sum(_differs(_rag(room, warm, *c), right[c], c) for c in tried)
         _rag(room, warm, "serve", "--stop")
-    wrong = sum(_differs(r, right[c], c) for r, c in zip(ran, tried, strict=True))
     yield Row("the same in a warm process", len(tried), wrong)
 
 
@@ -207,22 +204,17 @@ def _hanging(room: Path) -> Iterator[Row]:
         c: min(_seconds(room, {**env, "RAG_OLLAMA__ENABLED": "false"}, c) for _ in "12")
         for c in tried
     }
-    slow = again = 0
-    longest, wholly = 0.0, ""
+    slow, longest = 0, 0.0
     for takes in (True, False):
         for command in tried:
-            for mark in room.glob("rag/*.silent"):
-                mark.unlink()
             with _hung(port, takes):
-                cost = _seconds(room, env, command) - usual[command]
-                longest = max(longest, cost)
-                slow += cost > _LONGEST
-    yield Row(
-        f"commands that a server which hangs cost over {_LONGEST:.0f} s",
-        2 * len(tried),
-        slow,
-        f"at most {longest:.1f} s",
-    )
+                cost = _cost(room, env, command) - usual[command]
+                if cost > _LONGEST:  # the machine may have been busy
+                    cost = min(cost, _cost(room, env, command) - usual[command])
+            longest, slow = max(longest, cost), slow + (cost > _LONGEST)
+    what = f"commands that servers which hang cost over {_LONGEST:.0f} s"
+    yield Row(what, 2 * len(tried), slow, f"at most {longest:.1f} s")
+    again = 0
     with _hung(port, takes=True) as server:
         _rag(room, env, "search", "backups")
         before = len(server.taken)
@@ -230,8 +222,14 @@ def _hanging(room: Path) -> Iterator[Row]:
             _rag(room, env, *command)
             again += len(server.taken) > before
             before = len(server.taken)
-        wholly = f"{before} connections in {len(tried)} commands"
-    yield Row("commands of the next minute that asked it again", len(tried) - 1, again, wholly)
+    yield Row("commands of the next minute that asked it again", len(tried) - 1, again)
+
+
+def _cost(room: Path, env: Mapping[str, str], command: Sequence[str]) -> float:
+    """Return how long a command takes to which nothing of the server is known."""
+    for mark in room.glob("rag/*.silent"):
+        mark.unlink()
+    return _seconds(room, env, command)
 
 
 def _seconds(room: Path, env: Mapping[str, str], command: Sequence[str]) -> float:

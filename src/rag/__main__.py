@@ -38,7 +38,10 @@ def _run_in_utf8() -> None:
     if os.environ.get("PYTHONUTF8") == "1" or not sys.executable:  # it has not helped
         return
     environment = {**os.environb, b"PYTHONUTF8": b"1"}
-    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+    try:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+    except OSError:  # then it goes on, and says so when it meets such a name
+        return
 
 
 def _run_cold(arguments: list[str]) -> int:

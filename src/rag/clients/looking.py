@@ -17,8 +17,8 @@ from rag.config import OllamaConfig
 from rag.transport import DeadlineTransport
 
 # No command is to lose more than three seconds to servers that hang, however many they are.
-_SECONDS = 2.25
-_SECONDS_MORE = 0.4  # for others, once one was silent
+_SECONDS = 2.0
+_SECONDS_MORE = 0.3  # for others, once one was silent
 
 _answered: set[str] = set()  # of those no second look is taken: they have their time limits
 _one_at_a_time = threading.Lock()
