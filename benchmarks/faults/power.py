@@ -18,10 +18,10 @@ from functools import partial
 from pathlib import Path
 
 from faults import Row
-from faults.power_verdicts import SETTINGS, Left, Verdict, judge
 from faults.power_disks import cut_disks, may_mount
-from faults.power_notes import change, fresh_contents
 from faults.power_model import Spec
+from faults.power_notes import change, fresh_contents
+from faults.power_verdicts import SETTINGS, Left, Verdict, judge
 
 _TURNS = 10
 _CUTS = 20  # in each turn
