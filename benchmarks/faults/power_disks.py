@@ -22,7 +22,7 @@ from faults.power_notes import change, fresh_contents
 from faults.power_verdicts import SETTINGS, Left
 from rag.stores.sparse_copy import copy_file
 
-_MEGABYTES = 64
+_MEGABYTES = 300
 # Seconds after publishing. The kernel writes names out after 5, and content after 30.
 _MOMENTS = (0.2, 0.5, 1.0, 2.0, 4.0, 5.5, 7.0, 12.0, 20.0, 31.0, 36.0)
 _WATCHED = 6
@@ -127,7 +127,7 @@ def _watch(room: Path, number: int) -> list[_Copy]:
     try:
         for turn in range(1 + number % 2):
             change(vault, turn)
-            _start(device, vault).wait()
+            _end(_start(device, vault))
         published = time.monotonic()
         for moment in _MOMENTS:
             time.sleep(max(0.0, published + moment - time.monotonic()))
@@ -160,7 +160,7 @@ def _stop(room: Path) -> list[_Copy]:
                 process.send_signal(signal.SIGCONT)  # does nothing to one that is over
                 last = turn if is_over else turn - 1
                 copies.append(_Copy(image, vault, f"turn{last}" if last >= 0 else ""))
-            process.wait()
+            _end(process)
             seconds = time.monotonic() - started
     finally:
         device.unmount()
@@ -179,6 +179,11 @@ def _start(device: Device, vault: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.wait():
+        raise RuntimeError(f"rag index: exit code {process.returncode}")
 
 
 def _call(*command: str) -> None:

@@ -151,9 +151,9 @@ def _gather(waiting: dict[int, tuple[Left, Path]]) -> Verdict:
 def _fork(work: Callable[[], int]) -> int:
     sys.stdout.flush()
     pid = os.fork()
-    if pid:
-        return pid
-    _end_with(work)
+    if pid == 0:
+        _end_with(work)
+    return pid
 
 
 def _end_with(work: Callable[[], int]) -> NoReturn:
