@@ -24,8 +24,7 @@ _NOISE = {".DS_Store", "lost+found"}  # what systems put into folders by themsel
 # Names that `rag` gave before it marked folders. On macOS its settings lie in the data folder.
 _PART = r"work|parts|\.?gen-\d+(\.tmp)?"
 _KNOWN = {
-    "data": r"index|index-[0-9a-f]{12}|vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?"
-    r"|chats|logs|rag\.toml",
+    "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml",
     "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
     r"|SERVER|COPIED|vectors\.sqlite3(-\w+)?",
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",

@@ -150,10 +150,11 @@ class IndexDirectory:
 
     def is_whole(self, name: str) -> bool:
         """Tell whether the files that a generation cannot do without are there, and not empty."""
-        parts = [_POINTS, MANIFEST]
+        parts = [MANIFEST]
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
+            int((self.path / name / _POINTS).read_text("ascii"))
             return all(_holds_something(self.path / name / part) for part in parts)
         return False
 
