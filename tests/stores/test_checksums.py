@@ -146,7 +146,7 @@ def test_who_may_not_write_reads_and_says_so_all_the_same(
         raise OSError(30, "Read-only file system")
 
     (folder / STAMPS).unlink()
-    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     assert find_damage(folder) == []
     (folder / "one").unlink()
     assert find_damage(folder) == ["one"]

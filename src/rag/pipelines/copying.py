@@ -135,3 +135,4 @@ def _publish(manifest: Manifest, target: NoteStore) -> None:
     with Manifest.open_work(directory.work / MANIFEST) as copy:
         number = copy.raise_revision(at_least=directory.newest())
     target.publish(number)
+    directory.working.close()

@@ -68,7 +68,7 @@ class Record:
         :param folder: the one that will become the record's; by default that itself.
         """
         body = json.dumps(self.sums).encode()
-        _replace((folder or self.folder) / SUMS, b"%08x\n" % crc32(body) + body)
+        _replace((folder or self.folder) / SUMS, b"%08x\n" % crc32(body) + body, synced=True)
 
     def damaged(
         self,
@@ -217,8 +217,12 @@ def _holds(file: str, known: Checksum) -> bool:
         return False
 
 
-def _replace(file: Path, content: bytes) -> None:
+def _replace(file: Path, content: bytes, synced: bool = False) -> None:
     """Write a file that others may be reading or writing at this moment."""
     staged = Path(f"{file}-{os.getpid()}.tmp")
-    staged.write_bytes(content)
+    with staged.open("wb") as opened:
+        opened.write(content)
+        if synced:  # half of it would be taken for damage
+            opened.flush()
+            os.fsync(opened.fileno())
     staged.replace(file)

@@ -25,12 +25,18 @@ _remove = shutil.rmtree
 
 
 def begin_anew(shard: Path) -> None:
-    """Forget the operations that the journal of a shard holds, which is flushed and closed."""
+    """Forget the operations that the journal of a shard holds, which is flushed and closed.
+
+    A journal that is not as expected stays as it is.
+    """
     journal, new, old = shard / JOURNAL, shard / _NEW, shard / _OLD
-    empty = [part for part in journal.glob("open-*") if _is_empty(part)]
+    try:
+        empty = [part for part in journal.glob("open-*") if _is_empty(part)]
+        number = _last_operation(shard) + 1
+    except (LookupError, OSError, TypeError, ValueError):
+        return
     if not empty or len(empty) == len([*journal.glob("*-[0-9]*")]):
         return
-    number = _last_operation(shard) + 1
     for folder in filter(Path.exists, (new, old)):
         _remove(folder)
     new.mkdir()

@@ -74,6 +74,7 @@ class WorkingFiles:
 
     def publish(self, sums: Mapping[str, Checksum], generation: Record) -> None:
         """Note what the closed working copy holds, and that a generation was made of it."""
+        (self.folder / WRITING).touch()  # the manifest may be
         self._record = Record(self.folder, sums)
         self._record.write()
         for record in (generation, self._record):
