@@ -29,7 +29,7 @@ from typing import IO
 
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.stores.reader_copy import copied_size, copy_for_readers
-from rag.stores.room import RESERVE, is_watched, require_room
+from rag.stores.room import RESERVE, disk_in_view, is_watched, require_room
 from rag.stores.shard_files import CONFIG
 
 SHARD = "shard"
@@ -215,8 +215,8 @@ class IndexDirectory:
         staged = self.path / f".{name}.tmp"
         if staged.exists():
             shutil.rmtree(staged)
-        self.require_space(copied_size(self.work))
-        copy_for_readers(self.work, staged, SHARD)
+        with disk_in_view(self.path, self._room_to_publish):
+            copy_for_readers(self.work, staged, SHARD)
         (staged / _POINTS).write_text(str(points), "ascii")
         (staged / _SIZES).write_text(json.dumps(_sizes(staged / SHARD)), "utf-8")
         if (staged / MANIFEST).exists():
@@ -261,12 +261,10 @@ class IndexDirectory:
         """Remove the segments that no shard took in."""
         shutil.rmtree(self.parts, ignore_errors=True)
 
-    def require_space(self, need: int) -> None:
-        """Make sure that `need` bytes can be written.
-
-        :raises DiskFullError: when they cannot.
-        """
-        require_room(self.path, need)
+    def _room_to_publish(self) -> int:
+        """Return the bytes that a copy of `work/` takes at most, and take back half of one."""
+        self.clear_unfinished()
+        return copied_size(self.work)
 
     def require_reserve(self, need: int = 0) -> None:
         """Make sure that the engine can write `need` bytes, for which a full disk would end the
