@@ -220,7 +220,7 @@ class TestSurroundings:
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         size = 3 << 30
-        monkeypatch.setattr("rag.pipelines.health.surroundings.disk_usage", lambda _: size)
+        monkeypatch.setattr("rag.pipelines.health.surroundings.copied_size", lambda _: size)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=size + (1 << 30)))
         assert statuses(run(check_disk, config)) == [("disk", "warn")]
 

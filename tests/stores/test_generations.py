@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
+from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.owned import MARK, make_owned
+from rag.stores import sparse_copy
 from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.sparse_copy import copy_file, copy_tree, disk_usage
 
@@ -44,7 +45,7 @@ def publish(index: IndexDirectory, number: int, content: str = "points") -> None
 
 
 def generations(index: IndexDirectory) -> list[str]:
-    return sorted(path.name for path in index.path.glob("gen-*"))
+    return sorted(path.name for path in index.path.glob("gen-*") if path.is_dir())
 
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -367,14 +368,28 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
     index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish(index, 1)
-    fill_work(index, "x" * (3 << 20))
+    fill_work(index, "x" * (30 << 20))
     usage = shutil.disk_usage(index.path)
+    copy = sparse_copy.copy_file
+
+    def fill_up(source: str, target: Path) -> None:
+        copy(source, target)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sparse_copy, "copy_file", fill_up)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2 << 20))
-    with pytest.raises(IndexingError, match="4 MB needed, 2 MB free") as caught:
+    with pytest.raises(DiskFullError, match=r"3\d MB needed, 2 MB free") as caught:
         index.publish(2, points=1)
     assert "RAG_DATA_DIR" in caught.value.hint
     assert generations(index) == ["gen-1"]
     assert index.current() == "gen-1"
+    assert not [*index.path.glob(".gen-*.tmp")]  # which would take the room of something else
+
+
+def test_a_generation_is_published_with_the_file_that_readers_lock(index: IndexDirectory) -> None:
+    """On a full disk, or one that is read only, a reader may not be able to make it."""
+    publish(index, 1)
+    assert (index.path / "gen-1.lock").exists()
 
 
 # -- sparse copies ---------------------------------------------------------------------

@@ -16,7 +16,6 @@ from rag.clients.listening import check_listening
 from rag.config import RAGConfig
 from rag.exceptions import (
     ConnectionError,
-    DiskFullError,
     IndexingError,
     IndexUnavailableError,
     StoreConnectionError,
@@ -80,14 +79,15 @@ class IndexRun:
 
     @contextmanager
     def _disk_in_view(self) -> Iterator[None]:
-        """Say of what fails on a full disk that the disk is full, and take no more of it."""
+        """Say of what fails on a full disk that the disk is full."""
         directory = self.copy.directory
-        try:
-            with disk_in_view(directory.path, lambda: room_to_index(directory.work, self._size)):
-                yield
-        except DiskFullError:
-            directory.clear_unfinished()
-            raise
+
+        def need() -> int:
+            directory.clear_unfinished()  # which no run goes on with
+            return room_to_index(directory.work, self._size)
+
+        with disk_in_view(directory.path, need):
+            yield
 
     @property
     def manifest(self) -> Manifest:

@@ -40,7 +40,7 @@ from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.stores.checksums import Record, Seen, find_damage
 from rag.stores.private_folder import PREFIX
 from rag.stores.reader_copy import copied_size, copy_for_readers
-from rag.stores.room import RESERVE, is_watched, require_room
+from rag.stores.room import RESERVE, disk_in_view, is_watched, require_room
 from rag.stores.shard_files import CONFIG
 from rag.stores.sparse_copy import checksum
 from rag.stores.working_files import WorkingFiles
@@ -306,15 +306,15 @@ class IndexDirectory:
         name = _name(number)
         staged = self.path / f".{name}.tmp"
         remove(staged)
-        self.require_space(copied_size(self.work))
         self.settle()
-        make_owned(staged)
-        copied = copy_for_readers(self.work, staged, SHARD, self.working.known)
-        (staged / _POINTS).write_text(str(points), "ascii")
-        record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
-        record.write(staged)
-        check(staged)
-        sync_tree(staged)
+        with disk_in_view(self.path, self._room_to_publish):
+            make_owned(staged)
+            copied = copy_for_readers(self.work, staged, SHARD, self.working.known)
+            (staged / _POINTS).write_text(str(points), "ascii")
+            record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
+            record.write(staged)
+            check(staged)
+            sync_tree(staged)
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
@@ -368,12 +368,10 @@ class IndexDirectory:
         """Make the folder for segments on their way into the shard."""
         make_owned(self.parts)
 
-    def require_space(self, need: int) -> None:
-        """Make sure that `need` bytes can be written.
-
-        :raises DiskFullError: when they cannot.
-        """
-        require_room(self.path, need)
+    def _room_to_publish(self) -> int:
+        """Return the bytes that a copy of `work/` takes at most, and take back half of one."""
+        self.clear_unfinished()
+        return copied_size(self.work)
 
     def require_reserve(self, need: int = 0) -> None:
         """Make sure that the engine can write `need` bytes, for which a full disk would end the

@@ -110,18 +110,19 @@ def _make(
 
 
 def _mirror(source: str, target: str, tables: Mapping[str, bytes], is_linked: Decide) -> None:
-    for entry in os.scandir(source):
-        twin = f"{target}/{entry.name}"
-        if (table := tables.get(entry.path)) is not None:
-            with open(twin, "wb") as file:
-                file.write(table)
-        elif is_linked(entry):
-            os.symlink(entry.path, twin)
-        elif entry.is_dir():
-            os.mkdir(twin)
-            _mirror(entry.path, twin, tables, is_linked)
-        else:
-            copy_file(entry.path, twin)
+    with os.scandir(source) as entries:
+        for entry in entries:
+            twin = f"{target}/{entry.name}"
+            if (table := tables.get(entry.path)) is not None:
+                with open(twin, "wb") as file:
+                    file.write(table)
+            elif is_linked(entry):
+                os.symlink(entry.path, twin)
+            elif entry.is_dir():
+                os.mkdir(twin)
+                _mirror(entry.path, twin, tables, is_linked)
+            else:
+                copy_file(entry.path, twin)
 
 
 def _is_apart(shard: Path, tables: Mapping[str, bytes]) -> Decide:

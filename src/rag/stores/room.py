@@ -122,7 +122,7 @@ def is_of_full_disk(error: BaseException, folder: Path | None = None) -> bool:
 def disk_in_view(folder: Path, need: Callable[[], int] = lambda: 0) -> Iterator[None]:
     """Raise what goes wrong inside because the disk is full as a `DiskFullError`.
 
-    :param need: tells how many free bytes would be enough.
+    :param need: tells how many free bytes would be enough, and may make room before.
     """
     try:
         yield
@@ -130,5 +130,6 @@ def disk_in_view(folder: Path, need: Callable[[], int] = lambda: 0) -> Iterator[
         raise
     except (RAGError, OSError, sqlite3.Error) as error:
         if is_of_full_disk(error, folder):
-            raise disk_full(folder, need(), str(error)) from error
+            enough = need()
+            raise disk_full(folder, enough, str(error)) from error
         raise
