@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from errno import ELOOP
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -55,8 +55,7 @@ def get(
             if not span:
                 raise
             found = find_note(manifest, span["name"], vaults)
-    row = found.row
-    lines = _read_lines(found.file, row.vault, row.path)
+    lines = _read_lines(found)
     first = int(span["first"]) if span else 1
     last = int(span["last"] or len(lines)) if span else len(lines)
     if span and not 1 <= first <= max(last, 1):
@@ -92,23 +91,26 @@ def _to_json(found: FoundNote, chosen: list[str], first: int) -> dict[str, Any]:
     }
 
 
-def _read_lines(file: Path, vault: str, path: str) -> list[str]:
+def _read_lines(found: FoundNote) -> list[str]:
     from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.note import decode, split_lines
     from rag.vault.opening import open_file
 
+    name = f"{found.row.vault}/{found.row.path}"
     try:
-        with open_file(file) as stream:
+        if not found.file.resolve().is_relative_to(found.root.resolve()):
+            raise OSError(ELOOP, "it leads out of its vault now")
+        with open_file(found.file) as stream:
             raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
         raise NotFoundError(
-            f"{vault}/{path} is in the index, but its file cannot be read",
+            f"{name} is in the index, but its file cannot be read",
             error.strerror or "",
             hint="`rag index` brings the index up to date.",
         ) from error
     if len(raw) > LARGEST_PRINTED:
         raise UsageError(
-            f"{vault}/{path} is larger than {LARGEST_PRINTED // 1_000_000} MB",
-            hint=f"Open it with another program: it is {file}.",
+            f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB",
+            hint=f"Open it with another program: it is {found.file}.",
         )
     return split_lines(decode(raw, []))

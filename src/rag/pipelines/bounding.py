@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag.text.lexical import words_of
+from rag.text.counting import rough_words
 from rag.vault import Chunk, Note, limits
 
 _FEWEST = 2  # characters of a word and what parts it from the next
@@ -31,13 +31,13 @@ def bound_chunks(note: Note, chunks: list[Chunk]) -> list[Chunk]:
 def _within_words(note: Note, chunks: list[Chunk]) -> list[Chunk]:
     if sum(len(chunk.text) for chunk in chunks) < _FEWEST * limits.MOST_WORDS:
         return chunks
-    known: set[str] = set()
+    known: set[str | bytes] = set()
     for number, chunk in enumerate(chunks):
-        known.update(words_of(chunk.text))
+        known.update(rough_words(chunk.text))
         if len(known) > limits.MOST_WORDS:
             note.problems.append(
                 f"more than {limits.MOST_WORDS:,} different words:"
-                f" only the text before line {chunk.line_start:,} is indexed"
+                f" only its first {number:,} chunks are indexed"
             )
             return chunks[:number]
     return chunks

@@ -73,7 +73,6 @@ _BREAK = "\0"  # stands where an unsegmented run parted two words
 _RUN = re.compile(f"[{UNSEGMENTED}]+")
 _SPACED = re.compile(f"{SPACED_WORD}|{_BREAK}")
 _ASCII = re.compile(ASCII_WORD)
-_LETTERS_ONLY = {code: " " for code in range(128) if not chr(code).isalnum()}
 # Loan words are the only words of Japanese to be seen without a dictionary.
 KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
 
@@ -106,14 +105,6 @@ def pieces(text: str) -> tuple[list[str], str]:
         return _ASCII.findall(text), ""
     parted, runs = _RUN.subn(_BREAK, text.replace(_BREAK, " "))
     return _SPACED.findall(parted), text if runs else ""
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words that a text is known by, in no order; a few more than the index has."""
-    if text.isascii():
-        return text.lower().translate(_LETTERS_ONLY).split()
-    words, runs = pieces(cleaned(text))
-    return words + KATAKANA_WORD.findall(runs)
 
 
 def word_dimension(word: str) -> int:

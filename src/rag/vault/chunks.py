@@ -30,6 +30,8 @@ MeasureAll = Callable[[Sequence[str]], Sequence[int]]
 # How many pieces, and characters of them, are measured together: few enough to be held at once.
 _MOST_TOGETHER = 1_000
 _LONGEST_TOGETHER = 100_000
+_BYTES = 4  # of a character at most
+_CHARACTERS = 4  # of a token, about
 _LARGE_BLOCK = (
     f"a fence or table is longer than {limits.LARGEST_BLOCK:,} characters: it is cut like text"
 )
@@ -185,7 +187,7 @@ class _Cutter:
             last -= 1
         text = "\n".join(self.lines[first:last])
         # No tokenizer makes more tokens than bytes; most sections need no measuring at all.
-        if len(text) * 4 <= self.size or self.measure(text) <= self.size:
+        if len(text) * _BYTES <= self.size or self.measure(text) <= self.size:
             yield text, first, max(first, last - 1)
             return
         line, at = first, 0  # of where the last chunk began
@@ -207,7 +209,7 @@ class _Cutter:
         """
         for start, end, solid, cost in self._measured(text, self._blocks(first, last, text)):
             if self._left <= 0:
-                yield from self._halves(text, start, len(text))
+                yield from self._remainder(text, start, len(text))
                 return
             if cost <= self.size or (solid and end - start <= limits.LARGEST_BLOCK):
                 self._left -= 1
@@ -243,7 +245,7 @@ class _Cutter:
         moved = ((start + left, start + right, False) for left, right in spans)
         for left, right, _, cost in self._measured(text, moved):
             if self._left <= 0:
-                yield from self._halves(text, left, end)
+                yield from self._remainder(text, left, end)
                 return
             self._left -= 1
             if cost <= self.size:
@@ -251,11 +253,20 @@ class _Cutter:
             else:
                 yield from self._halves(text, left, right, cost)
 
-    def _halves(self, text: str, start: int, end: int, cost: int | None = None) -> Iterator[_Piece]:
-        """Cut a sentence without end, or what is left when there are too many."""
-        if self._left <= 0:
-            self.problems[_MANY_PIECES] = None
-        stack = [(start, end, self.measure(text[start:end]) if cost is None else cost)]
+    def _remainder(self, text: str, start: int, end: int) -> Iterator[_Piece]:
+        """Cut what is left when there were too many pieces; sentences are looked for no more."""
+        self.problems[_MANY_PIECES] = None
+        reach = _CHARACTERS * self.size
+        while start < end:
+            space = text.rfind(" ", start + reach // 2, start + reach) + 1
+            middle = min(space or start + reach, end)
+            for piece in self._halves(text, start, middle, self.measure(text[start:middle])):
+                yield piece._replace(atomic=True)
+            start = middle
+
+    def _halves(self, text: str, start: int, end: int, cost: int) -> Iterator[_Piece]:
+        """Cut a sentence without end."""
+        stack = [(start, end, cost)]
         while stack:
             a, b, cost = stack.pop()
             if cost <= self.size or b - a < 2:

@@ -9,6 +9,7 @@ a thousand million values.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from rag.vault.limits import MOST_NESTED, MOST_VALUES
@@ -18,6 +19,8 @@ from rag.vault.limits import MOST_NESTED, MOST_VALUES
 _FEW_BRACKETS = 12
 _NEAR = 8
 _FAR = re.compile(rf"^[ \t?:-]{{{_NEAR + 1},}}", re.MULTILINE)
+_TOO_DEEP = f"nested deeper than {MOST_NESTED} levels"
+_UNKNOWN = (0, 0)
 assert _FEW_BRACKETS + 2 * (_NEAR + 1) <= MOST_NESTED
 
 
@@ -45,32 +48,40 @@ def _check_depth(loader: Any) -> None:
         if isinstance(event, CollectionStartEvent):
             depth += 1
             if depth > MOST_NESTED:
-                raise ValueError(f"nested deeper than {MOST_NESTED} levels")
+                raise ValueError(_TOO_DEEP)
         elif isinstance(event, CollectionEndEvent):
             depth -= 1
 
 
 def _check_aliases(root: Any) -> None:
-    """Count the values of a tree whose branches may be the same, each as often as it is named."""
-    sizes: dict[int, int] = {}  # by the identity of a node; 0 while it is being counted
+    """Count the values of a tree whose branches may be the same, each as often as it is named, and
+    its levels."""
+    counted: dict[int, tuple[int, int]] = {}  # values and levels by the identity of a node
 
-    def size_of(node: Any, depth: int) -> int:
-        known = sizes.get(id(node))
-        if known == 0:
+    def count(node: Any) -> tuple[int, int]:
+        if id(node) not in counted:
+            counted[id(node)] = _UNKNOWN  # while its parts are counted
+            values, levels = 1, 0
+            for part in _parts(node):
+                more, below = count(part)
+                values, levels = values + more, max(levels, below + 1)
+            counted[id(node)] = values, levels
+        values, levels = counted[id(node)]
+        if not values:
             raise ValueError("an alias stands within what it names")
-        if known is None:
-            if depth > MOST_NESTED:
-                raise ValueError(f"nested deeper than {MOST_NESTED} levels")
-            sizes[id(node)] = 0
-            children = node.value if node.id != "scalar" else ()
-            known = 1
-            for child in children:
-                for part in child if isinstance(child, tuple) else (child,):
-                    known += size_of(part, depth + 1)
-            sizes[id(node)] = known
-        if known > MOST_VALUES:
+        if levels > MOST_NESTED:
+            raise ValueError(_TOO_DEEP)
+        if values > MOST_VALUES:
             raise ValueError(f"aliases and merge keys stand for more than {MOST_VALUES:,} values")
-        return known
+        return values, levels
 
     if root is not None:
-        size_of(root, 0)
+        count(root)
+
+
+def _parts(node: Any) -> Iterator[Any]:
+    """Yield what a node is made of: the members of a list, the keys and values of a mapping."""
+    if node.id == "scalar":
+        return
+    for part in node.value:
+        yield from part if isinstance(part, tuple) else (part,)

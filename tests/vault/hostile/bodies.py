@@ -121,6 +121,8 @@ FAMILIES: dict[str, Callable[[int], str]] = {
     "letters and blank lines": _units("a\n\n"),
     "lines of a letter": _units("a\n"),
     "sentences of a letter": _units("a. "),
+    "sentences": _units("ab. "),
+    "form feeds": _units("\n\x0c"),
     "questions": _units("? "),
     "stops": _units("."),
     "stops and quotes": _units(".\""),

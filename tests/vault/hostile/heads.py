@@ -74,7 +74,7 @@ FAMILIES: dict[str, Callable[[int], str]] = {
     "front matter controls": _long("\x07", "a: "),
     "front matter lines": lambda size: repeated("a: [\n", size, "---\n", "---\n"),
     "front matter never closed": lambda size: repeated("a: b\n", size, "---\n"),
-    "front matter folded": _long("word\n\n ", "a: >\n "),
+    "front matter folded": _long("word " * 50 + "\n\n ", "a: >\n "),
     "front matter escapes": _long("\\u0301", 'title: "a', '"'),
     "front matter combining marks": _long("\u0301\u0323", "tags: [a", "]"),
 }
