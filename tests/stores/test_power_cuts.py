@@ -31,7 +31,7 @@ def index(tmp_path: Path) -> IndexDirectory:
 def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
     """Publish a generation with a manifest, of which nobody reads more than that it is there."""
     with index.writing():
-        index.begin_changes()
+        index.sync_mark.begin()
         fill_work(index, content)
         (index.work / MANIFEST).write_text(content)
         index.publish(number, points=number)
@@ -107,7 +107,7 @@ def test_a_working_copy_that_may_be_neither_old_nor_new_is_known(
     monkeypatch.setattr(module, "boot", lambda: "started again")
     for folder in left:
         directory = IndexDirectory(folder)
-        if not directory.was_cut_off:
+        if not directory.sync_mark.was_cut_off:
             content = (directory.work / VECTORS).read_text()
             assert content in ("former", "new")
             assert (directory.work / MANIFEST).read_text() == content
@@ -115,18 +115,18 @@ def test_a_working_copy_that_may_be_neither_old_nor_new_is_known(
 
 def test_a_run_that_was_killed_was_not_cut_off(index: IndexDirectory) -> None:
     with index.writing():
-        index.begin_changes()
-    assert not IndexDirectory(index.path).was_cut_off
+        index.sync_mark.begin()
+    assert not IndexDirectory(index.path).sync_mark.was_cut_off
 
 
 def test_changes_are_over_when_they_are_settled(
     index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with index.writing():
-        index.begin_changes()
-        index.settle()
+        index.sync_mark.begin()
+        index.sync_mark.settle()
     monkeypatch.setattr(module, "boot", lambda: "started again")
-    assert not index.was_cut_off
+    assert not index.sync_mark.was_cut_off
 
 
 def test_what_cannot_be_read_is_not_announced(index: IndexDirectory) -> None:

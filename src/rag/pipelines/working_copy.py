@@ -90,7 +90,7 @@ class WorkingCopy:
         """Open the manifest; start anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
-        elif self.directory.was_cut_off:
+        elif self.directory.sync_mark.was_cut_off:
             return self._start_anew("the machine went down while the index was written")
         working = self.directory.working
         if lost := working.check():

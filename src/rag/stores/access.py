@@ -83,7 +83,7 @@ class ShardAccess:
                 self.begin_writing()
                 path = self.directory.work / SHARD
                 self.directory.require_reserve()
-                self.directory.begin_changes()
+                self.directory.sync_mark.begin()
                 self.directory.working.open_shard()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
@@ -212,7 +212,7 @@ class ShardAccess:
                 self.close_work()
                 if self._writing is not None:
                     with suppress(OSError):  # should the power fail, the next writer begins anew
-                        self.directory.settle()
+                        self.directory.sync_mark.settle()
             finally:
                 if keep(*self._readers, self._generation):
                     self._readers, self._generation = [], None

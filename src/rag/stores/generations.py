@@ -10,7 +10,7 @@
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
-    WRITING       while work/ may hold what is not synced: the run of the machine it is written in
+    UNSYNCED      while work/ may hold what is not synced: the run of the machine it is written in
     SERVER        where the points are, when a server holds them: then there are no shards here
 
 A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
@@ -34,7 +34,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from rag.durable import boot, replace_durably, sync_folder, sync_tree
+from rag.durable import replace_durably, sync_folder, sync_tree
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.stores.checksums import Record, Seen, find_damage
@@ -43,6 +43,7 @@ from rag.stores.reader_copy import copied_size, copy_for_readers
 from rag.stores.room import RESERVE, disk_in_view, is_watched, require_room
 from rag.stores.shard_files import CONFIG
 from rag.stores.sparse_copy import checksum
+from rag.stores.sync_mark import SyncMark
 from rag.stores.working_files import WorkingFiles
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 _POINTS = "points"
-_WRITING = "WRITING"
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 60.0  # seconds that nobody needs to open a shard
 
@@ -120,7 +120,7 @@ class IndexDirectory:
         self.working = WorkingFiles(self.work, MANIFEST)
         self._lock: IO[bytes] | None = None
         self._holders = 0
-        self._is_changing = False
+        self.sync_mark = SyncMark(self.path, self.work)
 
     @classmethod
     def of(cls, config: RAGConfig) -> IndexDirectory:
@@ -268,29 +268,6 @@ class IndexDirectory:
             return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
         return set()
 
-    def begin_changes(self) -> None:
-        """Note that `work/` is about to be changed: until `settle` it may hold what the disk
-        does not."""
-        if not self._is_changing:
-            replace_durably(self.path / _WRITING, boot().encode())
-            self._is_changing = True
-
-    def settle(self) -> None:
-        """Sync `work/` if it was changed here; its shard must be flushed and closed."""
-        if self._is_changing:
-            sync_tree(self.work)
-            (self.path / _WRITING).unlink(missing_ok=True)
-            sync_folder(self.path)
-            self._is_changing = False
-
-    @property
-    def was_cut_off(self) -> bool:
-        """Whether the machine went down while `work/` was changed. No count would tell: a note
-        may be there with the text that it had before."""
-        with suppress(FileNotFoundError):
-            return (self.path / _WRITING).read_text("ascii", "replace") != boot()
-        return False
-
     def publish(
         self, number: int, points: int, check: Callable[[Path], None] = lambda generation: None
     ) -> None:
@@ -306,7 +283,7 @@ class IndexDirectory:
         name = _name(number)
         staged = self.path / f".{name}.tmp"
         remove(staged)
-        self.settle()
+        self.sync_mark.settle()
         with disk_in_view(self.path, self._room_to_publish):
             make_owned(staged)
             copied = copy_for_readers(self.work, staged, SHARD, self.working.known)
@@ -357,8 +334,7 @@ class IndexDirectory:
         """Forget the writer's own state; it is rebuilt from the notes."""
         remove(self.work)
         make_owned(self.work)
-        if not self._is_changing:
-            (self.path / _WRITING).unlink(missing_ok=True)
+        self.sync_mark.forget()
 
     def clear_parts(self) -> None:
         """Remove the segments that no shard took in."""

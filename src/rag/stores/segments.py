@@ -80,7 +80,7 @@ class SegmentHome:
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
-            self.access.directory.begin_changes()
+            self.access.directory.sync_mark.begin()
             segment.rename(self.access.directory.work / SHARD / _SEGMENTS / segment.name)
         shutil.rmtree(folder)
 
