@@ -25,7 +25,7 @@ ROOMS = {
     "owned": {"", "durable", "exceptions"},
     "plugins": {"", "exceptions"},
     "runtime": {""},
-    "config": {"", "checks", "exceptions", "locking"},
+    "config": {"", "checks", "durable", "exceptions", "locking"},
     "vault": {"", "composing", "config", "exceptions"},
     "text": {"", "composing", "exceptions"},
     "clients": {"", "checks", "config", "exceptions", "lazy", "runtime", "transport"},

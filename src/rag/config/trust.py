@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -92,7 +92,9 @@ class TrustList:
             },
             "told": dict(sorted(self.told.items())),
         }
-        _replace(trust_file(), json.dumps(data, indent=2).encode() + b"\n")
+        from rag.durable import replace_durably
+
+        replace_durably(trust_file(), json.dumps(data, indent=2).encode() + b"\n")
 
 
 def record(file: Path, digest: str, trusted: bool) -> None:
@@ -150,23 +152,6 @@ def _changing() -> Iterator[TrustList]:
             error.strerror or str(error),
             hint="`--config FILE` reads a file without asking.",
         ) from error
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Write a file whole or not at all, for its owner to read."""
-    import tempfile  # takes long, and is seldom needed
-
-    descriptor, staged = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(content)
-            opened.flush()
-            os.fsync(descriptor)
-        Path(staged).replace(file)
-    except BaseException:
-        with suppress(OSError):
-            Path(staged).unlink()
-        raise
 
 
 def shown(value: Any) -> str:
