@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from both_ways import WAY
+from rag.clients import looking, silence
 from warm_house import House
 
 REPO = Path(__file__).resolve().parents[1]
@@ -83,6 +84,11 @@ def empty_home(
     for name in [n for n in os.environ if n.startswith(("RAG_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
+    # Marks of servers that hung would meet others at the same ports.
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
+    silence.forget([*silence._here])
+    # A machine that does ten things at once is no server that hangs.
+    monkeypatch.setattr(looking, "_SECONDS", 20.0)
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
     # A test that wants Ollama starts a server of its own and says where it is.
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
@@ -111,6 +117,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture
+def trust() -> Callable[[Path], None]:
+    """Trust the project's file of a folder, as `rag trust` does."""
+    from rag.config import project_of
+    from rag.config.trust import record
+
+    def trusted(folder: Path) -> None:
+        project = project_of(folder)
+        assert project and project.asks, "the file needs no trust"
+        record(project.file, project.digest, True)
+
+    return trusted
 
 
 @pytest.fixture

@@ -78,8 +78,8 @@ class QdrantServer:
     def fail(self, kind: str, status: int = 500, text: str = "", after: int = 0) -> None:
         """Let every request fail, from the one after the next `after` on; `""` ends it.
 
-        :param kind: one of `KINDS`.
-        :param text: what an answer of that status says.
+        :param kind: one of `KINDS`, or "redirect".
+        :param text: what an answer of that status says; for "redirect" the server it names.
         """
         self.fault = (kind, status, text) if kind else None
         self.spared = after
@@ -252,6 +252,11 @@ class _Handler(BaseHTTPRequestHandler):
         match kind:
             case "status":
                 self._send(status, text.encode() or _error("Service internal error"))
+            case "redirect":  # to the server that `text` names
+                self.send_response(status)
+                self.send_header("Location", text + self.path)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
             case "garbage":
                 self._send(200, b"\xff\xfe{]")
             case "html":

@@ -16,19 +16,27 @@ ROOMS = {
     "": {""},
     "exceptions": {""},
     "checks": {""},
+    "composing": {""},
     "transport": {""},
     "lazy": {""},
     "leaving": {""},
     "locking": {"", "exceptions"},
+    "durable": {""},
+    "owned": {"", "durable", "exceptions"},
     "plugins": {"", "exceptions"},
-    "config": {"", "checks", "exceptions"},
-    "vault": {"", "config", "exceptions"},
-    "text": {"", "exceptions"},
-    "clients": {"", "checks", "config", "exceptions", "lazy", "transport"},
-    "stores": {"", "config", "exceptions", "lazy", "leaving", "text", "transport"},
-    "query": {"", "config", "exceptions", "lazy", "locking", "text", "clients", "plugins"},
-    "context": {"", "exceptions", "lazy", "locking", "text", "query", "plugins"},
-    "answers": {"", "config", "exceptions", "locking", "text", "vault"},
+    "runtime": {""},
+    "config": {"", "checks", "durable", "exceptions", "locking"},
+    "vault": {"", "composing", "config", "exceptions"},
+    "text": {"", "composing", "exceptions"},
+    "clients": {"", "checks", "config", "exceptions", "lazy", "runtime", "transport"},
+    "stores": {
+        *("", "config", "durable", "exceptions", "lazy", "leaving", "owned", "text", "transport"),
+    },
+    "query": {"", "config", "exceptions", "lazy", "locking", "owned", "text", "clients", "plugins"},
+    "context": {
+        *("", "durable", "exceptions", "lazy", "locking", "owned", "text", "query", "plugins"),
+    },
+    "answers": {"", "config", "durable", "exceptions", "locking", "owned", "text", "vault"},
 }
 ROOMS["pipelines"] = {*ROOMS}
 ROOMS["evaluation"] = {*ROOMS}
@@ -36,7 +44,8 @@ ROOMS["cli"] = {*ROOMS, "service"}
 ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
 ROOMS["__main__"] = {"", "cli", "leaving", "service"}
 WITHOUT_HAYSTACK = (
-    *("", "exceptions", "checks", "lazy", "leaving", "locking", "transport", "plugins"),
+    *("", "durable", "exceptions", "checks", "composing", "lazy", "leaving", "locking", "owned"),
+    *("plugins", "runtime", "transport"),
     *("config", "vault", "text", "answers"),
 )
 

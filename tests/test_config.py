@@ -9,6 +9,7 @@ import pytest
 
 from rag import config as config_module
 from rag.config import StoreConfig, default_toml, load_config, settings, values
+from rag.config.layers import flatten
 from rag.exceptions import ConfigError
 
 REPO = Path(__file__).resolve().parents[1]
@@ -189,7 +190,7 @@ def test_a_value_that_cannot_be_meant_is_refused_with_its_name_and_file(
     file = write(project / "rag.toml", toml)
     key = re.findall(r"(\w+) = ", toml)[-1] if "{" not in toml else "target_vaults"
     with pytest.raises(ConfigError, match=key) as caught:
-        load_config(env={}, cwd=project)
+        load_config(file, {}, project)
     assert str(file) in str(caught.value)
 
 
@@ -204,8 +205,8 @@ def test_a_file_that_does_not_parse_is_refused_by_name(project: Path, content: b
 
 
 def test_a_whole_number_will_do_for_a_decimal_one(project: Path) -> None:
-    write(project / "rag.toml", "[index]\nmax_note_mb = 2")
-    found = load_config(env={}, cwd=project).index.max_note_mb
+    file = write(project / "rag.toml", "[index]\nmax_note_mb = 2")
+    found = load_config(file, {}, project).index.max_note_mb
     assert (found, type(found)) == (2.0, float)
 
 
@@ -270,8 +271,8 @@ def test_without_an_environment_given_the_process_has_one(
 
 
 def test_a_path_of_the_project_file_is_relative_to_the_project(project: Path) -> None:
-    write(project / "config/rag.toml", "data_dir = 'state'\nvaults_dir = '../notes'")
-    config = load_config(env={}, cwd=project)
+    file = write(project / "config/rag.toml", "data_dir = 'state'\nvaults_dir = '../notes'")
+    config = load_config(file, {}, project)
     assert config.data_dir == project / "state"
     assert config.vaults_dir == project.parent / "notes"
 
@@ -293,8 +294,8 @@ def test_a_path_of_the_environment_is_relative_to_the_working_folder(project: Pa
 
 
 def test_a_tilde_is_the_home_folder(project: Path, empty_home: Path) -> None:
-    write(project / "rag.toml", "vaults_dir = '~/notes'")
-    assert load_config(env={}, cwd=project).vaults_dir == empty_home.resolve() / "notes"
+    file = write(project / "rag.toml", "vaults_dir = '~/notes'")
+    assert load_config(file, {}, project).vaults_dir == empty_home.resolve() / "notes"
 
 
 def test_the_folder_vaults_beside_the_project_file_is_the_default_and_says_so(
@@ -353,11 +354,12 @@ def test_the_default_file_shows_every_setting_with_its_default(project: Path) ->
     write(project / "rag.toml", "")
     defaults = values(load_config(env={}, cwd=project))
     uncommented = re.sub(r"(?m)^# (\w+ = )", r"\1", default_toml())
-    shown = config_module._flatten(tomllib.loads(uncommented))
+    shown = flatten(tomllib.loads(uncommented))
     assert list(shown) == list(settings())
     write(project / "rag.toml", uncommented)
     config = load_config(env={}, cwd=project)
-    assert set(config.origins.values()) == {str(project / "rag.toml")}
+    origins = {name: o for name, o in config.origins.items() if name != "store.key_hosts"}
+    assert set(origins.values()) == {str(project / "rag.toml")}
     assert values(config) == defaults
 
 
@@ -413,9 +415,9 @@ def test_one_address_serves_all_unless_others_are_named(project: Path) -> None:
     ],
 )
 def test_an_ollama_setting_that_cannot_be_meant_is_refused(project: Path, line: str) -> None:
-    write(project / "rag.toml", f"[ollama]\n{line}")
+    file = write(project / "rag.toml", f"[ollama]\n{line}")
     with pytest.raises(ConfigError, match=rf"ollama\.{line.split()[0]}"):
-        load_config(env={}, cwd=project)
+        load_config(file, {}, project)
 
 
 @pytest.mark.parametrize("keep_alive", ["0", "30s", "1h30m", "-1m", "1.5h", "500ms"])
@@ -455,22 +457,22 @@ def test_addresses_may_have_a_port_and_a_path(project: Path, url: str) -> None:
     ],
 )
 def test_a_store_setting_that_cannot_be_meant_is_refused(project: Path, line: str) -> None:
-    write(project / "rag.toml", f"[store]\n{line}")
+    file = write(project / "rag.toml", f"[store]\n{line}")
     with pytest.raises(ConfigError, match=rf"store\.{line.split()[0]}"):
-        load_config(env={}, cwd=project)
+        load_config(file, {}, project)
 
 
 @pytest.mark.parametrize("name", ["QDRANT_KEY", "RAG_KEY", ""])
 def test_a_project_may_name_a_variable_that_holds_a_key_of_ours(project: Path, name: str) -> None:
-    write(project / "rag.toml", f"[store]\napi_key_env = '{name}'")
-    assert load_config(env={}, cwd=project).store.api_key_env == name
+    file = write(project / "rag.toml", f"[store]\napi_key_env = '{name}'")
+    assert load_config(file, {}, project).store.api_key_env == name
 
 
 def test_a_project_cannot_have_another_secret_sent_to_its_server(project: Path) -> None:
-    lines = "[store]\nurl = 'https://evil.example'\napi_key_env = 'AWS_SECRET_ACCESS_KEY'"
-    write(project / "rag.toml", lines)
+    lines = "[store]\napi_key_env = 'AWS_SECRET_ACCESS_KEY'"
+    file = write(project / "rag.toml", lines)
     with pytest.raises(ConfigError, match=r"QDRANT or RAG .*project/rag\.toml") as caught:
-        load_config(env={}, cwd=project)
+        load_config(file, {}, project)
     assert "RAG_STORE__API_KEY_ENV" in caught.value.hint
 
 
@@ -482,12 +484,13 @@ def test_the_user_may_name_any_variable_for_the_key(project: Path) -> None:
 
 
 def test_a_cluster_is_laid_out_by_the_project_and_named_by_the_environment(project: Path) -> None:
-    write(
+    file = write(
         project / "rag.toml",
         "[store]\nshard_number = 12\nreplication_factor = 2\nwrite_consistency_factor = 2\n"
         "on_disk = true\nquantization = 'binary'\n",
     )
-    store = load_config(env={"RAG_STORE__URL": "https://qdrant.example:6333"}, cwd=project).store
+    env = {"RAG_STORE__URL": "https://qdrant.example:6333"}
+    store = load_config(file, env, project).store
     assert store == StoreConfig(
         url="https://qdrant.example:6333",
         shard_number=12,

@@ -25,6 +25,7 @@ EXIT_CODES = {
     "TooLongError": 4,
     "UnfinishedError": 4,
     "IndexingError": 5,
+    "DiskFullError": 5,
     "LockedError": 75,
 }
 ERRORS = [e for e in vars(exceptions).values() if isinstance(e, type) and issubclass(e, RAGError)]

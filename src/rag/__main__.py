@@ -17,6 +17,8 @@ def main() -> None:
     if arguments == ["--version"]:
         print(f"rag {__version__}")
         return
+    if sys.getfilesystemencoding() != "utf-8":
+        _run_in_utf8()
     try:
         from rag.service.client import hand_over
 
@@ -28,6 +30,18 @@ def main() -> None:
 
         code = interrupted()
     os._exit(code)
+
+
+def _run_in_utf8() -> None:
+    """Begin anew with names in UTF-8, as notes are, where a locale says otherwise (and Python was
+    told to believe it). Else `日本.md` could neither be opened nor printed."""
+    if os.environ.get("PYTHONUTF8") == "1" or not sys.executable:  # it has not helped
+        return
+    environment = {**os.environb, b"PYTHONUTF8": b"1"}
+    try:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
+    except OSError:  # then it goes on, and says so when it meets such a name
+        return
 
 
 def _run_cold(arguments: list[str]) -> int:

@@ -11,6 +11,7 @@
     │       ├── TooLongError     4   the text or prompt is longer than the model reads
     │       └── UnfinishedError  4   it broke off in the middle of an answer
     ├── IndexingError            5   indexing could not do all it was asked
+    │   └── DiskFullError        5   the disk of the index is full
     ├── QueryError               2   a query that cannot be run
     ├── NotFoundError            1   nothing answers to that name
     ├── ContextError             2   a context window cannot be made
@@ -156,6 +157,12 @@ class IndexingError(RAGError):
 
     exit_code = 5
     kind = "indexing"
+
+
+class DiskFullError(IndexingError):
+    """The disk has less room than is needed; the message has both figures."""
+
+    kind = "disk_full"
 
 
 class ContextError(RAGError):

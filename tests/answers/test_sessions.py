@@ -18,42 +18,42 @@ TURN = Turn("and now?", "backups now?", "証明書 [1]", sources=[{"number": 1, 
 
 
 def test_a_turn_comes_back_as_it_was(tmp_path: Path) -> None:
-    session = new_session(tmp_path, NOW)
+    session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     session.add(Turn("?", "?", "", found=False, partial=True))
-    again = open_session(tmp_path, session.id)
+    again = open_session(tmp_path / "data", session.id)
     assert (again.turns, again.notices) == (session.turns, [])
     assert session.id == "2026-11-21-093005"
 
 
 def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
-    session = new_session(tmp_path)
+    session = new_session(tmp_path / "data")
     session.add(TURN)
     assert stat.S_IMODE(session.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(session.path.parent.stat().st_mode) == 0o700
 
 
 def test_one_without_questions_leaves_nothing(tmp_path: Path) -> None:
-    new_session(tmp_path)
-    assert not (tmp_path / "chats").exists()
+    new_session(tmp_path / "data")
+    assert not (tmp_path / "data" / "chats").exists()
 
 
 def test_two_of_the_same_second_have_two_names(tmp_path: Path) -> None:
-    first = new_session(tmp_path, NOW)
+    first = new_session(tmp_path / "data", NOW)
     first.add(TURN)
-    assert new_session(tmp_path, NOW).id == f"{first.id}-2"
+    assert new_session(tmp_path / "data", NOW).id == f"{first.id}-2"
 
 
 def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path: Path) -> None:
-    session = new_session(tmp_path, NOW)
+    session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     with session.path.open("a") as file:
         file.write('{"question": "ha')
-    again = open_session(tmp_path, session.id)
+    again = open_session(tmp_path / "data", session.id)
     assert again.turns == [TURN]
     assert "passed over a damaged line" in again.notices[0]
     again.add(TURN)
-    assert open_session(tmp_path, session.id).turns == [TURN, TURN]
+    assert open_session(tmp_path / "data", session.id).turns == [TURN, TURN]
 
 
 @pytest.mark.parametrize(
@@ -61,53 +61,56 @@ def test_a_damaged_last_line_is_passed_over_and_told_and_written_after(tmp_path:
     ["null", "[]", "3", '{"question": 1}', '{"question": 1, "asked": 2, "answer": 3}', "[" * 9999],
 )
 def test_lines_that_are_no_turn_are_passed_over(tmp_path: Path, line: str) -> None:
-    session = new_session(tmp_path, NOW)
+    session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     with session.path.open("a") as file:
         file.write(line + "\n\x00\xff\n")
     session.add(TURN)
-    found = open_session(tmp_path, session.id)
+    found = open_session(tmp_path / "data", session.id)
     assert (found.turns, len(found.notices)) == ([TURN, TURN], 1)
 
 
 def test_what_later_versions_add_to_a_turn_is_no_damage(tmp_path: Path) -> None:
-    session = new_session(tmp_path, NOW)
+    session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     text = session.path.read_text().replace('"question"', '"mood": "good", "question"')
     session.path.write_text(text)
-    assert open_session(tmp_path, session.id).turns == [TURN]
+    assert open_session(tmp_path / "data", session.id).turns == [TURN]
 
 
 @pytest.mark.parametrize("head", ['{"version": 2}', "", "{}", "[]", "\x00\x01", "null"])
 def test_another_version_or_no_conversation_is_refused(tmp_path: Path, head: str) -> None:
-    session = new_session(tmp_path, NOW)
+    session = new_session(tmp_path / "data", NOW)
     session.add(TURN)
     _, _, rest = session.path.read_text().partition("\n")
     session.path.write_text(f"{head}\n{rest}")
     with pytest.raises(UsageError, match=r"version|no conversation"):
-        open_session(tmp_path, session.id)
-    assert list_sessions(tmp_path)[0].notices
+        open_session(tmp_path / "data", session.id)
+    assert list_sessions(tmp_path / "data")[0].notices
 
 
 @pytest.mark.parametrize("name", ["2020-01-01", "../secret", "", "a/b", ".", "x" * 300])
 def test_a_name_that_is_none_is_not_found(tmp_path: Path, name: str) -> None:
-    (tmp_path / "chats").mkdir()
+    (tmp_path / "data" / "chats").mkdir(parents=True)
     (tmp_path / "secret.jsonl").write_text(json.dumps({"version": 1}) + "\n")
     with pytest.raises(NotFoundError, match="no conversation") as caught:
-        open_session(tmp_path, name)
+        open_session(tmp_path / "data", name)
     assert "rag chat --list" in caught.value.hint
 
 
 def test_the_latest_is_the_one_that_was_added_to_last(tmp_path: Path) -> None:
-    old, new = new_session(tmp_path, NOW), new_session(tmp_path, NOW.replace(year=2027))
+    old, new = (
+        new_session(tmp_path / "data", NOW),
+        new_session(tmp_path / "data", NOW.replace(year=2027)),
+    )
     for session, when in ((new, 10), (old, 20)):
         session.add(TURN)
         os.utime(session.path, (when, when))
-    assert latest_session(tmp_path).id == old.id
-    assert [session.id for session in list_sessions(tmp_path)] == [old.id, new.id]
+    assert latest_session(tmp_path / "data").id == old.id
+    assert [session.id for session in list_sessions(tmp_path / "data")] == [old.id, new.id]
 
 
 def test_without_any_there_is_no_latest(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no conversation yet"):
-        latest_session(tmp_path)
-    assert list_sessions(tmp_path) == []
+        latest_session(tmp_path / "data")
+    assert list_sessions(tmp_path / "data") == []

@@ -35,6 +35,7 @@ COMMANDS = {
     "doctor": ["doctor", "--json"],
     "init": ["init", ".", "--force"],
     "vault": ["vault", "list"],
+    "trust": ["trust", "--list"],
     "--version": ["--version"],
 }
 OLLAMA_NEEDED = ("index --embed", "search --mode dense", "search --mode hybrid")

@@ -116,6 +116,18 @@ class TestAsk:
             assert ("let me see" in ran.err) == bool(option)
             assert "let me see" not in ran.out
 
+    @pytest.mark.parametrize("option", [[], ["--json"], ["--paths"]])
+    def test_one_that_breaks_off_with_no_quotation_to_stand_in_is_4(self, rag, server, option):
+        server.say("Some words that no note says, and then")
+        server.fail("/api/chat", "hangup", lines=4, times=2)
+        ran = rag("ask", "乗っ取り成功", *option)  # words of a passage that answers nobody
+        assert ran.code == 4
+
+    def test_with_no_model_at_all_it_is_1(self, rag, server, monkeypatch):
+        with refused() as gone:
+            monkeypatch.setenv("RAG_OLLAMA__URL", gone)
+            assert rag("ask", "乗っ取り成功").code == 1
+
     def test_a_broken_answer_is_marked_and_4(self, rag, server):
         server.fail("/api/chat", "hangup", lines=16, times=2)
         server.say(f"{TRUE} They are deleted after that. [1]")

@@ -167,4 +167,4 @@ def test_files_of_the_index_that_are_damaged_are_told_of(rag, monkeypatch, error
 
 def test_a_message_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_error(UsageError("no \x1b]0;pwn\x07note", hint="\x1b[2Jtry again"), as_json=False)
-    assert capsys.readouterr().err == "rag: no note\ntry again\n"
+    assert capsys.readouterr().err == "rag: no \\x1b]0;pwn\\x07note\n\\x1b[2Jtry again\n"

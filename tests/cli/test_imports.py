@@ -18,30 +18,32 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Our rooms, and packages of others.
 CONFIG = "config checks"
-MANIFEST = f"{CONFIG} platformdirs stores vault pipelines lazy Stemmer"
-ENGINE = f"{MANIFEST} clients haystack qdrant_edge"
+MANIFEST = f"{CONFIG} durable owned platformdirs stores vault pipelines lazy Stemmer"
+ENGINE = f"{MANIFEST} clients runtime haystack qdrant_edge"
 ANSWER = f"{ENGINE} query context plugins transport ollama answers locking"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 ALWAYS = "typer annotated_doc shellingham cli exceptions leaving text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{CONFIG} platformdirs stores vault pipelines lazy clients transport ollama",
+    "init --dry-run": f"{CONFIG} durable owned platformdirs stores vault pipelines lazy clients"
+    " runtime transport ollama",
     "index -q {library}": ENGINE,
     "search backups": f"{ENGINE} query",
     "search --help": CONFIG,
     "ask backups": ANSWER,
     "plan backups": f"{ENGINE} query plugins locking rapidfuzz",
     "transform backups": f"{ENGINE} query plugins",
-    "audit": f"{MANIFEST} clients haystack query plugins locking rapidfuzz",
+    "audit": f"{MANIFEST} clients runtime haystack query plugins locking rapidfuzz",
     "chat -q": ANSWER,
-    "chat --list": f"{CONFIG} platformdirs answers locking",
+    "chat --list": f"{CONFIG} durable owned platformdirs answers locking",
     "get Backups": MANIFEST,
     "status": MANIFEST,
     "doctor": f"{ENGINE} query context plugins transport ollama",
     "eval questions.jsonl": f"{ENGINE} query evaluation",
     "config": f"{CONFIG} platformdirs",
-    "serve --status": f"{CONFIG} service",
+    "trust --list": f"{CONFIG} platformdirs",
+    "serve --status": f"{CONFIG} service runtime",
     "vault list": MANIFEST,
     "vault --help": CONFIG,
 }

@@ -322,10 +322,11 @@ class TestDuplicates:
         out = rag("search", "captain of a vessel -vault:home path:work/ -path:c.md").out
         assert re.search(r"= says the same as work/[ab]\.md\n", out)
 
-    def test_names_are_printed_without_escapes(self, rag):
+    def test_names_are_printed_with_escapes_made_visible(self, rag):
         ran = rag("search", "captain of a vessel vault:home")
         assert "says the same as" in ran.out
-        assert {"home/d.md", "home/e.md"} <= set(re.findall(r"home/.*?md", ran.out))
+        shown = set(re.findall(r"home/.*?md", ran.out))
+        assert {r"home/d\x1b[31m.md", r"home/e\x1b[31m.md"} <= shown
         assert "\x1b" not in ran.out
 
     def test_json_lists_them_all(self, rag):

@@ -84,7 +84,8 @@ def test_batches_hold_as_many_tokens_as_configured(
 ) -> None:
     texts = ["a" * size for size in (5, 5, 30, 3, 2)]
     embed(texts, settings(batch_tokens=10, max_in_flight=1), measure=len)
-    sizes = [[len(i) - len("search_document: ") for i in r.inputs] for r in server.requests()]
+    sent = server.requests("/api/embed")
+    sizes = [[len(i) - len("search_document: ") for i in r.inputs] for r in sent]
     assert sizes == [[5, 5], [30], [3, 2]]
 
 
@@ -215,7 +216,7 @@ def test_what_is_no_vector_is_asked_for_once_more_and_alone(
 ) -> None:
     server.fail("/api/embed", kind, times=1)  # the last vector of the batch
     assert len(embed(WORDS[:3], settings()).vectors) == 3
-    assert [len(request.inputs) for request in server.requests()] == [3, 1]
+    assert [len(request.inputs) for request in server.requests("/api/embed")] == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +228,7 @@ def test_a_batch_that_failed_once_is_sent_again(
 ) -> None:
     server.fail("/api/embed", times=1, **fault)
     assert len(embed(WORDS, settings()).vectors) == 20
-    assert [len(request.inputs) for request in server.requests()] == [20, 20]
+    assert [len(request.inputs) for request in server.requests("/api/embed")] == [20, 20]
 
 
 def test_a_busy_server_is_waited_for_longer_than_a_broken_one(

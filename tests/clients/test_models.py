@@ -10,6 +10,7 @@ from ollama_server import KNOWN, Model, OllamaServer
 from rag.clients.connection import check_connection
 from rag.clients.generation import generate_response
 from rag.clients.models import (
+    ModelInfo,
     Traits,
     describe_model,
     full_name,
@@ -20,6 +21,7 @@ from rag.clients.models import (
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError
+from rag.pipelines.survey import survey
 
 Settings = Callable[..., OllamaConfig]
 SENTENCE = "Represent this sentence for searching relevant passages: "
@@ -130,6 +132,25 @@ def test_without_one_the_error_says_how_to_get_one() -> None:
             with pytest.raises(ModelMissingError, match="no model that writes") as caught:
                 pick_chat_model(client)
             assert "ollama pull" in caught.value.hint
+
+
+def test_one_that_the_server_cannot_describe_is_passed_over(server: OllamaServer) -> None:
+    server.fail("/api/show", "status", times=1)  # of the first, which only embeds
+    with OllamaClient(server.url) as client:
+        assert pick_chat_model(client).name == "llama3.2:latest"
+
+
+def test_what_it_says_counts_and_not_the_name() -> None:
+    models = [
+        Model("chatty", capabilities=("embedding",)),
+        Model("embed-and-chat", capabilities=("embedding", "completion")),
+    ]
+    with OllamaServer(models) as server:
+        with OllamaClient(server.url) as client:
+            assert pick_chat_model(client).name == "embed-and-chat:latest"
+        config = OllamaConfig(url=server.url, embedding_model="")
+        [view] = survey(config)  # what `rag doctor` goes by
+        assert isinstance(view.chat, ModelInfo) and view.chat.name == "embed-and-chat:latest"
 
 
 @pytest.mark.parametrize("path", ["/api/tags", "/api/show"])

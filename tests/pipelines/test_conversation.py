@@ -52,7 +52,7 @@ def talk(settings: RAGConfig, tmp_path: Path) -> Iterator[Callable[..., Conversa
             config = replace(settings, ollama=replace(settings.ollama, **ollama))
             made = create_qa_pipeline(store, config, transforms=transforms)
             pipeline = opened.enter_context(closing(made))
-            return Conversation(pipeline, session or new_session(tmp_path))
+            return Conversation(pipeline, session or new_session(tmp_path / "data"))
 
         yield begin
 
@@ -112,7 +112,7 @@ def test_facts_that_cannot_be_read_are_told_and_the_conversation_goes_on(
     conversation = talk()
     server.say(TRUE, {"question": QUESTION}, TRUE)
     conversation.ask(QUESTION)
-    (tmp_path / FACTS_FILE).mkdir()
+    (tmp_path / "data" / FACTS_FILE).mkdir(parents=True)
     answer = conversation.ask("and again?")
     assert answer.text == TRUE
     assert "the facts cannot be read" in answer.notices[0]

@@ -342,12 +342,12 @@ class TestFailures:
 
 class TestAudit:
     def test_a_planned_query_is_recorded(self, pipeline, config, tmp_path):
-        config = replace(config, data_dir=tmp_path, planner=PlannerConfig())
+        config = replace(config, data_dir=tmp_path / "data", planner=PlannerConfig())
         intent, notices = find_intent(
             open_store(pipeline), config, "rollback #ops", QueryFilters(vaults=["work"])
         )
         assert intent is not None and notices == []
-        record = AuditTrail(tmp_path).find(intent.audit)
+        record = AuditTrail(tmp_path / "data").find(intent.audit)
         assert (record.query, record.flags.vaults) == ("rollback #ops", ["work"])
         assert record.result == intent.plan
 

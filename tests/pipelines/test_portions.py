@@ -126,7 +126,7 @@ def test_no_folder_of_segments_is_left(vault, config, refresh, cut) -> None:
 
 
 def test_what_a_killed_run_built_is_swept_by_the_next(vault, config, refresh) -> None:
-    left = IndexDirectory(config.index_dir).parts / "tmp" / "shard"
+    left = IndexDirectory(config.index_dir).parts / "tmpab" / "shard"
     left.mkdir(parents=True)
     refresh(v=vault)
     assert not left.exists()
@@ -184,8 +184,9 @@ def test_an_error_is_the_same_whoever_meets_it(vault, config, refresh, tmp_path,
     said = []
     for processes in (1, 2):
         other = replace(config, data_dir=tmp_path / f"data{processes}")
-        parts = IndexDirectory(other.index_dir).parts
-        parts.parent.mkdir(parents=True)
+        directory = IndexDirectory(other.index_dir)
+        with directory.writing():
+            parts = directory.parts
         parts.write_text("in the way")
         cut(1200, processes)
         with pytest.raises(IndexingError) as raised:

@@ -29,12 +29,12 @@ def indexes(tmp_path_factory) -> dict[str, Path]:
         for name in ("whole", "part", "none", "english"):
             notes = NOTES | ({"d.md": "# 緑茶\n\n茶"} if name == "english" else {})
             for path, text in notes.items():
-                (base / name / "notes").mkdir(parents=True, exist_ok=True)
-                (base / name / "notes" / path).write_text(text, "utf-8")
+                (base / "vaults" / name).mkdir(parents=True, exist_ok=True)
+                (base / "vaults" / name / path).write_text(text, "utf-8")
             model = "all-minilm" if name == "english" else "bge-m3"
             ollama = replace(quick, embedding_model=model)
             with IndexRun(RAGConfig(data_dir=base / name, ollama=ollama)) as run:
-                run.index_vault("notes", base / name / "notes")
+                run.index_vault("notes", base / "vaults" / name)
                 run.publish()
                 if name == "part":
                     server.fail("/api/embed", "drop", times=None, after=1 + 2)

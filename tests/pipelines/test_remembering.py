@@ -15,7 +15,7 @@ FACTS = ("I am a nurse", "I work nights", "夜勤が多い")
 
 @pytest.fixture
 def memory(tmp_path: Path) -> MemoryManager:
-    made = open_memory(tmp_path)
+    made = open_memory(tmp_path / "data")
     for fact in FACTS:
         remember(made, fact)
     return made
@@ -27,8 +27,8 @@ def known(memory: MemoryManager) -> list[str]:
 
 def test_facts_are_kept_in_the_data_folder_oldest_first(memory, tmp_path) -> None:
     remember(memory, "  I like\n tea ")
-    assert known(open_memory(tmp_path)) == [*FACTS, "I like tea"]
-    assert (tmp_path / FACTS_FILE).exists()
+    assert known(open_memory(tmp_path / "data")) == [*FACTS, "I like tea"]
+    assert (tmp_path / "data" / FACTS_FILE).exists()
 
 
 def test_a_fact_is_kept_once(memory) -> None:
@@ -79,11 +79,11 @@ def test_the_whole_of_a_fact_names_it_though_another_holds_it_too(memory) -> Non
 
 def test_where_there_are_none_it_says_how_to_keep_one(tmp_path) -> None:
     with pytest.raises(NotFoundError, match="no facts") as caught:
-        forget(open_memory(tmp_path), "1")
+        forget(open_memory(tmp_path / "data"), "1")
     assert "/remember" in caught.value.hint
 
 
 def test_facts_that_cannot_be_read_are_an_error(tmp_path) -> None:
-    (tmp_path / FACTS_FILE).mkdir()
+    (tmp_path / "data" / FACTS_FILE).mkdir(parents=True)
     with pytest.raises(StorageError, match="cannot be"):
-        remember(open_memory(tmp_path), "x")
+        remember(open_memory(tmp_path / "data"), "x")

@@ -10,7 +10,8 @@ from unicodedata import normalize
 import pytest
 
 from rag.config import RAGConfig
-from rag.exceptions import ConfigError, UsageError
+from rag.exceptions import UsageError
+from rag.pipelines.refresh import IndexRun
 from rag.pipelines.vaults import Registry, configured_vaults, overlaps, unknown_vault
 
 NFC, NFD = normalize("NFC", "ガイド"), normalize("NFD", "ガイド")
@@ -163,15 +164,65 @@ class TestVaultsDir:
             register(folder("elsewhere/one"), config=config)
 
 
+@pytest.fixture
+def indexed(config, folder) -> RAGConfig:
+    """A config whose index holds the vault `mine`, in a folder of another name."""
+    root = folder("somewhere")
+    (root / "a.md").write_text("a note")
+    with IndexRun(config) as run:
+        run.index_vault("mine", root)
+        run.publish()
+    return config
+
+
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"vaults": []}', '{"vaults": {"a": 1}, "removed": []}']
 )
-def test_a_damaged_list_is_an_error_that_says_what_to_do(config, content):
+def test_a_damaged_list_is_that_of_the_index(indexed, tmp_path, content):
+    (indexed.data_dir / "vaults.json").write_text(content)
+    registry = Registry.load(indexed)
+    assert registry.vaults == {"mine": tmp_path / "somewhere"}
+    assert "was damaged" in registry.notice and "mine" in registry.notice
+
+
+def test_a_damaged_list_is_that_of_a_run_that_published_nothing(config, folder):
+    with IndexRun(config) as run:
+        run.index_vault("mine", folder("somewhere"))
+    (config.data_dir / "vaults.json").write_text("")
+    assert list(Registry.load(config).vaults) == ["mine"]
+
+
+def test_what_vaults_dir_holds_is_not_registered_for_a_damaged_list(indexed, tmp_path, folder):
+    (tmp_path / "somewhere").rename(folder("all") / "mine")
+    with IndexRun(indexed) as run:
+        run.index_vault("mine", tmp_path / "all/mine")
+        run.publish()
+    (indexed.data_dir / "vaults.json").write_text("")
+    known = replace(indexed, vaults_dir=tmp_path / "all")
+    assert Registry.load(known).vaults == {} and "rag vault remove" in Registry.load(known).notice
+    assert configured_vaults(known) == {"mine": tmp_path / "all/mine"}
+
+
+def test_a_damaged_list_is_empty_without_an_index(config):
     config.data_dir.mkdir()
-    (config.data_dir / "vaults.json").write_text(content)
-    with pytest.raises(ConfigError, match="damaged") as raised:
-        Registry.load(config)
-    assert "Delete it" in raised.value.hint
+    (config.data_dir / "vaults.json").write_text("")
+    assert Registry.load(config).vaults == {}
+
+
+def test_a_list_kept_after_damage_is_whole(config):
+    config.data_dir.mkdir()
+    (config.data_dir / "vaults.json").write_text("")
+    Registry.load(config).save()
+    assert Registry.load(config).notice == ""
+
+
+def test_a_kept_list_is_for_its_owner_alone(config):
+    Registry.load(config).save()
+    (config.data_dir / "vaults.json").chmod(0o644)
+    config.data_dir.chmod(0o755)
+    Registry.load(config).save()
+    assert (config.data_dir / "vaults.json").stat().st_mode & 0o777 == 0o600
+    assert config.data_dir.stat().st_mode & 0o777 == 0o700
 
 
 def test_an_unknown_vault_names_the_nearest():

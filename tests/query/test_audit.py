@@ -343,10 +343,10 @@ class TestPruning:
 
     def filled(self, tmp_path: Path, days: int) -> AuditTrail:
         """Records of today, of the last day that is kept, and of the first that is not."""
-        old = AuditTrail(tmp_path, days=0)
+        old = AuditTrail(tmp_path / "data", days=0)
         for age in (91, 90, 1):
             old.record(made(f"{age} days ago", NOW - timedelta(age)))
-        return AuditTrail(tmp_path, days=days)
+        return AuditTrail(tmp_path / "data", days=days)
 
     def test_days_that_are_too_old_go_with_the_first_record_of_a_day(self, tmp_path):
         trail = self.filled(tmp_path, days=90)
@@ -362,7 +362,7 @@ class TestPruning:
     def test_once_a_day_is_enough(self, tmp_path):
         trail = self.filled(tmp_path, days=90)
         trail.record(made("today"))
-        AuditTrail(tmp_path, days=0).record(made("late", NOW - timedelta(200)))
+        AuditTrail(tmp_path / "data", days=0).record(made("late", NOW - timedelta(200)))
         trail.record(made("today too"))
         assert "late" in queries(trail)
 
@@ -386,7 +386,7 @@ class TestReading:
     @pytest.fixture
     def trail(self, tmp_path: Path) -> AuditTrail:
         """Two records a day for three days."""
-        trail = AuditTrail(tmp_path)
+        trail = AuditTrail(tmp_path / "data")
         for age in (2, 1, 0):
             for number in (1, 2):
                 trail.record(made(f"{age}.{number}", NOW - timedelta(age)))
@@ -422,10 +422,10 @@ class TestReading:
 
     @pytest.mark.parametrize("place", ["logs", "logs/query_transform", "logs/query_transform/day"])
     def test_a_file_in_the_place_of_a_folder_is_told_of(self, tmp_path, place):
-        path = tmp_path / place.replace("day", NOW.date().isoformat())
+        path = tmp_path / "data" / place.replace("day", NOW.date().isoformat())
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("in the way")
-        trail = AuditTrail(tmp_path)
+        trail = AuditTrail(tmp_path / "data")
         assert trail.record(made("x")) == ""
         assert queries(trail) == [] and "Not a directory" in trail.problem
 

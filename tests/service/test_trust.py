@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,65 @@ class TestFolder:
     def test_a_runtime_folder_of_another_user_is_passed_by(self, own):
         os.chown(own.folder, NOBODY, NOBODY)
         assert place.folder() != str(own.folder / "rag")
+
+
+class TestPlanted:
+    """Links at which the folder would be, put there by another user."""
+
+    @pytest.fixture(params=["the folder", "the runtime folder", "the temporary folder"])
+    def target(self, request, house, monkeypatch, tmp_path) -> Path:
+        """The folder of ours that such a link leads to."""
+        target = tmp_path / "target"
+        target.mkdir(mode=0o700)
+        variables = {"XDG_RUNTIME_DIR": str(house.folder), "TMPDIR": "/nonexistent"}
+        if request.param == "the folder":
+            link = house.folder / "rag"
+        elif request.param == "the runtime folder":
+            link = house.folder / "runtime"
+            variables["XDG_RUNTIME_DIR"] = str(link)
+        else:
+            if Path(f"/run/user/{os.geteuid()}").exists():
+                pytest.skip("the system gives this user a runtime folder")
+            link = house.folder / f"rag-{os.geteuid()}"
+            variables = {"XDG_RUNTIME_DIR": "", "TMPDIR": str(house.folder)}
+        link.symlink_to(target)
+        os.lchown(link, NOBODY, NOBODY)
+        for name, value in (house.environment() | variables).items():
+            monkeypatch.setenv(name, value)
+        return target
+
+    @as_root
+    @pytest.mark.parametrize("command", ["serve --start", "serve --status", "serve --stop"])
+    def test_nothing_is_made_through_them(self, target, command):
+        done = subprocess.run(
+            [sys.executable, "-m", "rag", *command.split()], capture_output=True, timeout=60
+        )
+        assert [*target.iterdir()] == []
+        if command == "serve --start":
+            assert done.returncode == 1
+            assert b"is a link of user" in done.stderr or b"no folder of yours" in done.stderr
+
+    @as_root
+    def test_nobody_is_killed_through_them(self, target):
+        """Whoever holds a lock where the link leads has not taken the place."""
+        assert not place.is_taken(place.socket_path())
+        with pytest.raises(place.UntrustedError):
+            place.take(place.socket_path())
+
+    def test_a_lock_that_is_a_link_is_not_opened(self, own, tmp_path):
+        lock = Path(place.socket_path()).with_suffix(".lock")
+        lock.symlink_to(tmp_path / "made")
+        with pytest.raises(OSError):
+            place.take(place.socket_path())
+        assert not (tmp_path / "made").exists()
+
+    def test_a_link_of_our_own_is_ours_to_make(self, house, monkeypatch, tmp_path):
+        (tmp_path / "mine").mkdir(mode=0o700)
+        (house.folder / "link").symlink_to(tmp_path / "mine")
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(house.folder / "link"))
+        lock = place.take(place.socket_path())
+        os.close(lock)
+        assert (tmp_path / "mine" / "rag").stat().st_mode & 0o777 == 0o700
 
 
 class TestPeer:

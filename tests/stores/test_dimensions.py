@@ -105,7 +105,7 @@ def test_a_large_table_is_published_in_a_second_form(index: Path) -> None:
 
 
 def test_a_small_table_is_not(tmp_path: Path) -> None:
-    with Store(str(tmp_path)) as store:
+    with Store(str(tmp_path / "index")) as store:
         same = [replace(document(1), id=f"n{n:04}") for n in range(DOCUMENTS)]
         store.write_documents(same)  # enough for a merged segment, of 100 words
         store.publish()

@@ -1,10 +1,12 @@
 """What steers a terminal is taken out of what is shown."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.controls import without_controls
+from rag.text.controls import escaped_json, visible, visible_lines, without_controls
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,42 @@ def test_nothing_that_steers_is_left(text: str) -> None:
     shown = without_controls(text)
     assert not set(shown) & {"\x1b", "\x9b", "\x07", "\r", "\u202e"}
     assert without_controls(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a\x1b[31mred", r"a\x1b[31mred"),
+        ("two\nlines\tand\r", r"two\nlines\tand\r"),
+        ("\x9b2J\x7f", r"\x9b2J\x7f"),
+        ("gpj.\u202ecod\u202c\u2066\u200f\u061c", r"gpj.\u202ecod\u202c\u2066\u200f\u061c"),
+        ("line\u2028paragraph\u2029", r"line\u2028paragraph\u2029"),
+        ("no UTF-8 \udcff", r"no UTF-8 \udcff"),
+        ("日本 📓 👩‍🚀 naïve", "日本 📓 👩‍🚀 naïve"),
+    ],
+)
+def test_every_character_of_a_name_is_seen(name: str, shown: str) -> None:
+    assert visible(name) == shown
+
+
+UNSEEN = {*map(chr, (*range(32), *range(0x7F, 0xA0), 0x61C, 0x200E, 0x200F))}
+UNSEEN |= {*map(chr, (*range(0x2028, 0x202F), *range(0x2066, 0x206A)))}
+ANY = st.text(st.one_of(st.characters(), st.sampled_from(sorted(UNSEEN))))
+
+
+@given(ANY)
+def test_nothing_unseen_is_left_of_a_name(text: str) -> None:
+    assert not set(visible(text)) & UNSEEN
+    assert not set(visible_lines(text)) & (UNSEEN - {"\n", "\t"})
+    assert visible_lines(text).count("\n") == text.count("\n")
+
+
+@given(ANY)
+def test_json_means_the_same_and_holds_nothing_unseen(text: str) -> None:
+    written = escaped_json(json.dumps([text], ensure_ascii=False, indent=2))
+    assert json.loads(written) == [text]
+    assert not set(written) & (UNSEEN - {"\n"})
+
+
+def test_json_shows_other_scripts_as_they_are() -> None:
+    assert escaped_json('"日本\u202e\x9b"') == '"日本\\u202e\\u009b"'

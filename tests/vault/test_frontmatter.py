@@ -217,7 +217,7 @@ def test_a_simple_block_says_what_it_says_to_yaml(entries: list[tuple[str, str]]
     lines = [f"{name}: {value}" for name, value in entries]
     found = frontmatter._read_simple(lines)
     if found:
-        loaded = frontmatter._load_yaml("\n".join(lines))
+        loaded = frontmatter.load_yaml("\n".join(lines))
         assert list(found.items()) == list(loaded.items())
         assert [*map(type, found.values())] == [*map(type, loaded.values())]
 

@@ -15,8 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from rag.durable import sync_folder
 from rag.exceptions import NotFoundError, UsageError
 from rag.locking import append, lock
+from rag.owned import claim_data_folder, narrow
 
 VERSION = 1
 _FOLDER = "chats"
@@ -62,10 +64,13 @@ class Session:
         """Keep a turn, in the file too.
 
         :raises OSError: when it cannot be written.
+        :raises UsageError: when the data folder holds files that are not ours.
         :raises StorageError: when another process holds the file for seconds.
         """
         self.turns.append(turn)
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        claim_data_folder(self.data_dir)
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)
+        narrow(self.path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         descriptor = os.open(self.path, flags, 0o600)
         try:
@@ -73,8 +78,12 @@ class Session:
             is_new = os.fstat(descriptor).st_size == 0
             head = _line({"version": VERSION, "id": self.id}) if is_new else ""
             append(descriptor, (head + _line(asdict(turn))).encode("utf-8", "replace"))
+            os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        if is_new:
+            sync_folder(self.path.parent)
+            sync_folder(self.data_dir)
 
 
 def _line(data: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag.cli.output import clean, error_to_dict, make_console, print_error, say
+from rag.cli.output import clean, error_to_dict, make_console, print_error, say, visible
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 
@@ -34,17 +34,33 @@ def with_choices(config: RAGConfig, model: str, no_model: bool, think: bool) -> 
     """
     if model and no_model:
         raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget([config.ollama.local_url])
     if no_model:
         config = replace(config, ollama=replace(config.ollama, chat_model=""))
     return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 
 
+_LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
+
+
 def read_stdin() -> str:
-    """Return all of stdin; bytes that are no UTF-8 are replaced."""
+    """Return what stands in stdin, as far as a query may go; bytes that are no UTF-8 are
+    replaced."""
     if not sys.stdin:
         return ""
     tolerate_stdin()
-    return sys.stdin.read().strip()
+    return sys.stdin.read(_LONGEST_INPUT).strip()
+
+
+def read_line_of_stdin() -> str:
+    """Return the next line of stdin, its beginning if it is far too long; empty at the end."""
+    line = part = sys.stdin.readline(_LONGEST_INPUT)
+    while len(part) == _LONGEST_INPUT and not part.endswith("\n"):
+        part = sys.stdin.readline(_LONGEST_INPUT)
+    return line
 
 
 def tolerate_stdin() -> None:
@@ -69,7 +85,8 @@ class AnswerPrinter:
     def wait(self, message: str) -> None:
         """Show a message on the terminal until the first word comes."""
         if self._messages.is_terminal and not self._quiet:
-            self._messages.print(message, style="dim", end="\r", soft_wrap=True)
+            self._messages.print(message, style="dim", end="", soft_wrap=True)
+            sys.stderr.write("\r")
             self._waiting = True
 
     def stop_waiting(self) -> None:
@@ -89,7 +106,8 @@ class AnswerPrinter:
         """Print a piece of an answer."""
         self.stop_waiting()
         if self._thought and not self._printed:
-            say("\n")
+            say("")
+            say("")
         self._printed = True
         if self._console.is_terminal:
             self._pending += clean(text)
@@ -146,10 +164,12 @@ class AnswerPrinter:
 
     def _say_how(self, answer: Answer) -> None:
         if answer.quotes and not answer.confidence:  # notes that filters listed have no score
-            say("\nNo model wrote this: it is how the newest of these notes begin.")
+            say("")
+            say("No model wrote this: it is how the newest of these notes begin.")
         elif answer.quotes:
+            say("")
             say(
-                "\nNo model wrote this: these are the sentences of your notes nearest to the "
+                "No model wrote this: these are the sentences of your notes nearest to the "
                 f"question (confidence {answer.confidence:.2f})."
             )
         elif answer.model:
@@ -170,7 +190,9 @@ def exit_code(answer: Answer) -> int:
     """Return the exit code of an answer: what broke it off counts, then whether it is one."""
     if answer.finish_reason == "interrupted":
         return 130
-    if answer.partial and answer.failure:
+    # It is set once a model is asked; where none could be, the quotations are the answer.
+    was_asked = bool(answer.usage.get("num_ctx"))
+    if answer.failure and (answer.partial or (was_asked and not answer.found)):
         return answer.failure.exit_code
     return 0 if answer.found else 1
 
@@ -191,7 +213,7 @@ def summary(answer: Answer) -> str:
         counts = {what: answer.struck.count(what) for what in answer.struck}
         struck = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
         parts.append(f"struck: {', '.join(struck)}")
-    return clean(" · ".join(parts))
+    return visible(" · ".join(parts))
 
 
 def _print_quotes(console: Console, answer: Answer) -> None:
@@ -224,7 +246,7 @@ def print_sources(
 
     for number, source in enumerate(sources, 1):
         line = (lines or {}).get(number, 0)
-        text = Text(f"[{number}] ", style="cyan").append(f"{clean(source.title)}  ", style="bold")
+        text = Text(f"[{number}] ", style="cyan").append(f"{visible(source.title)}  ", style="bold")
         console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
 
 

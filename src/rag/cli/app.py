@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -105,7 +106,8 @@ def _run(arguments: list[str], as_json: bool) -> int:
         print_error(error, as_json)
         return error.exit_code
     except _click.exceptions.NoArgsIsHelpError as error:
-        say(error.format_message())
+        for line in error.format_message().split("\n"):
+            say(line)
         return 2
     except _click.exceptions.ClickException as error:
         print_error(_usage_error(error), as_json)
@@ -115,6 +117,16 @@ def _run(arguments: list[str], as_json: bool) -> int:
         damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
         print_error(damaged, as_json)
         return damaged.exit_code
+    except UnicodeEncodeError as error:
+        if sys.getfilesystemencoding() == "utf-8":
+            raise
+        ascii_only = UsageError(
+            f"this Python takes names to be {sys.getfilesystemencoding()}, and one is not",
+            str(error),
+            hint="Let it take them for UTF-8: PYTHONUTF8=1, and no `-X utf8=0`.",
+        )
+        print_error(ascii_only, as_json)
+        return ascii_only.exit_code
     except BrokenPipeError:
         raise
     except SystemExit as error:  # Typer's, of a broken pipe
@@ -124,6 +136,12 @@ def _run(arguments: list[str], as_json: bool) -> int:
     except OSError as error:
         # A folder that may not be written, a disk that is full: the user's to mend.
         sys.stdout.flush()  # or is it the output?
+        if error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            from rag.stores.room import disk_full
+
+            full = disk_full(Path(os.fsdecode(error.filename)).parent)
+            print_error(full, as_json)
+            return full.exit_code
         place = f": {error.filename}" if error.filename else ""
         hint = "RAG_DATA_DIR names another folder for the index." if place else ""
         print_error(UsageError(f"{error.strerror or error}{place}", hint=hint), as_json)

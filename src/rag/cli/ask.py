@@ -22,6 +22,7 @@ from rag.cli.options import (
     PathGlobs,
     Paths,
     Plan,
+    Print0,
     Quiet,
     Tags,
     Think,
@@ -39,8 +40,8 @@ from rag.cli.query import (
     near_tags,
     tell_corrections,
 )
+from rag.cli.settings import load_settings
 from rag.cli.window import print_window, window_to_dict
-from rag.config import load_config
 
 
 def ask(
@@ -67,6 +68,7 @@ def ask(
     json: Json = False,
     output_format: OutputFormat = "text",
     paths: Paths = False,
+    print0: Print0 = False,
     quiet: Quiet = False,
     config_file: ConfigFile = None,
 ) -> None:
@@ -88,7 +90,7 @@ def ask(
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = with_choices(load_config(config_file), model, no_model, think)
+    config = with_choices(load_settings(config_file), model, no_model, think)
     question = " ".join(words)
     if question == "-":
         question = read_stdin()
@@ -97,7 +99,7 @@ def ask(
     facts = index_facts(config)
     check_vaults(vaults, facts)
     printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)
-    silent = as_json or paths
+    silent = as_json or paths or print0
     with (
         get_document_store(config) as store,
         closing(create_qa_pipeline(store, config, model, transforms or None)) as pipeline,
@@ -132,9 +134,9 @@ def ask(
         about |= {"plan": intent_to_dict(intent, answer.relaxed)} if intent else {}
         about |= {"context": window_to_dict(answer)} if explain else {}
         print_json({"question": question, **answer_to_dict(answer, think), **about})
-    elif paths:
+    elif paths or print0:
         for source in answer.sources:
-            print_file(facts.file(source))
+            print_file(facts.file(source), print0)
         for notice in [] if quiet else answer.notices:
             say(notice)
     else:

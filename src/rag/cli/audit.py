@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rag.cli.options import ConfigFile, Json
-from rag.cli.output import clean, make_console, plural, print_json, print_line, say, shortened
-from rag.config import RAGConfig, load_config
+from rag.cli.output import (
+    make_console,
+    plural,
+    print_json,
+    print_line,
+    say,
+    shortened,
+    to_json_text,
+    visible,
+)
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +68,7 @@ def audit(
 
     if bool(record_id) + (replay is not None) + bool(last or since) > 1:
         raise UsageError("ID, --replay and --last or --since exclude each other", hint="Use one.")
-    config = load_config(config_file)
+    config = load_settings(config_file)
     trail = AuditTrail(config.data_dir)
     if replay is not None:
         _replay(config, trail.find(replay), json)
@@ -102,9 +111,11 @@ def _switch(is_on: bool) -> str:
 
 def to_json(record: AuditRecord) -> dict[str, Any]:
     """Return a record as JSON."""
+    from json import loads
+
     from rag.query.audit import encoded
 
-    found: dict[str, Any] = jsonlib.loads(encoded(record))
+    found: dict[str, Any] = loads(encoded(record))
     return found
 
 
@@ -124,11 +135,11 @@ def _print(records: list[AuditRecord]) -> None:
         intent = Intent(record.result, QueryFilters(), QueryFilters(), today=record.today)
         texts = (understood_line(intent), record.query)
         table.add_row(
-            clean(record.id),
+            visible(record.id),
             f"{record.time.astimezone():%m-%d %H:%M}",
             f"{record.latency_ms:.0f}",
             *(
-                shortened(" ".join(clean(text).split()), width)
+                shortened(visible(" ".join(text.split())), width)
                 for text, width in zip(texts, _WIDTHS.values(), strict=True)
             ),
         )
@@ -139,7 +150,8 @@ def _show(record: AuditRecord, as_json: bool) -> None:
     if as_json:
         print_json({"record": to_json(record)})
     else:
-        print_line(clean(jsonlib.dumps(to_json(record), ensure_ascii=False, indent=2)))
+        for line in to_json_text(to_json(record), indent=2).split("\n"):
+            print_line(line)
 
 
 def _replay(config: RAGConfig, record: AuditRecord, as_json: bool) -> None:
@@ -152,15 +164,15 @@ def _replay(config: RAGConfig, record: AuditRecord, as_json: bool) -> None:
         for notice in replayed.notices:
             say(notice)
         if replayed.same:
-            print_line(clean(f"{record.id}: the same plan"))
+            print_line(f"{record.id}: the same plan")
         for name, before, now in replayed.differences:
-            print_line(clean(f"{name}: {_brief(before)}, now {_brief(now)}"))
+            print_line(f"{name}: {_brief(before)}, now {_brief(now)}")
     if not replayed.same:
         raise typer.Exit(1)
 
 
 def _brief(value: Any) -> str:
-    return shortened(jsonlib.dumps(value, ensure_ascii=False), 200)
+    return shortened(to_json_text(value), 200)
 
 
 def replay_to_json(replay: Replay) -> dict[str, Any]:

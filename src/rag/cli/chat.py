@@ -13,6 +13,7 @@ from rag.cli.answering import (
     AnswerPrinter,
     answer_to_dict,
     exit_code,
+    read_line_of_stdin,
     tolerate_stdin,
     with_choices,
 )
@@ -34,11 +35,20 @@ from rag.cli.options import (
     Transforms,
     Vaults,
 )
-from rag.cli.output import clean, make_console, print_error, print_json, print_line, say, shortened
+from rag.cli.output import (
+    make_console,
+    print_error,
+    print_json,
+    print_line,
+    say,
+    shortened,
+    visible,
+)
 from rag.cli.query import check_vaults, index_facts, make_filters, tell_corrections
+from rag.cli.settings import load_settings
 from rag.cli.slash import BARE, LEAVE, Commands, as_command
 from rag.cli.window import print_window, window_to_dict
-from rag.config import RAGConfig, load_config
+from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +97,7 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
-    config = with_choices(load_config(config_file), model, no_model, think)
+    config = with_choices(load_settings(config_file), model, no_model, think)
     if list_all:
         _print_list(config, json)
         return
@@ -154,7 +164,7 @@ def _print_list(config: RAGConfig, as_json: bool) -> None:
         print_json({"sessions": listed})
     for session in [] if as_json else sessions:
         first = shortened(session.turns[0].question, 60) if session.turns else ""
-        print_line(clean(f"{session.id}  {len(session.turns):>3}  {first}".rstrip()))
+        print_line(f"{session.id}  {len(session.turns):>3}  {first}".rstrip())
         for notice in session.notices:
             say(notice)
     if not sessions:
@@ -173,7 +183,7 @@ def _lines() -> Iterator[str]:
         tolerate_stdin()
     while sys.stdin:
         try:
-            line = read_line("rag> ") if _interactive() else sys.stdin.readline()
+            line = read_line("rag> ") if _interactive() else read_line_of_stdin()
         except KeyboardInterrupt:
             say("")
             continue
@@ -201,7 +211,7 @@ def _answer(
         printer.stop_waiting()
         if not (quiet or as_json):
             console = make_console(stderr=True)
-            console.print(f"({clean(understood)})", style="dim", soft_wrap=True)
+            console.print(f"({visible(understood)})", style="dim", soft_wrap=True)
 
     try:
         if not as_json:
@@ -216,7 +226,8 @@ def _answer(
         if not _interactive():
             raise
         printer.stop_waiting()
-        say("\n(interrupted)")
+        say("")
+        say("(interrupted)")
         return 130
     except RAGError as error:
         printer.stop_waiting()

@@ -55,6 +55,10 @@ COMMANDS = {
     ),
     "eval": ("evaluate.evaluate", "Measure how well the search answers a set of questions."),
     "config": ("config.config", "Show every setting, its value and where the value came from."),
+    "trust": (
+        "trust.trust",
+        "Show what a project's `rag.toml` asks for that takes your trust, and trust it.",
+    ),
     "serve": ("serve.serve", "Govern the warm process, in which commands need not start cold."),
     "vault": ("vault.app", "List, add and remove vaults."),
 }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from typing import Annotated
 
 import typer
 
 from rag.cli.options import ConfigFile, Json
-from rag.cli.output import print_json, print_line
-from rag.config import default_toml, load_config, settings, values
+from rag.cli.output import print_json, print_line, to_json_text
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig, default_toml, settings, values
 
 
 def config(
@@ -29,13 +29,17 @@ def config(
     if defaults:
         sys.stdout.write(default_toml())
         return
-    found = load_config(config_file)
+    found = load_settings(config_file, may_ask=False)
     shown = values(found)
     if json:
         print_json(
             {
                 "settings": {
-                    name: {"value": value, "origin": found.origins.get(name, "default")}
+                    name: {
+                        "value": value,
+                        "origin": found.origins.get(name, "default"),
+                        **_left_out(found, name),
+                    }
                     for name, value in shown.items()
                 }
             }
@@ -43,5 +47,12 @@ def config(
         return
     width = max(map(len, settings()))
     for name, value in shown.items():
-        text = value if isinstance(value, str) else jsonlib.dumps(value, ensure_ascii=False)
+        text = value if isinstance(value, str) else to_json_text(value)
         print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
+        if one := found.left_out.get(name):
+            print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}")
+
+
+def _left_out(config: RAGConfig, name: str) -> dict[str, dict[str, str]]:
+    one = config.left_out.get(name)
+    return {"left_out": {"value": one.value, "reason": one.reason}} if one else {}

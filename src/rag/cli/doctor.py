@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
-from rag.cli.output import clean, make_console, plural, print_json
+from rag.cli.output import make_console, plural, print_json, visible
+from rag.cli.settings import say_key
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = N
     from rag.pipelines.health import run_checks
 
     config = load_config(config_file)
+    say_key(config)
     console = make_console()
     checks = []
     for check in run_checks(config):
@@ -63,7 +65,7 @@ def _print(console: Console, check: Check) -> None:
     line = Text()
     line.append(f"{mark} {check.status}", style=style)
     line.append(f"  {check.name:{_NAME}}", style="bold")
-    line.append(clean(check.message))
+    line.append(visible(check.message))
     console.print(line, soft_wrap=True)
     if check.hint:
-        console.print(Text(f"{'':{_NAME + 8}}{clean(check.hint)}", style="dim"), soft_wrap=True)
+        console.print(Text(f"{'':{_NAME + 8}}{visible(check.hint)}", style="dim"), soft_wrap=True)

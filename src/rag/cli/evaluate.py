@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet, Transforms, Vaults
-from rag.cli.output import clean, make_console, plural, print_json, print_line, say
+from rag.cli.output import make_console, plural, print_json, print_line, say, visible
 from rag.cli.query import IndexFacts, check_mode, check_vaults, index_facts
-from rag.config import RAGConfig, load_config
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,7 +78,7 @@ def evaluate(
     """
     from rag.evaluation.baseline import check_writable, load_runs, save_runs
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     wanted = _modes(config.search.mode if modes is None else modes)
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
@@ -171,7 +172,7 @@ def _warn(
 
 def _few(names: list[str]) -> str:
     more = ", …" if len(names) > _NAMED else ""
-    return clean(", ".join(names[:_NAMED])) + more
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _compare(baseline: dict[str, Run], runs: list[Run]) -> dict[str, Comparison]:
@@ -236,7 +237,7 @@ def _print(runs: list[Run], compared: dict[str, Comparison]) -> None:
         figures = summaries(run.outcomes)
         table = _table(f"mode {run.mode}", _LABELS.values())
         for name, row in figures["categories"].items():
-            table.add_row(clean(name), *_cells(row))
+            table.add_row(visible(name), *_cells(row))
         table.add_row("all", *_cells(figures["overall"]), style="bold")
         console.print(table)
         if run.mode in compared:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
+from errno import ELOOP
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag.cli.options import ConfigFile, Json, Paths, Vaults
-from rag.cli.output import clean, print_file, print_json, print_line
-from rag.config import load_config
+from rag.cli.options import ConfigFile, Json, Paths, Print0, Vaults
+from rag.cli.output import print_file, print_json, print_text
+from rag.cli.settings import load_settings
 from rag.exceptions import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ def get(
     vaults: Vaults = None,
     json: Json = False,
     paths: Paths = False,
+    print0: Print0 = False,
     config_file: ConfigFile = None,
 ) -> None:
     """Print a note.
@@ -39,7 +39,7 @@ def get(
     from rag.pipelines.lookup import find_note, open_manifest
     from rag.pipelines.vaults import unknown_vault
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
     span = None
@@ -55,22 +55,20 @@ def get(
             if not span:
                 raise
             found = find_note(manifest, span["name"], vaults)
-    row = found.row
-    lines = _read_lines(found.file, row.vault, row.path)
+    lines = _read_lines(found)
     first = int(span["first"]) if span else 1
     last = int(span["last"] or len(lines)) if span else len(lines)
     if span and not 1 <= first <= max(last, 1):
         raise UsageError(f"lines {first}-{last} are no span", hint=f"The note has {len(lines)}.")
-    if paths:
-        print_file(found.file)
+    if paths or print0:
+        print_file(found.file, print0)
         return
     chosen = lines[first - 1 : last]
     if json:
         print_json(_to_json(found, chosen, first))
         return
-    on_terminal = sys.stdout.isatty()
     for line in chosen:
-        print_line(clean(line) if on_terminal else line)
+        print_text(line)
 
 
 def _to_json(found: FoundNote, chosen: list[str], first: int) -> dict[str, Any]:
@@ -93,14 +91,26 @@ def _to_json(found: FoundNote, chosen: list[str], first: int) -> dict[str, Any]:
     }
 
 
-def _read_lines(file: Path, vault: str, path: str) -> list[str]:
+def _read_lines(found: FoundNote) -> list[str]:
+    from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.note import decode, split_lines
+    from rag.vault.opening import open_file
 
+    name = f"{found.row.vault}/{found.row.path}"
     try:
-        return split_lines(decode(file.read_bytes(), []))
+        if not found.file.resolve().is_relative_to(found.root.resolve()):
+            raise OSError(ELOOP, "it leads out of its vault now")
+        with open_file(found.file) as stream:
+            raw = stream.read(LARGEST_PRINTED + 1)
     except OSError as error:
         raise NotFoundError(
-            f"{vault}/{path} is in the index, but its file cannot be read",
+            f"{name} is in the index, but its file cannot be read",
             error.strerror or "",
             hint="`rag index` brings the index up to date.",
         ) from error
+    if len(raw) > LARGEST_PRINTED:
+        raise UsageError(
+            f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB",
+            hint=f"Open it with another program: it is {found.file}.",
+        )
+    return split_lines(decode(raw, []))

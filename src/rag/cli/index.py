@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
 from rag.cli.output import plural, print_json, print_line, say
-from rag.config import load_config
+from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -69,7 +69,7 @@ def index(
     """
     from rag.exceptions import UsageError
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     if name and len(folders or []) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     if to_server:
@@ -82,12 +82,19 @@ def index(
     if dry_run:
         _preview(config, folders or [], name, prune, json)
         return
+    from rag.pipelines.watching import watch
+    from rag.stores.generations import IndexDirectory
+
+    def work(tell_size: Callable[[int], None]) -> RunReport:
+        with _open_run(config, folders or [], name, rebuild, wait) as run:
+            run.tell_size = tell_size
+            _refresh(run, config, folders or [], name, prune, quiet or json)
+            if embed is not False:
+                _embed(run, config, bool(embed), quiet, json)
+        return run.report
+
     started = time.monotonic()
-    with _open_run(config, folders or [], name, rebuild, wait) as run:
-        _refresh(run, config, folders or [], name, prune, quiet or json)
-        if embed is not False:
-            _embed(run, config, bool(embed), quiet, json)
-    report = run.report
+    report = watch(IndexDirectory.of(config), work)
     _report(report, time.monotonic() - started, quiet, json)
     if report.incomplete:
         raise typer.Exit(5)
@@ -118,6 +125,9 @@ def _refresh(
     )
 
     registry = Registry.load(config)
+    if registry.notice:
+        run.report.notices.append(registry.notice)
+        registry.save()
     names = [registry.register(config, folder, name) for folder in folders]
     if not names:
         _drop_left_out(run, config, configured_vaults(config, registry))
@@ -155,6 +165,10 @@ def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: 
             what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
             raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
         return
+    if required:  # whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget(config.ollama.embedding_urls)
     try:
         with _progress("embeddings", "chunks", quiet or json) as progress:
             run.embed(required, progress)
@@ -253,14 +267,14 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
     )
     from rich.text import Text
 
-    from rag.cli.output import make_console
+    from rag.cli.output import make_console, visible
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(noun),
@@ -270,7 +284,7 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task(what, total=total)
+    return bar, bar.add_task(visible(what), total=total)
 
 
 def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.options import Json
-from rag.cli.output import clean, plural, print_json, print_line
-from rag.config import load_config, new_project_file, user_file
+from rag.cli.output import plural, print_json, print_line
+from rag.cli.settings import load_settings
+from rag.config import new_project_file, user_file
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def init(
             f"there is a configuration already: {file}",
             hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
         )
-    config = load_config()
+    config = load_settings(None, may_ask=False)
     found = plan(config, file, folder, Path.cwd())
     if not dry_run:
         carry_out(config, found)
@@ -67,20 +68,16 @@ def _print(found: Beginning, dry_run: bool) -> None:
     print_line(f"vaults    {len(found.vaults)} in {looked} looked into{early}")
     for vault in found.vaults:
         known = "  (known already)" if vault.known else ""
-        print_line(f"  {clean(vault.name)}  {clean(str(vault.path))}{known}")
+        print_line(f"  {vault.name}  {vault.path}{known}")
         if vault.problem:
-            print_line(f"    left out: {clean(vault.problem)}")
+            print_line(f"    left out: {vault.problem}")
     ollama = found.ollama
     if ollama.error:
-        print_line(clean(f"Ollama    {ollama.error}"))
+        print_line(f"Ollama    {ollama.error}")
     else:
-        print_line(clean(f"Ollama    {ollama.version} at {ollama.url}"))
-        print_line(
-            clean(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
-        )
-        print_line(
-            clean(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
-        )
+        print_line(f"Ollama    {ollama.version} at {ollama.url}")
+        print_line(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
+        print_line(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
     print_line(f"{'would write' if dry_run else 'wrote'} {found.file}")
     for line in found.content.splitlines():
         print_line(f"  {line}".rstrip())

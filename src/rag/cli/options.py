@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rag.config import load_config
+from rag.text.controls import visible
 
 
 def _complete_vaults(incomplete: str) -> list[str]:
     from rag.pipelines.vaults import configured_vaults
 
     try:
-        return [name for name in configured_vaults(load_config()) if name.startswith(incomplete)]
+        return _offered(configured_vaults(load_config()), incomplete)
     except Exception:  # completion must never print an error into the prompt
         return []
 
@@ -25,7 +27,7 @@ def _complete_tags(incomplete: str) -> list[str]:
 
     try:
         with open_manifest(load_config()) as manifest:
-            return [tag for tag in manifest.tags() if tag.startswith(incomplete)]
+            return _offered(manifest.tags(), incomplete)
     except Exception:
         return []
 
@@ -34,9 +36,14 @@ def _complete_transforms(incomplete: str) -> list[str]:
     from rag.query.registry import transformer_names
 
     try:
-        return [name for name in [*transformer_names(), "none"] if name.startswith(incomplete)]
+        return _offered([*transformer_names(), "none"], incomplete)
     except Exception:
         return []
+
+
+def _offered(names: Iterable[str], incomplete: str) -> list[str]:
+    """Return the names that begin so; a shell would print one that steers a terminal as it is."""
+    return [name for name in names if name.startswith(incomplete) and visible(name) == name]
 
 
 def _nfc(names: list[str] | None) -> list[str]:
@@ -48,6 +55,9 @@ ConfigFile = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Paths = Annotated[bool, typer.Option("--paths", help="Print only the files, one a line.")]
+Print0 = Annotated[
+    bool, typer.Option("--print0", help="As --paths, with a NUL after each file, for xargs -0.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what must be said.")]
 Vaults = Annotated[
     list[str] | None,

@@ -1,4 +1,9 @@
-"""What is printed: results and data on stdout, messages on stderr."""
+"""What is printed: results and data on stdout, messages on stderr.
+
+Nothing that a name, a setting or an error brings along steers the terminal. All that people read
+goes through `print_line`, `say`, `print_text` or a console of `make_console`, and each of them
+makes visible what is not: so does the console even with what was forgotten to be cleaned.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +15,56 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import RAGError
-from rag.text.controls import without_controls
+from rag.text.controls import escaped_json, visible_lines, without_controls
+from rag.text.controls import visible as visible
 from rag.text.wording import plural as plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SCHEMA = 1
-clean = without_controls
+clean = without_controls  # what a note or a model says; names are made `visible`
 
 
 def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object with the schema's version first."""
-    sys.stdout.write(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False) + "\n")
+    sys.stdout.write(to_json_text({"schema": SCHEMA, **data}) + "\n")
+
+
+def to_json_text(value: Any, indent: int | None = None) -> str:
+    """Return JSON that shows other scripts as they are, and escapes what steers a terminal."""
+    return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def print_line(text: str) -> None:
-    """Print a line of data as it is."""
-    sys.stdout.write(text + "\n")
+    """Print a line of data, in which every character is seen."""
+    sys.stdout.write(visible(text) + "\n")
 
 
-def print_file(file: Path) -> None:
-    """Print a file's name, byte for byte as the disk has it, on a line of its own."""
-    if hasattr(sys.stdout, "buffer"):
+def print_text(text: str) -> None:
+    """Print lines of a note: without what steers a terminal on one, else as they are."""
+    sys.stdout.write((visible_lines(clean(text)) if sys.stdout.isatty() else text) + "\n")
+
+
+def print_file(file: Path, nul: bool = False) -> None:
+    """Print a file's name: in visible characters on a terminal, else byte for byte.
+
+    :param nul: end it by the NUL that no name holds, and not by a line break, which one may.
+    """
+    name, end = str(file), "\0" if nul else "\n"
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(name) + end)
+    elif hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
-        sys.stdout.buffer.write(os.fsencode(file) + b"\n")
+        # As `os.fsencode` would where names are UTF-8, but in any locale.
+        sys.stdout.buffer.write((name + end).encode("utf-8", "surrogateescape"))
     else:
-        print_line(str(file))
+        sys.stdout.write(name + end)
 
 
 def say(text: str) -> None:
-    """Print a message for the person at the terminal."""
-    sys.stderr.write(clean(text) + "\n")
+    """Print a message, one line, for the person at the terminal."""
+    sys.stderr.write(visible(text) + "\n")
 
 
 def print_error(error: RAGError, as_json: bool) -> None:
@@ -65,11 +88,11 @@ def error_to_dict(error: RAGError) -> dict[str, str]:
 
 def make_console(stderr: bool = False) -> Console:
     """Return a Rich console that prints text as it is, without colour or cuts off a terminal."""
-    from rich.console import Console
+    from rag.cli.console import SafeConsole
 
     # Rich takes COLUMNS=0, which some programs set for "unknown", at its word.
     is_unknown = not os.environ.get("COLUMNS", "80").strip("0")
-    return Console(
+    return SafeConsole(
         stderr=stderr,
         width=get_terminal_size().columns if is_unknown else None,
         highlight=False,

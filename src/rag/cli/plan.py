@@ -18,10 +18,11 @@ from rag.cli.options import (
     Tags,
     Vaults,
 )
-from rag.cli.output import clean, print_json, print_line, say
+from rag.cli.output import print_json, print_line, say
 from rag.cli.planned import intent_to_dict, missing, plan_lines
 from rag.cli.query import check_vaults, index_facts, make_filters
-from rag.config import RAGConfig, load_config
+from rag.cli.settings import load_settings
+from rag.config import RAGConfig
 
 if TYPE_CHECKING:
     from rag.pipelines.intent import Intent
@@ -60,7 +61,7 @@ def plan(
     from rag.pipelines.understanding import understand
     from rag.stores import get_document_store
 
-    config = _with_model(with_choices(load_config(config_file), model, no_model, False), model)
+    config = _with_model(with_choices(load_settings(config_file), model, no_model, False), model)
     query = " ".join(words)
     if query == "-":
         query = read_stdin()
@@ -68,9 +69,9 @@ def plan(
     facts = index_facts(config)
     check_vaults(vaults, facts)
     with get_document_store(config) as store:
-        understand(store, query)  # what no search takes is no query
+        bounds = understand(store, query).notices  # what no search takes is no query
         intent, notices = find_intent(store, config, query, filters, full=True)
-    for notice in [] if quiet else notices:
+    for notice in [] if quiet else [*bounds, *notices]:
         say(notice)
     if intent is None:
         raise typer.Exit(1)
@@ -85,7 +86,7 @@ def plan(
 def _print(intent: Intent) -> None:
     from rag.cli.understood import understood_line
 
-    print_line(clean(understood_line(intent)))
+    print_line(understood_line(intent))
     for line in plan_lines(intent):
         print_line(f"  {line}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rag.cli.output import clean, make_console, say
+from rag.cli.output import make_console, say, visible
 from rag.cli.query import IndexFacts, near_tags
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
         say("nothing in the query filters")
     elif intent.narrows or wanted:
-        line = clean(f"{understood_line(intent)} ({_WAY_BACK})")
+        line = f"{understood_line(intent)} ({_WAY_BACK})"
         console = make_console()
         if console.is_terminal and not data:
-            console.print(line, style="dim")
+            console.print(visible(line), style="dim")
         else:
             say(line)
     for text in missing(intent, facts):
@@ -125,4 +125,4 @@ def plan_lines(intent: Intent) -> Iterator[str]:
     rows = [*plan_rows(intent)]
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
-        yield clean(f"{name:{width}}  {' '.join(text.split())}")
+        yield f"{name:{width}}  {' '.join(text.split())}"

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.output import clean, make_console
+from rag.cli.output import clean, make_console, visible
 from rag.cli.query import IndexFacts
 from rag.pipelines.models import SearchedVariant, SearchResponse, SearchResult
 from rag.text.highlight import snippet
@@ -27,7 +27,7 @@ def place(result: SearchResult, file: Path, line: int = 0) -> Text:
     :param line: another line than the result's first.
     """
     where = f"{result.vault}/{result.file_path}:{line or result.line_start}"
-    text = Text(clean(where), style="cyan")
+    text = Text(visible(where), style="cyan")
     text.stylize(f"link file://{quote(os.fsencode(file))}")
     return text
 
@@ -38,14 +38,14 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
     width = (console.width - 4) * _LINES - 12  # words wrap before the edge
     for rank, result in enumerate(results, 1):
         head = Text(f"{rank:>2}  ", style="dim")
-        head.append(clean(result.title), style="bold")
+        head.append(visible(result.title), style="bold")
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
         console.print(head, soft_wrap=True)
         where = place(result, facts.file(result))
         heading = [part for part in result.heading if part != result.title]
         if heading:
-            where.append(clean(" › " + " › ".join(heading)), style="dim")
+            where.append(visible(" › " + " › ".join(heading)), style="dim")
         print_indented(console, where, 4)
         # A Japanese character fills two columns.
         wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
@@ -53,14 +53,14 @@ def print_results(results: list[SearchResult], query: str, facts: IndexFacts) ->
         if body.plain:
             print_indented(console, body, 4)
         for line in _notes(result):
-            print_indented(console, Text(line, style="dim"), 4)
+            print_indented(console, Text(visible(line), style="dim"), 4)
 
 
 def print_plan(response: SearchResponse) -> None:
     """Print which route a query took, what was searched for besides it, and what that took."""
     console = make_console()
     for line in plan_lines(response.route, response.variants):
-        console.print(Text(clean(line), style="dim"), soft_wrap=True)
+        console.print(Text(visible(line), style="dim"), soft_wrap=True)
     if took := response.timings.get("transforms"):
         console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
 
@@ -80,13 +80,13 @@ def _notes(result: SearchResult) -> Iterator[str]:
     if result.duplicates:
         first, more = result.duplicates[:2], len(result.duplicates) - 2
         also = ", ".join(first) + (f" and {more} more" if more > 0 else "")
-        yield clean(f"= says the same as {also}")
+        yield f"= says the same as {also}"
     why = result.explanation
     if why is None:
         return
     if result.found_by:
         best = " (the best of the original)" if why.kept else ""
-        yield clean(f"found by {', '.join(result.found_by)}{best}")
+        yield f"found by {', '.join(result.found_by)}{best}"
     parts = [f"{why.bonus:.2f} (called so)"] if why.bonus else []
     parts += [
         f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
@@ -96,10 +96,10 @@ def _notes(result: SearchResult) -> Iterator[str]:
     yield f"{why.total:.2f} = {' + '.join(parts)}"
     yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
     for chunk in why.chunks:
-        terms = [f"{clean(term.term)}={term.score:.2f}" for term in chunk.terms]
+        terms = [f"{term.term}={term.score:.2f}" for term in chunk.terms]
         if chunk.meaning:
             terms.append(f"meaning={chunk.meaning:.2f} (cosine {chunk.cosine:.2f})")
-        terms += [f"{clean(label)}={gain:.2f}" for label, gain in chunk.variants.items()]
+        terms += [f"{label}={gain:.2f}" for label, gain in chunk.variants.items()]
         yield f"line {chunk.line_start}: {' '.join(terms)}"
 
 
@@ -133,7 +133,7 @@ def print_table(results: list[SearchResult], query: str, facts: IndexFacts) -> N
         table.add_row(
             str(rank),
             f"{result.score:.2f}" if result.score else "",  # a list of notes has none
-            clean(result.title),
+            visible(result.title),
             place(result, facts.file(result)),
         )
     console.print(table)

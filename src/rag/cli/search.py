@@ -18,6 +18,7 @@ from rag.cli.options import (
     PathGlobs,
     Paths,
     Plan,
+    Print0,
     Quiet,
     Tags,
     TopK,
@@ -36,7 +37,7 @@ from rag.cli.query import (
     near_tags,
     tell_corrections,
 )
-from rag.config import load_config
+from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
     from rag.pipelines.intent import Intent
@@ -72,6 +73,7 @@ def search(
     json: Json = False,
     output_format: OutputFormat = "text",
     paths: Paths = False,
+    print0: Print0 = False,
     quiet: Quiet = False,
     config_file: ConfigFile = None,
 ) -> None:
@@ -94,13 +96,17 @@ def search(
     from rag.stores import get_document_store
 
     as_json = wants_json(json, output_format)
-    config = load_config(config_file)
+    config = load_settings(config_file)
     query = " ".join(words)
     started = time.monotonic()
     wanted = check_mode(config.search.mode if mode is None else mode)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     facts = index_facts(config)
     check_vaults(vaults, facts)
+    if mode in ("dense", "hybrid"):  # insists, whatever was found a minute ago
+        from rag.clients.silence import forget
+
+        forget(config.ollama.embedding_urls)
     with (
         get_document_store(config) as store,
         closing(create_search_pipeline(store, config, rerank, transforms or None)) as pipeline,
@@ -124,14 +130,14 @@ def search(
         facts.warn_if_stale()
         tell_corrections(response.corrections)
         if intent:
-            tell_intent(intent, facts, wanted=bool(plan), data=as_json or paths)
+            tell_intent(intent, facts, wanted=bool(plan), data=as_json or paths or print0)
         for notice in response.notices:
             say(notice)
     if as_json:
         print_json(to_json(response, facts, milliseconds, intent))
-    elif paths:
+    elif paths or print0:
         for file in dict.fromkeys(map(facts.file, response.results)):
-            print_file(file)
+            print_file(file, print0)
     elif response.results:
         _print(response, facts, table, explain, intent)
     if not response.results:

@@ -105,7 +105,7 @@ class Commands:
             raise no_facts()
         else:
             for number, fact in enumerate(known, 1):
-                print_line(clean(f"{number:>3}  {' '.join(fact.content.split())}"))
+                print_line(f"{number:>3}  {' '.join(clean(fact.content).split())}")
         return 0 if known else 1
 
     def _remember(self, text: str) -> int:

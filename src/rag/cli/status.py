@@ -9,7 +9,7 @@ import typer
 
 from rag.cli.options import ConfigFile, Json
 from rag.cli.output import plural, print_json, print_line
-from rag.config import load_config
+from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -31,7 +31,7 @@ def status(
     """
     from rag.pipelines.lookup import open_manifest
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     with open_manifest(config) as manifest:
         found = _facts(config, manifest)
     if json:

@@ -8,8 +8,8 @@ import typer
 
 from rag.cli.answering import read_stdin
 from rag.cli.options import ConfigFile, Json, Quiet, Transforms
-from rag.cli.output import clean, print_json, print_line, say
-from rag.config import load_config
+from rag.cli.output import print_json, print_line, say
+from rag.cli.settings import load_settings
 
 if TYPE_CHECKING:
     from rag.pipelines.models import SearchedVariant
@@ -40,7 +40,7 @@ def transform(
     query = " ".join(words)
     if query == "-":
         query = read_stdin()
-    plan = plan_search(load_config(config_file), query, transforms or None)
+    plan = plan_search(load_settings(config_file), query, transforms or None)
     for notice in () if quiet else plan.notices:
         say(notice)
     if json:
@@ -75,7 +75,7 @@ def _print(plan: Plan) -> None:
     rows += [(variant.label, _told(variant)) for variant in plan.variants]
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
-        print_line(clean(f"{name:{width}}  {text}"))
+        print_line(f"{name:{width}}  {text}")
 
 
 def _told(variant: SearchedVariant) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli.options import ConfigFile, Json, Quiet
-from rag.cli.output import plural, print_json, print_line
-from rag.config import load_config
+from rag.cli.output import plural, print_json, print_line, say
+from rag.cli.settings import load_settings
 from rag.exceptions import IndexUnavailableError
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
+    from rag.pipelines.vaults import Registry
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add and remove vaults.")
 
@@ -23,12 +28,13 @@ def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
     from rag.pipelines.lookup import open_manifest
     from rag.pipelines.vaults import known_vaults
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     counts: dict[str, tuple[int, int]] = {}
     roots: dict[str, str] = {}
     with suppress(IndexUnavailableError), open_manifest(config) as manifest:
         counts, roots = manifest.counts(), manifest.vaults()
-    vaults = known_vaults(config, roots)
+    registry = _registry(config)
+    vaults = known_vaults(config, roots, registry)
     found = {n: {"path": str(p), "notes": counts.get(n, (0, 0))[0]} for n, p in vaults.items()}
     if json:
         print_json({"vaults": found})
@@ -51,10 +57,10 @@ def add(
     from rag.pipelines.vaults import Registry
     from rag.stores.generations import IndexDirectory
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     Registry.load(config).identify(config, folder, name)
-    with IndexDirectory(config.index_dir).writing():
-        added = Registry.load(config).register(config, folder, name)
+    with IndexDirectory.of(config).writing():
+        added = _registry(config).register(config, folder, name)
     print_line(f"vault {added!r} is registered; `rag index` reads it")
 
 
@@ -66,16 +72,33 @@ def remove(
 ) -> None:
     """Take a vault out of the index; its files are left alone."""
     from rag.pipelines.refresh import IndexRun
-    from rag.pipelines.vaults import Registry, known_vaults, unknown_vault
+    from rag.pipelines.vaults import known_vaults, unknown_vault
+    from rag.pipelines.watching import watch
+    from rag.stores.generations import IndexDirectory
 
-    config = load_config(config_file)
+    config = load_settings(config_file)
     name = unicodedata.normalize("NFC", name)
-    with IndexRun(config) as run:
-        known = known_vaults(config, run.vaults())
-        if name not in known:
-            raise unknown_vault(name, list(known))
-        Registry.load(config).remove(config, name)
-        gone = run.remove_vault(name)
-        run.publish()
+
+    def work(tell_size: Callable[[int], None]) -> int:
+        with IndexRun(config) as run:
+            known = known_vaults(config, run.vaults())
+            if name not in known:
+                raise unknown_vault(name, list(known))
+            _registry(config).remove(config, name)
+            gone = run.remove_vault(name)
+            run.publish()
+        return gone
+
+    gone = watch(IndexDirectory.of(config), work)
     if not quiet:
         print_line(f"vault {name!r} is removed ({plural(gone, 'note')}); its files are untouched")
+
+
+def _registry(config: RAGConfig) -> Registry:
+    """Return the list of vaults; what is wrong with its file is said."""
+    from rag.pipelines.vaults import Registry
+
+    registry = Registry.load(config)
+    if registry.notice:
+        say(f"rag: {registry.notice}")
+    return registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rag.cli.output import clean, make_console, shortened
+from rag.cli.output import make_console, shortened, visible
 
 if TYPE_CHECKING:
     from rag.pipelines.models import Answer
@@ -28,7 +28,7 @@ def print_window(answer: Answer) -> None:
     not, and what took how long."""
     console = make_console(stderr=True)
     for line in _lines(answer):
-        console.print(clean(line), style="dim", soft_wrap=True)
+        console.print(visible(line), style="dim", soft_wrap=True)
 
 
 def _lines(answer: Answer) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rag.clients.errors import diagnose, our_errors
 from rag.clients.models import full_name
+from rag.clients.silence import forget
 from rag.clients.wire import OllamaClient, ResponseError
 from rag.config import AUTO, OllamaConfig, RAGConfig, load_config
 from rag.exceptions import ConfigError, RAGError
@@ -84,6 +85,7 @@ def _ask(url: str, config: OllamaConfig, wanted: Sequence[str]) -> Connection:
     def taken() -> float:
         return (time.monotonic() - started) * 1000
 
+    forget([url])  # whoever asks wants to know how it is now
     try:
         client = OllamaClient(url, config, read_timeout=config.query_timeout)
     except ConfigError as error:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import httpx
 
+from rag.clients.looking import SilentError
+from rag.clients.silence import silence
 from rag.clients.wire import ResponseError
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError, RAGError, TooLongError
 from rag.transport import DeadlineExceeded, brief, is_caused_by, is_loopback
@@ -125,6 +127,8 @@ def _silence(error: Exception, server: str, setting: str) -> Trouble:
     start = f"Start it with `ollama serve`, or set {setting}."
     if not is_loopback(httpx.URL(server).host):
         start = f"Check {setting}, and that `ollama serve` runs there and listens to the network."
+    if isinstance(error, SilentError):
+        return Trouble(silence(server, error.since), Blame.SERVER)
     if isinstance(error, DeadlineExceeded):
         message, blame = f"{server} took too long to answer", Blame.SLOW
         hint = "Raise ollama.request_timeout or ollama.query_timeout, or take a smaller model."

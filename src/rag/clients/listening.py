@@ -6,18 +6,27 @@ import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from rag.clients.silence import silence, silent_for
 from rag.exceptions import ConnectionError
 
-_SECONDS = 0.5
+_SECONDS = 0.25
 
 
 def check_listening(urls: Sequence[str]) -> None:
-    """Refuse to go on when all addresses are this machine's and nobody listens at any.
+    """Refuse to go on when nobody is to be asked at any address: it is this machine's and nobody
+    listens there, or it said nothing less than a minute ago.
 
     :raises ConnectionError: with the command that starts a server.
     """
-    if urls and not any(map(_may_answer, urls)):
-        raise ConnectionError(
+    lacking = None
+    for url in urls:
+        since = silent_for(url)
+        if since is not None:
+            lacking = lacking or silence(url, since)
+        elif _may_answer(url):
+            return
+    if urls:
+        raise lacking or ConnectionError(
             f"Ollama does not answer at {urls[0]}",
             urls[0],
             hint="Start it with `ollama serve`, or set ollama.url.",
@@ -31,6 +40,8 @@ def _may_answer(url: str) -> bool:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         socket.create_connection((parts.hostname, port), _SECONDS).close()
+    except TimeoutError:
+        return True  # somebody does, who is busy or hangs: the first look tells
     except OSError:
         return False
     return True

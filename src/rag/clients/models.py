@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rag.clients.errors import our_errors
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
-from rag.exceptions import ConnectionError, ModelMissingError
+from rag.exceptions import ConnectionError, ModelError, ModelMissingError
 
 T = TypeVar("T")
 
@@ -177,20 +179,35 @@ def can_chat(model: ModelInfo) -> bool:
     return not (is_embedder_name(model.name) or is_embedder_name(model.family))
 
 
-def pick_chat_model(client: OllamaClient, seconds: float | None = None) -> ModelInfo:
-    """Return the first installed model that writes text, in the order in which they are listed.
+def first_chat_model(models: Iterable[ModelInfo]) -> ModelInfo | None:
+    """Return the model that writes text where none is named: the first that can, as listed."""
+    return next(filter(can_chat, models), None)
 
-    :param seconds: longest duration of each request.
+
+def pick_chat_model(client: OllamaClient, seconds: float = math.inf) -> ModelInfo:
+    """Return the first installed model that writes text.
+
+    :param seconds: longest duration of the whole.
     :raises ModelMissingError: when there is none.
     :raises ConnectionError: when the server does not answer, or with nonsense.
     """
+    until = time.monotonic() + seconds
     with our_errors(client.url):
         tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
         names = [str(tag["name"]) for tag in tags]
-    for name in names:
-        told = describe_model(client, name, seconds)
-        if can_chat(told):
-            return told
+    troubles: list[ConnectionError] = []
+
+    def described() -> Iterator[ModelInfo]:
+        for name in names:
+            try:
+                yield describe_model(client, name, max((until - time.monotonic()) / 2, 0.01))
+            except (ModelError, ModelMissingError) as error:  # the next one may do
+                troubles.append(error)
+
+    if found := first_chat_model(described()):
+        return found
+    if troubles:
+        raise troubles[0]
     raise ModelMissingError(
         f"{client.url} has no model that writes answers", client.url, hint="`ollama pull llama3.2`"
     )

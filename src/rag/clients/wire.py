@@ -17,6 +17,7 @@ import httpx
 from pydantic_core import from_json
 
 from rag.checks import is_address
+from rag.clients.looking import make_sure_it_answers
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError
 from rag.transport import DeadlineTransport
@@ -65,7 +66,7 @@ class OllamaClient(ollama.Client):
             raise ConfigError(
                 f"{url!r} is not an address such as {config.url}", hint="`rag config`"
             )
-        self.url = url.rstrip("/")
+        self.url, self._settings = url.rstrip("/"), config
         silence = min(read_timeout or config.read_timeout, config.request_timeout)
         try:
             super().__init__(
@@ -97,6 +98,7 @@ class OllamaClient(ollama.Client):
         :raises ollama.ResponseError, httpx.TransportError, builtins.ConnectionError: see
             `rag.clients.errors`.
         """
+        make_sure_it_answers(self.url, self._settings)
         method = "GET" if body is None else "POST"
         request: Callable[..., httpx.Response] = self._request_raw
         found = from_json(request(method, path, **_sent(body, seconds)).content)
@@ -108,6 +110,7 @@ class OllamaClient(ollama.Client):
         self, path: str, body: Mapping[str, Any], seconds: float | None = None
     ) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects of a streamed answer; a line that says `error` raises."""
+        make_sure_it_answers(self.url, self._settings)
         lines: Iterator[dict[str, Any]] = self._request(
             dict, "POST", path, stream=True, **_sent(body, seconds)
         )

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from rag.config.untrusted import (
+    LeftOut,
+    Project,
+    Rule,
+    below_project,
+    built_in,
+    is_free,
+    needs_trust,
+    of_own_vaults,
+    off_only,
+    one_of,
+    plain_routes,
+    within,
+)
 
 _APP = "rag"
 AUTO = "auto"  # as ollama.chat_model: the first installed one that can
@@ -18,8 +35,12 @@ def platform_folder(which: str) -> Path:
     return Path(getattr(platformdirs, which)(_APP, appauthor=False))
 
 
-def _setting(default: Any, text: str) -> Any:
-    meta = {"help": text}
+def _setting(default: Any, text: str, free: Rule = needs_trust) -> Any:
+    """Make a setting.
+
+    :param free: whether a project's file may set a value though the user does not trust it.
+    """
+    meta = {"help": text, "free": free}
     if callable(default):
         return field(default_factory=default, metadata=meta)
     return field(default=default, metadata=meta)
@@ -29,8 +50,12 @@ def _setting(default: Any, text: str) -> Any:
 class IndexConfig:
     """`[index]`: how notes are read and cut."""
 
-    chunk_size: int = _setting(512, "largest chunk, in tokens; a fence or table is never cut")
-    chunk_overlap: int = _setting(50, "tokens of a chunk that the next one of its section repeats")
+    chunk_size: int = _setting(
+        512, "largest chunk, in tokens; a fence or table is never cut", within(256, 4096)
+    )
+    chunk_overlap: int = _setting(
+        50, "tokens of a chunk that the next one of its section repeats", within(0, 128)
+    )
     max_note_mb: float = _setting(5.0, "only this much of a larger note is indexed")
     ignore: list[str] = _setting(list, "patterns as in .gitignore, relative to each vault")
     only: dict[str, Any] = _setting(
@@ -42,13 +67,15 @@ class IndexConfig:
 class SearchConfig:
     """`[search]`: what is shown."""
 
-    top_k: int = _setting(10, "how many results")
-    mode: str = _setting("auto", "auto, lexical, dense or hybrid")
+    top_k: int = _setting(10, "how many results", is_free)
+    mode: str = _setting("auto", "auto, lexical, dense or hybrid", is_free)
     transforms: list[str] = _setting(
-        list, "also search for what these make of a query: multi-query, step-back, hyde, decompose"
+        list,
+        "also search for what these make of a query: multi-query, step-back, hyde, decompose",
+        built_in,
     )
     freshness: bool = _setting(
-        True, "say when notes changed since the last index (up to 5,000 notes)"
+        True, "say when notes changed since the last index (up to 5,000 notes)", is_free
     )
 
 
@@ -56,22 +83,28 @@ class SearchConfig:
 class AskConfig:
     """`[ask]`: what an answer is made from."""
 
-    top_k: int = _setting(5, "how many notes an answer may draw on")
-    max_quotes: int = _setting(4, "how many sentences an answer without a model quotes")
-    max_answer_tokens: int = _setting(1024, "longest answer of a model, in tokens")
-    temperature: float = _setting(0.2, "how freely a model words its answer; 0 is the strictest")
+    top_k: int = _setting(5, "how many notes an answer may draw on", is_free)
+    max_quotes: int = _setting(4, "how many sentences an answer without a model quotes", is_free)
+    max_answer_tokens: int = _setting(1024, "longest answer of a model, in tokens", is_free)
+    temperature: float = _setting(
+        0.2, "how freely a model words its answer; 0 is the strictest", is_free
+    )
     steps: list[str] = _setting(
         list, "your own steps (entry points of the group rag.steps) in how a prompt is made"
     )
-    think: bool = _setting(False, "let a model that can reason do so first; it takes longer")
-    transforms: list[str] = _setting(list, "the same as search.transforms, for rag ask and chat")
+    think: bool = _setting(
+        False, "let a model that can reason do so first; it takes longer", is_free
+    )
+    transforms: list[str] = _setting(
+        list, "the same as search.transforms, for rag ask and chat", built_in
+    )
 
 
 @dataclass(frozen=True)
 class OllamaConfig:
     """`[ollama]`: the model servers, and what is asked of them."""
 
-    enabled: bool = _setting(True, "false: never talk to Ollama")
+    enabled: bool = _setting(True, "false: never talk to Ollama", off_only)
     url: str = _setting("http://127.0.0.1:11434", "where Ollama answers")
     urls: list[str] = _setting(list, "embedding servers, used in parallel; empty means url")
     generation_url: str = _setting("", "the server of the chat model; empty means url")
@@ -131,6 +164,11 @@ class StoreConfig:
     api_key_env: str = _setting(
         "QDRANT_API_KEY", "the environment variable that holds the server's API key"
     )
+    key_hosts: list[str] = _setting(
+        list,
+        "hosts that get the API key though only a project's file names them as url; counts in your"
+        " own file and the environment",
+    )
     collection: str = _setting("obsidian_knowledge", "the collection, which is this index's alone")
     timeout: float = _setting(30.0, "longest wait for an answer of the server, in seconds")
     shard_number: int = _setting(0, "parts of the collection; 0 means the server decides")
@@ -147,13 +185,19 @@ class StoreConfig:
 class RoutesConfig:
     """`[routes]`: which way a query goes; docs/routes.md shows it by example."""
 
-    classifier: str = _setting("", "keyword, embedding, or a plug-in's name; empty: no routes")
-    default: str = _setting("", "the route of a query that no rule matches; empty: none")
+    classifier: str = _setting(
+        "",
+        "keyword, embedding, or a plug-in's name; empty: no routes",
+        one_of("", "keyword", "embedding"),
+    )
+    default: str = _setting("", "the route of a query that no rule matches; empty: none", is_free)
     min_similarity: float = _setting(
-        0.0, "how near to a rule's examples (cosine) a query must be; embedding only"
+        0.0, "how near to a rule's examples (cosine) a query must be; embedding only", is_free
     )
     rules: dict[str, Any] = _setting(
-        dict, "by name of the route: keywords or examples; and vaults, mode, transforms"
+        dict,
+        "by name of the route: keywords or examples; and vaults, mode, transforms",
+        plain_routes,
     )
 
 
@@ -162,39 +206,54 @@ class PlannerConfig:
     """`[planner]`: filters, dates and vaults understood from the words of a query."""
 
     plan: str = _setting(
-        "auto", "auto: queries with words that look like filters; always; or never"
+        "auto", "auto: queries with words that look like filters; always; or never", is_free
     )
     extractor: str = _setting(
         "auto",
         "auto: a model for --plan and `rag plan` only; rules: no model; model: for every plan",
+        is_free,
     )
-    router: str = _setting("rules", "who chooses the route: rules, model, or a plug-in's name")
-    mode: str = _setting("default", "default, conservative or aggressive: how far to trust a model")
+    router: str = _setting(
+        "rules",
+        "who chooses the route: rules, model, or a plug-in's name",
+        one_of("rules", "model"),
+    )
+    mode: str = _setting(
+        "default", "default, conservative or aggressive: how far to trust a model", is_free
+    )
     confidence_threshold: float = _setting(
-        0.0, "what a model's plan must be sure of to count; 0: as the mode says (.7, .9, .5)"
+        0.0,
+        "what a model's plan must be sure of to count; 0: as the mode says (.7, .9, .5)",
+        is_free,
     )
     max_tool_iterations: int = _setting(
-        -1, "how often a model may use a tool; -1: as the mode says (2, 1, 3)"
+        -1, "how often a model may use a tool; -1: as the mode says (2, 1, 3)", is_free
     )
-    max_candidates: int = _setting(8, "how many matches a tool gives, and names of a kind a prompt")
+    max_candidates: int = _setting(
+        8, "how many matches a tool gives, and names of a kind a prompt", is_free
+    )
     extractor_model: str = _setting("", "the model that plans; empty means ollama.chat_model")
     hyde_model: str = _setting("", "the model that writes the hypothetical note; empty as above")
     router_model: str = _setting("", "the model that chooses the route; empty as above")
-    tag_cap: int = _setting(8, "when a query is taken for more tags than this, ...")
-    tag_keep: int = _setting(5, "... only so many of them are kept")
+    tag_cap: int = _setting(8, "when a query is taken for more tags than this, ...", is_free)
+    tag_keep: int = _setting(5, "... only so many of them are kept", is_free)
     time_window: str = _setting(
-        "ALL_TIME", "the time of queries that name none: ALL_TIME, THIS_YEAR, PAST_SIX_MONTHS, ..."
+        "ALL_TIME",
+        "the time of queries that name none: ALL_TIME, THIS_YEAR, PAST_SIX_MONTHS, ...",
+        is_free,
     )
     aliases: dict[str, Any] = _setting(
-        dict, 'other names of tags and vaults, e.g. { k8s = "kubernetes" }'
+        dict, 'other names of tags and vaults, e.g. { k8s = "kubernetes" }', is_free
     )
     neighbours: dict[str, Any] = _setting(
-        dict, 'tags that go together, e.g. { kubernetes = ["containers", "helm"] }'
+        dict, 'tags that go together, e.g. { kubernetes = ["containers", "helm"] }', is_free
     )
     fields: dict[str, Any] = _setting(
-        dict, 'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }'
+        dict, 'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }', is_free
     )
-    audit: bool = _setting(True, "keep what was understood, beside the index, for `rag audit`")
+    audit: bool = _setting(
+        True, "keep what was understood, beside the index, for `rag audit`", off_only
+    )
     audit_days: int = _setting(90, "how many days of it are kept; 0: all")
 
 
@@ -204,16 +263,22 @@ class RAGConfig:
 
     `origins` maps a setting (`search.top_k`) to where its value came from; `root` is the
     folder that relative paths of the project file are relative to, or `None` without one.
+    `project` is a project's file that asks for trust; `left_out` are settings of it that do not
+    count, by name; outside `vaults_within`, if it is a folder, nothing is a vault of `vaults_dir`.
     """
 
     data_dir: Path = _setting(lambda: platform_folder("user_data_dir"), "where the index is kept")
     vaults_dir: Path | None = _setting(
-        None, "every folder directly below it is a vault (default: vaults, beside the project file)"
+        None,
+        "every folder directly below it is a vault (default: vaults, beside the project file)",
+        below_project,
     )
     target_vaults: list[str] = _setting(
-        list, "index only these folders of vaults_dir; empty means all"
+        list, "index only these folders of vaults_dir; empty means all", of_own_vaults
     )
-    warm: bool = _setting(True, "keep a warm process, so that the next command need not start cold")
+    warm: bool = _setting(
+        True, "keep a warm process, so that the next command need not start cold", off_only
+    )
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     ask: AskConfig = field(default_factory=AskConfig)
@@ -223,6 +288,9 @@ class RAGConfig:
     planner: PlannerConfig = field(default_factory=PlannerConfig)
     origins: dict[str, str] = field(default_factory=dict, compare=False)
     root: Path | None = field(default=None, compare=False)
+    project: Project | None = field(default=None, compare=False)
+    left_out: Mapping[str, LeftOut] = field(default_factory=dict, compare=False)
+    vaults_within: Path | None = field(default=None, compare=False)
 
     @property
     def index_dir(self) -> Path:
@@ -231,3 +299,33 @@ class RAGConfig:
             return self.data_dir / "index"
         address = f"{self.store.url.rstrip('/')} {self.store.collection}"
         return self.data_dir / f"index-{sha256(address.encode()).hexdigest()[:12]}"
+
+
+SECTIONS = ("index", "search", "ask", "ollama", "store", "routes", "planner")
+_INTERNAL = ("origins", "root", "project", "left_out", "vaults_within")
+_hints = cache(get_type_hints)
+
+
+def settings() -> dict[str, tuple[type, Any, str]]:
+    """Return every setting's dotted name with its type, default and one line of help."""
+    found: dict[str, tuple[type, Any, str]] = {}
+    for name, (kind, item) in _items().items():
+        default = item.default_factory() if callable(item.default_factory) else item.default
+        found[name] = (kind, default, item.metadata["help"])
+    return found
+
+
+def free_rules() -> dict[str, Rule]:
+    """Return by setting what a project's file may set before the user trusts it."""
+    return {name: item.metadata["free"] for name, (_, item) in _items().items()}
+
+
+@cache
+def _items() -> dict[str, tuple[type, Field[Any]]]:
+    found: dict[str, tuple[type, Field[Any]]] = {}
+    for cls, prefix in ((RAGConfig, ""), *((_hints(RAGConfig)[s], f"{s}.") for s in SECTIONS)):
+        for item in fields(cls):
+            kind = _hints(cls)[item.name]
+            if item.name not in _INTERNAL and not is_dataclass(kind):
+                found[prefix + item.name] = (kind, item)
+    return found

@@ -12,8 +12,10 @@ from uuid import uuid4
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
+from rag.durable import replace_durably, sync_folder
 from rag.exceptions import StorageError
 from rag.locking import append, lock
+from rag.owned import claim_data_folder
 from rag.query.models import now
 
 _FLAGS, _MODE = os.O_RDWR | os.O_CREAT, 0o600
@@ -73,10 +75,11 @@ class FactFile:
 
     :param path: the file; it and its folder are made with the first fact, and beside it a file
         for the lock.
+    :param home: the data folder that it lies in.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path | str, home: Path | None = None) -> None:
+        self.path, self._home = Path(path), home
 
     def list_all(self) -> list[MemoryEntry]:
         """Return all facts, oldest first; lines that are none are passed over.
@@ -110,7 +113,7 @@ class FactFile:
             lines = self._lines()
             kept = [line for line in lines if not _is(line, entry_id)]
             if len(kept) < len(lines):
-                self._replace(b"\n".join(kept))
+                replace_durably(self.path, b"\n".join(kept), _MODE)
             return len(kept) < len(lines)
 
     def _lines(self) -> list[bytes]:
@@ -124,6 +127,8 @@ class FactFile:
     def _writing(self) -> Iterator[None]:
         """Hold the lock. It has a file of its own, since `delete` puts another in place of ours."""
         try:
+            if self._home is not None:
+                claim_data_folder(self._home)
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self.path.with_name(f"{self.path.name}.lock"), _FLAGS, _MODE)
             try:
@@ -139,18 +144,15 @@ class FactFile:
         return StorageError(f"the facts cannot be {what}", str(error), hint=hint)
 
     def _append(self, line: bytes) -> None:
+        is_new = not self.path.exists()
         descriptor = os.open(self.path, _FLAGS | os.O_APPEND, _MODE)
         try:
             append(descriptor, line)
+            os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-    def _replace(self, content: bytes) -> None:
-        """Replace the file as a whole, so that a kill leaves the old one or the new one."""
-        beside = self.path.with_name(f"{self.path.name}.new")
-        with os.fdopen(os.open(beside, _FLAGS | os.O_TRUNC, _MODE), "wb") as file:
-            file.write(content)
-        beside.replace(self.path)
+        if is_new:
+            sync_folder(self.path.parent)
 
 
 def _entry(line: bytes) -> MemoryEntry | None:

@@ -10,8 +10,8 @@ from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, 
 from rag.pipelines.errors import own_errors
 from rag.pipelines.meaning import AUTO, DENSE
 from rag.pipelines.models import QueryFilters
-from rag.pipelines.understanding import MAX_LENGTH
 from rag.pipelines.variants import Variants
+from rag.query.bounds import MAX_LENGTH
 from rag.stores.protocol import NoteStore
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rag.config import RAGConfig, settings
+from rag.config import RAGConfig, settings, trust_own
+from rag.durable import replace_durably
 from rag.exceptions import RAGError, UsageError
 from rag.pipelines.survey import (
     choose_chat,
@@ -135,15 +136,14 @@ def carry_out(config: RAGConfig, beginning: Beginning) -> None:
     config = _without(config, beginning.file)
     fresh = [vault for vault in beginning.vaults if not (vault.known or vault.problem)]
     if fresh and "vaults_dir" not in beginning.changes:
-        with IndexDirectory(config.index_dir).writing():
+        with IndexDirectory.of(config).writing():
             registry = Registry.load(config)
             for vault in fresh:
                 registry.register(config, vault.path, vault.name)
     file = beginning.file
     file.parent.mkdir(parents=True, exist_ok=True)
-    staged = file.with_suffix(".tmp")
-    staged.write_text(beginning.content, "utf-8")
-    staged.replace(file)
+    replace_durably(file, beginning.content.encode("utf-8"), mode=0o666)
+    trust_own(file, beginning.changes)
 
 
 def _without(config: RAGConfig, file: Path) -> RAGConfig:

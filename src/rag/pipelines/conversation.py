@@ -12,11 +12,12 @@ from rag.answers.followups import Exchange, expanded, is_accepted
 from rag.answers.sessions import Session, Turn, new_session
 from rag.clients.generation import ChatModel
 from rag.context.memory import MemoryManager
-from rag.exceptions import RAGError, StorageError
+from rag.exceptions import RAGError, StorageError, UsageError
 from rag.pipelines.meaning import AUTO
 from rag.pipelines.models import Answer, QueryFilters, SearchResult
 from rag.pipelines.qa import ask, writer_of
 from rag.pipelines.remembering import chat_history, open_memory, recall
+from rag.query.bounds import bounded
 from rag.query.generated import GeneratedText
 from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.parsing import texts_in
@@ -79,7 +80,7 @@ class Conversation:
         recall(self.memory, turn)
         try:
             self.session.add(turn)
-        except (OSError, StorageError) as error:
+        except (OSError, StorageError, UsageError) as error:
             why = getattr(error, "strerror", "") or error
             answer.notices.append(f"this conversation cannot be kept: {why}")
         return answer
@@ -99,9 +100,13 @@ class Conversation:
         return [_result(source) for source in kept]
 
     def understood(self, question: str) -> str:
-        """Return the question so that it stands by itself."""
+        """Return the question so that it stands by itself.
+
+        :raises QueryError: when it is too long.
+        """
         if not question.strip():
             return question
+        question = bounded(question)
         history = chat_history(self.session.turns)
         [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
         return query.query_str

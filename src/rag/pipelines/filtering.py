@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from rag.pipelines.models import QueryFilters
+from rag.stores.batch import Batch
 from rag.vault import normalize_tags
 
 Filter = dict[str, Any]
@@ -51,10 +52,13 @@ def all_of(conditions: Iterable[Filter | None]) -> Filter | None:
 
 
 def one_of(field: str, values: Sequence[str]) -> Filter:
-    """Return the filter for documents whose `meta.field` is one of `values`."""
+    """Return the filter for documents whose `meta.field` is one of `values`.
+
+    A `Batch` stays one: Haystack does not copy it.
+    """
     if len(values) == 1:
         return _condition(field, "==", values[0])
-    return _condition(field, "in", list(values))
+    return _condition(field, "in", values if isinstance(values, Batch) else list(values))
 
 
 def none_of(condition: Filter | None) -> Filter | None:

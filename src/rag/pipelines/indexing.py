@@ -13,12 +13,11 @@ from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
 from rag.pipelines.models import Document, DocumentMeta, IndexingResult
 from rag.pipelines.preview import compare
-from rag.pipelines.reading import chunk_meta, is_wanted, open_note
+from rag.pipelines.reading import chunk_meta, cut_note, is_wanted, open_note
 from rag.pipelines.refresh import IndexRun
 from rag.pipelines.reports import VaultReport
 from rag.pipelines.vaults import configured_vaults
-from rag.text.budget import count_tokens
-from rag.vault import Note, chunk_note, note_id, read_note, scan_folder
+from rag.vault import Note, note_id, read_note, scan_folder
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.note import split_lines
 
@@ -84,7 +83,7 @@ def chunk_document(
         created=doc.metadata.created,
     )
     file_id = doc.metadata.file_id or note_id(note.vault, note.path)
-    chunks = chunk_note(note, chunk_size, overlap, count_tokens)
+    chunks = cut_note(note, chunk_size, overlap)
     return [
         HaystackDocument(id=chunk.id, content=chunk.text, meta=chunk_meta(note, chunk, file_id))
         for chunk in chunks

@@ -17,6 +17,7 @@ from rag.pipelines.planner_models import PlannerModels
 from rag.pipelines.variants import HYDE, Variant, Variants, shown, weighed
 from rag.plugins import canonical, unknown_name
 from rag.query.audit import AuditRecord, AuditTrail
+from rag.query.bounds import with_few_marks
 from rag.query.metadata import MetadataTransformer
 from rag.query.plan import (
     FullTransformationResult,
@@ -103,7 +104,7 @@ def find_intent(
     :param full: ask the models that there are for all that they may say.
     :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.
     """
-    query = without_halves(query)
+    query = with_few_marks(without_halves(query))
     models = PlannerModels(config)
     router = _router(config, models)
     try:

@@ -19,8 +19,10 @@ from rag.stores.generations import IndexDirectory, damaged_index
 from rag.stores.manifest import Manifest, published_manifest
 from rag.stores.note_rows import NoteRow
 from rag.text.normalize import name_key
+from rag.text.wording import brief
 
 _SUGGESTED = 5
+_LONGEST_NAME = 4096  # characters, as in the longest path of a system
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
 
@@ -30,7 +32,7 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
 
     :raises IndexUnavailableError: when there is no index, or one that another version made.
     """
-    directory = IndexDirectory(config.index_dir)
+    directory = IndexDirectory.of(config)
     with published_manifest(directory) as manifest:
         try:
             if not readable(manifest.get("fingerprint")):
@@ -60,6 +62,8 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     :param vaults: look only in these.
     :raises NotFoundError: when nothing answers to the name, or several notes do; it suggests.
     """
+    if len(name) > _LONGEST_NAME:
+        raise NotFoundError(f"no note called {brief(name)!r}", hint="No path is as long as that.")
     wanted = name_key(name)
     names = [n for n in manifest.names() if not vaults or n[0] in vaults]
     roots = manifest.vaults()

@@ -8,7 +8,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import qdrant_edge as qe
 
@@ -22,6 +24,7 @@ from rag.stores.note_rows import NoteRow
 from rag.stores.points import chunk_point, weight
 from rag.stores.segments import build_segments
 from rag.text.encoding import DocumentEncoder
+from rag.vault import Chunk
 from rag.vault.files import NoteFile
 
 # A portion of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
@@ -84,12 +87,12 @@ def build(portion: Portion, encoder: DocumentEncoder, progress: Progress) -> Bui
     directory = IndexDirectory(portion.directory)
     words: set[str] = set()
     with own_errors(IndexingError, "the indexing pipeline failed"):
-        directory.parts.mkdir(parents=True, exist_ok=True)
+        directory.make_parts()
         # A name of its own: a process that outlived another run must not meet this one.
         built = Built(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
         batches = _batches(portion, built, progress)
         points = (_points(notes, directory, encoder, words) for notes in batches)
-        build_segments(built.folder, points)
+        build_segments(built.folder, chain.from_iterable(points))
     built.words = sorted(words)
     return built
 
@@ -121,12 +124,23 @@ def _batches(portion: Portion, built: Built, progress: Progress) -> Iterator[lis
 
 def _points(
     notes: list[ReadNote], directory: IndexDirectory, encoder: DocumentEncoder, words: set[str]
-) -> list[qe.Point]:
+) -> Iterator[list[qe.Point]]:
+    """Yield the points of some notes; those of a large note some at a time."""
     chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
+    for start in range(0, len(chunks), _BATCH_CHUNKS):
+        yield _weighed(chunks[start : start + _BATCH_CHUNKS], directory, encoder, words)
+
+
+def _weighed(
+    chunks: list[tuple[Chunk, dict[str, Any]]],
+    directory: IndexDirectory,
+    encoder: DocumentEncoder,
+    words: set[str],
+) -> list[qe.Point]:
     encoded = encoder.encode(["\n".join(lexical_parts(meta, c.text)) for c, meta in chunks])
     words.update(encoded.words)
     pairs = [*zip(chunks, encoded.vectors, strict=True)]
-    directory.require_space(
+    directory.require_reserve(
         sum(weight(len(chunk.text), 2 * len(vector.indices)) for (chunk, _), vector in pairs)
     )
     return [chunk_point(chunk.id, chunk.text, meta, vector) for (chunk, meta), vector in pairs]

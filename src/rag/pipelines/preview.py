@@ -27,7 +27,7 @@ def preview_changes(
         with suppress(IndexUnavailableError), open_manifest(config) as manifest:
             roots = manifest.vaults()
         wanted = known_vaults(config, roots, registry)
-    return compare(IndexDirectory(config.index_dir), wanted, config, prune)
+    return compare(IndexDirectory.of(config), wanted, config, prune)
 
 
 def compare(

@@ -14,6 +14,7 @@ from rag.pipelines.models import SearchedVariant
 from rag.pipelines.routing import QueryRouter
 from rag.pipelines.understanding import Understood, understand
 from rag.pipelines.variants import told
+from rag.query.bounds import bounded
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.stores import get_document_store
 from rag.stores.protocol import NoteStore
@@ -40,11 +41,11 @@ def plan_search(config: RAGConfig, query: str, transforms: Sequence[str] | None 
     """Find out what a search would look for; nothing is searched, and no index is needed.
 
     :param transforms: without them those of the query's route, or of `search.transforms`.
-    :raises QueryError: when the query is empty.
+    :raises QueryError: when the query is empty or too long.
     :raises UsageError: for a transform, or a vault in the query, that does not exist.
     :raises ConfigError: for a route with a vault or transform that does not exist.
     """
-    parsed = parse_query(query)
+    parsed = parse_query(bounded(query))
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
@@ -53,6 +54,7 @@ def plan_search(config: RAGConfig, query: str, transforms: Sequence[str] | None 
         is_indexed = store.is_readable
         understood = understand(store, query) if is_indexed else _unindexed(query, parsed)
         plan.also, plan.corrections = understood.also, understood.corrections
+        plan.notices += understood.notices
         if understood.text and config.routes.classifier:
             names = _route(plan, config, store, understood, names)
         dense = plan.mode != LEXICAL and (not is_indexed or store.embedding_dim is not None)
@@ -67,7 +69,7 @@ def plan_search(config: RAGConfig, query: str, transforms: Sequence[str] | None 
 def _unindexed(query: str, parsed: ParsedQuery) -> Understood:
     """Understand what can be without an index."""
     text = parsed.text if has_words(parsed.text) else ""
-    return Understood(query, text, vaults=parsed.values("vault"))
+    return Understood(query, text, vaults=parsed.values("vault"), notices=[*parsed.beyond])
 
 
 def _route(

@@ -10,10 +10,12 @@ from hashlib import blake2b
 from typing import Any
 
 from rag.config import IndexConfig
+from rag.pipelines.bounding import bound_chunks
 from rag.stores.note_rows import ChunkKey, NoteRow
-from rag.text.budget import count_tokens
+from rag.text.budget import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
 from rag.vault.fields import searchable_fields
+from rag.vault.opening import open_file
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
@@ -33,13 +35,23 @@ def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> Rea
     row, note = open_note(root, vault, file, config)
     if not is_wanted(note, config):
         return ReadNote(row)
-    chunks = chunk_note(note, config.chunk_size, config.chunk_overlap, count_tokens)
+    chunks = cut_note(note, config.chunk_size, config.chunk_overlap)
+    row.title, row.tags, row.problems = note.title, note.tags, note.problems
     metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
     row.chunks = [
         ChunkKey(chunk.id, _chunk_hash(chunk, meta))
         for chunk, meta in zip(chunks, metas, strict=True)
     ]
     return ReadNote(row, chunks, metas)
+
+
+def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
+    """Cut a note into the chunks that are indexed, sizes in tokens; it is changed where these come
+    to too much.
+
+    :raises ValueError: unless 0 <= overlap < size.
+    """
+    return bound_chunks(note, chunk_note(note, size, overlap, count_tokens, count_all))
 
 
 def is_wanted(note: Note, config: IndexConfig) -> bool:
@@ -55,7 +67,7 @@ def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tup
     """
     path = os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
     limit = int(config.max_note_mb * 1_000_000)
-    with open(path, "rb") as stream:  # noqa: PTH123
+    with open_file(path) as stream:
         stat = os.fstat(stream.fileno())
         now = time.time_ns()
         # Told how much to read it would make room for as much, for every note.
@@ -71,16 +83,17 @@ def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tup
         id=note_id(vault, file.path),
         indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
     )
-    problems: list[str] = []
+    cut = []
     if len(raw) > limit:
         raw = raw[: raw.rfind(b"\n", 0, limit) + 1 or limit]
-        problems.append(
+        cut.append(
             f"larger than {config.max_note_mb:g} MB (index.max_note_mb): "
             f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
         )
     born = getattr(stat, "st_birthtime", None)
     note = read_note(raw, vault, file.path, stat.st_mtime, born)
-    _describe(row, note, problems)
+    note.problems[:0] = cut
+    _describe(row, note)
     return row, note
 
 
@@ -118,11 +131,11 @@ def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -
     return row
 
 
-def _describe(row: NoteRow, note: Note, problems: list[str]) -> None:
+def _describe(row: NoteRow, note: Note) -> None:
     row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
     row.created, row.modified, row.links = note.created, note.modified, note.links
     row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
-    row.problems = problems + note.problems
+    row.problems = note.problems
 
 
 def _chunk_hash(chunk: Chunk, meta: dict[str, Any]) -> bytes:

@@ -6,8 +6,8 @@ own working copy in a state that the next run completes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from rag.pipelines.working_copy import WorkingCopy
 from rag.stores.generations import IndexDirectory
 from rag.stores.manifest import Manifest
 from rag.stores.note_rows import NoteRow
+from rag.stores.room import disk_in_view, room_to_index
 from rag.vault.files import NoteFile
 
 if TYPE_CHECKING:
@@ -58,19 +59,35 @@ class IndexRun:
         wait: bool = False,
     ) -> None:
         self.config = config
-        directory = directory or IndexDirectory(config.index_dir)
+        directory = directory or IndexDirectory.of(config)
         self.copy = WorkingCopy(config, directory, pipeline, rebuild, wait)
         self.report = RunReport(notices=self.copy.notices)
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
         self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
         self._touched: list[NoteRow] = []  # the same text in a file with another time
+        self._size = 0  # bytes of the notes that were to be written
+        self.tell_size: Callable[[int], None] = lambda size: None  # is told the same
 
     def __enter__(self) -> IndexRun:
-        self.copy.open()
+        with self._disk_in_view():
+            self.copy.open()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.copy.close()
+        with self._disk_in_view():
+            self.copy.close()
+
+    @contextmanager
+    def _disk_in_view(self) -> Iterator[None]:
+        """Say of what fails on a full disk that the disk is full."""
+        directory = self.copy.directory
+
+        def need() -> int:
+            directory.clear_unfinished()  # which no run goes on with
+            return room_to_index(directory.work, self._size)
+
+        with disk_in_view(directory.path, need):
+            yield
 
     @property
     def manifest(self) -> Manifest:
@@ -86,17 +103,23 @@ class IndexRun:
     def index_vault(
         self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
     ) -> VaultReport:
-        """Bring one vault up to date in the working copy."""
-        try:
-            return self._index_vault(vault, root, prune, progress)
-        except IndexUnavailableError as error:
-            self.copy.give_up(error)
-            return self._index_vault(vault, root, prune, progress)
+        """Bring one vault up to date in the working copy.
+
+        :raises DiskFullError: when its disk has no room for it.
+        """
+        with self._disk_in_view():
+            try:
+                return self._index_vault(vault, root, prune, progress)
+            except IndexUnavailableError as error:
+                self.copy.give_up(error)
+                return self._index_vault(vault, root, prune, progress)
 
     def _index_vault(
         self, vault: str, root: Path, prune: bool, progress: Progress | None
     ) -> VaultReport:
         changes = self.find_changes(vault, root, prune)
+        self._size += sum(file.size for file in (*changes.added, *changes.changed))
+        self.tell_size(self._size)
         # A server may have lost what it held.
         if (changes or self.config.store.url) and self.copy.prepare():
             changes = self.find_changes(vault, root, prune)  # it may have been made anew
@@ -117,6 +140,10 @@ class IndexRun:
 
     def remove_vault(self, vault: str) -> int:
         """Take a vault's notes out of the index and return how many there were."""
+        with self._disk_in_view():
+            return self._remove_vault(vault)
+
+    def _remove_vault(self, vault: str) -> int:
         self._asked.pop(vault, None)
         self.copy.settled.add(vault)
         paths = list(self.manifest.stats(vault))
@@ -244,7 +271,9 @@ class IndexRun:
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
         documents = self.copy.add_known_embeddings(documents)
-        self.copy.remember_words(write_documents(self.copy.pipeline, documents))
+        for start in range(0, len(documents), _BATCH_CHUNKS):  # one note may have more
+            part = documents[start : start + _BATCH_CHUNKS]
+            self.copy.remember_words(write_documents(self.copy.pipeline, part))
         self.copy.store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
         report.chunks += len(documents)
@@ -279,11 +308,12 @@ class IndexRun:
 
     def publish(self) -> None:
         """Make what was written the generation that readers see, unless it is already."""
-        try:
-            self._publish()
-        except IndexUnavailableError as error:
-            self.copy.give_up(error)
-            self._publish()
+        with self._disk_in_view():
+            try:
+                self._publish()
+            except IndexUnavailableError as error:
+                self.copy.give_up(error)
+                self._publish()
 
     def _publish(self) -> None:
         if not self.copy.is_published:
@@ -308,7 +338,8 @@ class IndexRun:
         from rag.pipelines.embedding import embed_working_copy
 
         try:
-            self.report.embedding = embed_working_copy(self.copy, anew, progress)
+            with self._disk_in_view():
+                self.report.embedding = embed_working_copy(self.copy, anew, progress)
         except StoreConnectionError:
             raise
         except ConnectionError:

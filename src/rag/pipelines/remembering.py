@@ -22,7 +22,7 @@ _DIGITS = 9  # of a number; more are words, such as a telephone number
 
 def open_memory(data_dir: Path) -> MemoryManager:
     """Return a memory with the user's facts, and no conversation yet."""
-    return MemoryManager(persistent_store=FactFile(data_dir / FACTS_FILE))
+    return MemoryManager(persistent_store=FactFile(data_dir / FACTS_FILE, data_dir))
 
 
 def recall(memory: MemoryManager, turn: Turn) -> None:

@@ -180,15 +180,16 @@ def search_inputs(
 ) -> dict[str, dict[str, Any]]:
     """Return what a pipeline that searches is to be run with."""
     named = [] if mode == DENSE else understood.named
+    depth = max(_MIN_CHUNKS, top_k * CHUNKS_PER_NOTE)
     return {
         "embedder": {"text": understood.text, "also": understood.also},
         "query_embedder": {"text": understood.meant, "mode": mode},
         "retriever": {
             "weight": _weight(understood) or 1.0,
             "filters": understood.filters,
-            "top_k": max(_MIN_CHUNKS, top_k * CHUNKS_PER_NOTE),
+            "top_k": depth,
             "named": named,
-            "matched": understood.matched,
+            "matched": understood.matched[:depth],
         },
         "ranker": {"named": named, "chunks": chunks, "top_k": top_k},
         "loader": {"top_k": top_k},
@@ -240,6 +241,7 @@ def to_response(
         mode=searched.mode,
         notices=[
             *filter(None, [attempt.notice if results else ""]),
+            *understood.notices,
             *searched.notices,
             *filter(None, [output.get("notice")]),
         ],

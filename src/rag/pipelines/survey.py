@@ -11,15 +11,16 @@ from functools import partial
 from rag.clients.connection import Connection, check_servers
 from rag.clients.models import (
     ModelInfo,
-    can_chat,
     describe_model,
+    first_chat_model,
     full_name,
     is_embedder_name,
     known_traits,
+    pick_chat_model,
 )
 from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
-from rag.exceptions import RAGError
+from rag.exceptions import ModelMissingError, RAGError
 
 Described = ModelInfo | RAGError
 
@@ -84,8 +85,9 @@ def choose_embedding(models: Iterable[ModelInfo], preferred: str) -> str:
 
 
 def choose_chat(models: Iterable[ModelInfo]) -> str:
-    """Return the name of the first model that can chat, or empty."""
-    return next((m.name.removesuffix(":latest") for m in models if can_chat(m)), "")
+    """Return the name of the model that `rag ask` would take, or empty."""
+    found = first_chat_model(models)
+    return found.name.removesuffix(":latest") if found else ""
 
 
 def installed_models(url: str, names: Sequence[str], config: OllamaConfig) -> list[ModelInfo]:
@@ -106,21 +108,18 @@ def _view(config: OllamaConfig, connection: Connection) -> ServerView:
             embedding = _describe(client, config.embedding_model, until)
         if connection.server == config.local_url:
             fixed = fixed_chat_model(config)
-            chat = (
-                _describe(client, fixed, until)
-                if fixed
-                else _first_chat(client, connection.models, until)
-            )
+            chat = _describe(client, fixed, until) if fixed else _picked(client, until)
     return ServerView(connection, embedding, chat)
 
 
-def _first_chat(client: OllamaClient, names: Iterable[str], until: float) -> Described | None:
-    for name in names:
-        if not is_embedder_name(name):
-            model = _describe(client, name, until)
-            if isinstance(model, RAGError) or can_chat(model):
-                return model
-    return None
+def _picked(client: OllamaClient, until: float) -> Described | None:
+    """Return the chat model that `rag ask` takes where none is named, or why there is none."""
+    try:
+        return pick_chat_model(client, max(until - time.monotonic(), 0.01))
+    except ModelMissingError:
+        return None
+    except RAGError as error:
+        return error
 
 
 def _describe(client: OllamaClient, model: str, until: float) -> Described:

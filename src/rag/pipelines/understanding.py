@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import PurePath
 from typing import Any
 
 from rag.exceptions import QueryError
@@ -20,16 +17,20 @@ from rag.pipelines.filtering import (
     one_of,
 )
 from rag.pipelines.models import QueryFilters
-from rag.pipelines.occurrences import notes_holding, notes_with_words
+from rag.pipelines.occurrences import Occurrences
+from rag.pipelines.places import Places
+from rag.query.bounds import MOST_WORDS, bounded
 from rag.query.syntax import ParsedQuery, parse_query
+from rag.stores.batch import Batch
 from rag.stores.manifest import Manifest
 from rag.stores.protocol import NoteStore
 from rag.text.lexical import KATAKANA_WORD, content_words, encode_query, pieces, word_dimension
 from rag.text.normalize import fold_accents, name_key
 from rag.text.tokens import TOKEN, cleaned, has_words, stem
+from rag.text.wording import brief
 
-MAX_LENGTH = 4_000  # characters of a query
 _MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
+_MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Understood:
     word searched for instead. `filters` are those of the flags and of the query together, as
     Haystack writes them; `tags` and `vaults` those that were chosen among them. `named` are the ids
     of notes that bear the query as title, alias or file name; `matched` those of notes that hold a
-    phrase of the query or bear its `title:`, whatever words the index has of them.
+    phrase of the query or bear its `title:`, whatever words the index has of them. `notices` say
+    what of the query does not count, because it is too much.
     """
 
     query: str
@@ -55,6 +57,7 @@ class Understood:
     matched: list[str] = field(default_factory=list)
     lists: bool = False
     vaults: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
     @property
     def meant(self) -> str:
@@ -74,29 +77,29 @@ def understand(
     :raises QueryError: when the query is empty, or a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """
-    if len(query) > MAX_LENGTH:
-        raise QueryError(
-            f"the query has {len(query):,} characters, more than {MAX_LENGTH:,}",
-            hint="Say it in fewer words.",
-        )
-    parsed = parse_query(query)
+    parsed = parse_query(bounded(query))
     if not (parsed or lists):
         raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
-    manifest = store.manifest()
-    beginning = _beginning(manifest, parsed.prefixes)
+    manifest, notices = store.manifest(), [*parsed.beyond]
+    beginning = _beginning(manifest, parsed.prefixes, notices)
+    occurrences = Occurrences(
+        store, manifest, parsed.phrases, *_unwanted(manifest, parsed, notices)
+    )
     spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
-    store.expect(encode_query(spoken, beginning).indices)
-    matched = [notes_holding(store, phrase) for phrase in dict.fromkeys(parsed.phrases)]
-    matched += [_titled(manifest, title) for title in dict.fromkeys(parsed.values("title"))]
-    conditions = [
-        build_qdrant_filters(filters),
-        *_stated(parsed, manifest),
-        *(one_of("file_id", notes) for notes in matched),
-        *(none_of(one_of("file_id", notes)) for notes in _excluded(store, manifest, parsed)),
-    ]
-    if filters:
-        conditions += [one_of("file_id", notes) for notes in _selected(manifest, filters)]
-    combined = all_of(conditions)
+    store.expect({*encode_query(spoken, beginning).indices, *occurrences.dimensions})
+    places = Places(manifest)
+    holding, unwanted = occurrences.wanted(), occurrences.unwanted()
+    notices += filter(None, (found.notice for found in (*holding, *unwanted)))
+    matched = [found.notes for found in holding if found.counts]
+    matched += map(places.titled, dict.fromkeys(parsed.values("title")))
+    combined = all_of(
+        [
+            build_qdrant_filters(filters),
+            *_stated(parsed, manifest),
+            _in_all([*matched, *_selected(manifest, places, parsed, filters)]),
+            _in_none([*_excluded(places, parsed), *(found.notes for found in unwanted)]),
+        ]
+    )
     named = manifest.named(parsed.text) if manifest else []
     text = parsed.text if named or has_words(parsed.text) else ""
     # A name that somebody gave is no slip.
@@ -112,16 +115,37 @@ def understand(
         lists=not text and (not parsed.text or bool(combined)),
         named=named,
         matched=list(dict.fromkeys(note for notes in matched for note in notes)),
+        notices=notices,
     )
     if manifest and corrections:
         return replace(understood, named=manifest.named(understood.meant))
     return understood
 
 
-def _selected(manifest: Manifest | None, filters: QueryFilters) -> Iterator[list[str]]:
-    """Yield the ids of the notes that each filter lets through which the points know nothing of."""
+def _in_all(within: Sequence[Sequence[str]]) -> Filter | None:
+    """Return the filter for notes that are in each of some lists of ids."""
+    if not within:
+        return None
+    return one_of("file_id", Batch(sorted(set(within[0]).intersection(*within[1:]))))
+
+
+def _in_none(lists: Sequence[Sequence[str]]) -> Filter | None:
+    """Return the filter for notes that are in none of some lists of ids."""
+    if not lists:
+        return None
+    return none_of(one_of("file_id", Batch(sorted(set(chain.from_iterable(lists))))))
+
+
+def _selected(
+    manifest: Manifest | None, places: Places, parsed: ParsedQuery, filters: QueryFilters | None
+) -> Iterator[list[str]]:
+    """Yield the ids of the notes that each path of a query, and each filter, lets through of which
+    the points know nothing."""
+    yield from map(places.on_path, dict.fromkeys(parsed.values("path")))
+    if filters is None:
+        return
     if filters.paths:
-        yield _at_paths(manifest, filters.paths)
+        yield places.at_paths(filters.paths)
     if filters.titles:
         named = manifest.named if manifest else lambda title: []
         yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
@@ -132,43 +156,32 @@ def _selected(manifest: Manifest | None, filters: QueryFilters) -> Iterator[list
         yield manifest.catalogue.modified(first, last) if manifest else []
 
 
-def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> list[Filter | None]:
-    """Return the conditions of a query's `vault:`, `tag:`, `path:` and negated `title:`."""
+def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter | None]:
+    """Yield the conditions of a query's vaults and tags."""
     vaults = [_vault(name, manifest) for name in parsed.values("vault")]
     tags = parsed.values("tag")
-    conditions = [build_qdrant_filters(QueryFilters(vaults=vaults or None, tags=tags or None))]
-    paths = dict.fromkeys(parsed.values("path"))
-    conditions += [one_of("file_id", _on_path(manifest, path)) for path in paths]
-    for term in dict.fromkeys(parsed.fields):
-        if not term.negated:
-            continue
-        match term.field:
-            case "vault":
-                unwanted = build_qdrant_filters(QueryFilters(vaults=[_vault(term.value, manifest)]))
-            case "tag":
-                unwanted = build_qdrant_filters(QueryFilters(tags=[term.value]))
-            case "path":
-                unwanted = one_of("file_id", _on_path(manifest, term.value))
-            case _:
-                unwanted = one_of("file_id", _titled(manifest, term.value))
-        conditions.append(none_of(unwanted))
-    return conditions
+    yield build_qdrant_filters(QueryFilters(vaults=vaults or None, tags=tags or None))
+    for vault in parsed.values("vault", negated=True):
+        yield none_of(one_of("vault", [_vault(vault, manifest)]))
+    yield build_qdrant_filters(QueryFilters(excluded_tags=parsed.values("tag", negated=True)))
 
 
-def _excluded(
-    store: NoteStore, manifest: Manifest | None, parsed: ParsedQuery
-) -> Iterator[list[str]]:
-    """Yield the ids of notes that must not be found."""
+def _excluded(places: Places, parsed: ParsedQuery) -> Iterator[list[str]]:
+    """Yield the ids of the notes of each path and title that is not wanted."""
+    yield from map(places.on_path, dict.fromkeys(parsed.values("path", negated=True)))
+    yield from map(places.titled, dict.fromkeys(parsed.values("title", negated=True)))
+
+
+def _unwanted(
+    manifest: Manifest | None, parsed: ParsedQuery, notices: list[str]
+) -> tuple[list[str], list[str]]:
+    """Return the texts that notes must not hold, and the single words likewise."""
     # Words of unsegmented scripts are in no vocabulary, but any part of them can be found.
-    runs = {prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]}
+    runs = [prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]]
     spaced = [prefix for prefix in parsed.excluded_prefixes if prefix not in runs]
-    words = {text for text in parsed.excluded if _is_word(text)}
-    beginnings = _beginning(manifest, spaced)
-    if words or beginnings:
-        yield notes_with_words(store, [*words, *beginnings])
-    for text in dict.fromkeys([*parsed.excluded, *runs]):
-        if text not in words:
-            yield notes_holding(store, text)
+    words = [text for text in parsed.excluded if _is_word(text)]
+    texts = [text for text in (*parsed.excluded, *runs) if text not in words]
+    return texts, [*words, *_beginning(manifest, spaced, notices)]
 
 
 def _is_word(text: str) -> bool:
@@ -193,62 +206,20 @@ def _vault(name: str, manifest: Manifest | None) -> str:
     raise unknown_vault(name, known)
 
 
-def _titled(manifest: Manifest | None, value: str) -> list[str]:
-    """Return the ids of the notes whose title, file name or an alias holds `value`."""
-    wanted = _folded(value)
-    return [
-        identity
-        for _, path, title, aliases, identity in (manifest.names() if manifest else [])
-        if any(wanted in _folded(name) for name in (title, PurePath(path).stem, *aliases))
-    ]
-
-
-def _on_path(manifest: Manifest | None, value: str) -> list[str]:
-    """Return the ids of the notes whose vault and path hold `value`, or match it as a pattern."""
-    if "*" in value or "?" in value:
-        with suppress(QueryError):
-            return _at_paths(manifest, [value])
-    wanted = _folded(value)
-    names = manifest.names() if manifest else []
-    return [i for vault, path, _, _, i in names if wanted in _folded(f"{vault}/{path}")]
-
-
-def _folded(name: str) -> str:
-    return fold_accents(name_key(name))
-
-
-def _at_paths(manifest: Manifest | None, globs: list[str]) -> list[str]:
-    """Return the ids of the notes whose path, or vault and path, matches one of `globs`.
-
-    :raises QueryError: when one of them is no pattern.
-    """
-    from unicodedata import normalize
-
-    from pathspec import PathSpec
-
-    patterns = [normalize("NFC", glob if "/" in glob else f"/**/{glob}") for glob in globs]
-    try:
-        spec = PathSpec.from_lines("gitignore", patterns)
-    except (ValueError, re.error) as error:
-        raise QueryError(
-            "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
-        ) from error
-    return [
-        identity
-        for vault, path, _, _, identity in (manifest.names() if manifest else [])
-        if spec.match_file(path) or spec.match_file(f"{vault}/{path}")
-    ]
-
-
-def _beginning(manifest: Manifest | None, prefixes: Sequence[str]) -> list[str]:
-    """Return the words of the notes that begin with one of `prefixes`."""
-    if manifest is None:
-        return []
-    return [
-        word
-        for prefix in dict.fromkeys(prefixes)
-        for word in manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)))
-    ]
+def _beginning(manifest: Manifest | None, prefixes: Sequence[str], notices: list[str]) -> list[str]:
+    """Return the words of the notes that begin with one of `prefixes`; of too many the
+    shortest."""
+    found: list[str] = []
+    for prefix in dict.fromkeys(prefixes) if manifest else ():
+        assert manifest
+        words = manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)))
+        room = MOST_WORDS - len(found)
+        if len(words) > room:
+            said = f'"{brief(prefix)}*" stands for {len(words):,} words, of which {room:,} count'
+            notices.append(said)
+            words = sorted(sorted(words, key=len)[:room])
+        found += words
+    return found
 
 
 def _corrections(
@@ -258,22 +229,25 @@ def _corrections(
     that is in a note which the filters let through."""
     if manifest is None:
         return {}
-    loans = _loans(parsed.text)
+    vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
     words = [word for word in content_words(parsed.text) if word.isalpha()]
     exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
     as_written = {*content_words(exact), *_loans(exact)}
     near: dict[str, list[str]] = {}
-    for word in manifest.vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
+    for word in vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
         # It may be known in another form; part of a longer loan word is found by its characters.
-        is_part = word in loans and manifest.vocabulary.within(word)
+        is_part = word in loans and vocabulary.within(word)
         if not (word in as_written or is_part or _is_held(store, word)):
-            near[word] = [*manifest.vocabulary.near(word)]
+            near[word] = [*vocabulary.near(word)]
     store.expect(map(_dimension, chain.from_iterable(near.values())))
-    likeliest = {
-        word: next((other for other in others if _is_held(store, other, filters)), None)
-        for word, others in near.items()
-    }
-    return {word: other for word, other in likeliest.items() if other and other not in loans}
+    looks = iter(range(_MOST_LOOKS))
+
+    def likeliest(others: list[str]) -> str | None:
+        tried = (other for other, _ in zip(others, looks, strict=False))
+        return next((other for other in tried if _is_held(store, other, filters)), None)
+
+    meant = {word: likeliest(others) for word, others in near.items()}
+    return {word: other for word, other in meant.items() if other and other not in loans}
 
 
 def _loans(text: str) -> list[str]:

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import unicodedata
 from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import permutations
 from pathlib import Path
 
 from rag.config import RAGConfig
-from rag.exceptions import ConfigError, UsageError
+from rag.durable import replace_durably
+from rag.exceptions import RAGError, UsageError
+from rag.owned import claim_data_folder
+from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.stores.manifest import Manifest, published_manifest
 
 
 @dataclass
 class Registry:
     """The registered vaults, kept as JSON in the data folder; change it under the index lock.
 
-    `removed` names folders of `vaults_dir` that the user took out.
+    `removed` names folders of `vaults_dir` that the user took out. `notice` says what is not known
+    any more where the file was damaged, and the vaults are those of the index.
     """
 
     file: Path
     vaults: dict[str, Path]
     removed: set[str]
+    notice: str = ""
 
     @classmethod
     def load(cls, config: RAGConfig) -> Registry:
-        """Read the registry; a missing file is an empty one.
-
-        :raises ConfigError: when the file was damaged.
-        """
+        """Read the registry; a missing file is an empty one."""
         file = config.data_dir / "vaults.json"
         try:
             data = json.loads(file.read_text("utf-8"))
@@ -38,12 +43,11 @@ class Registry:
             return cls(file, vaults, set(data["removed"]))
         except FileNotFoundError:
             return cls(file, {}, set())
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ConfigError(
-                f"the list of vaults {file} is damaged",
-                str(error),
-                hint="Delete it, then `rag index FOLDER` for each of your vaults.",
-            ) from error
+        except (ValueError, KeyError, TypeError, AttributeError):
+            indexed = _remembered(IndexDirectory.of(config))
+            configured = _folders(config)
+            vaults = {n: root for n, root in indexed.items() if configured.get(n) != root}
+            return cls(file, vaults, set(), _damaged(file, vaults, bool(configured)))
 
     def save(self) -> None:
         """Write the registry, all of it or nothing."""
@@ -51,10 +55,10 @@ class Registry:
             "vaults": {name: str(path) for name, path in sorted(self.vaults.items())},
             "removed": sorted(self.removed),
         }
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        staged = self.file.with_suffix(".tmp")
-        staged.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", "utf-8")
-        staged.replace(self.file)
+        claim_data_folder(self.file.parent)
+        text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        replace_durably(self.file, text.encode("utf-8"))
+        self.notice = ""
 
     def identify(self, config: RAGConfig, folder: Path, name: str = "") -> tuple[str, Path]:
         """Return the name and the real path of the vault that a folder is or would be.
@@ -155,6 +159,25 @@ def unknown_vault(name: str, known: list[str]) -> UsageError:
     )
 
 
+def _remembered(directory: IndexDirectory) -> dict[str, Path]:
+    """Return the folder of every vault that was indexed: of those published and those at work."""
+    found: dict[str, str] = {}
+    with suppress(RAGError, sqlite3.Error), published_manifest(directory) as manifest:
+        found |= manifest.vaults()
+    address = f"{(directory.work / MANIFEST).absolute().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
+        found |= Manifest(db).vaults()
+    return {name: Path(root) for name, root in found.items()}
+
+
+def _damaged(file: Path, vaults: Mapping[str, Path], has_configured: bool) -> str:
+    names = ", ".join(sorted(vaults)) or "none"
+    notice = f"the list of vaults {file} was damaged: those of the index are taken ({names})"
+    if has_configured:
+        notice += "; take out again, with `rag vault remove`, what you had taken out of vaults_dir"
+    return notice
+
+
 def _folders(config: RAGConfig) -> dict[str, Path]:
     if config.vaults_dir is None or not config.vaults_dir.is_dir():
         return {}
@@ -163,8 +186,12 @@ def _folders(config: RAGConfig) -> dict[str, Path]:
         for path in config.vaults_dir.iterdir()
         if path.is_dir() and not path.name.startswith(".") and _is_unicode(path.name)
     }
-    wanted = {_nfc(name) for name in config.target_vaults}
-    return {n: p for n, p in folders.items() if not wanted or n in wanted}
+    wanted, within = {_nfc(name) for name in config.target_vaults}, config.vaults_within
+    return {
+        n: p
+        for n, p in folders.items()
+        if (not wanted or n in wanted) and (within is None or p.is_relative_to(within))
+    }
 
 
 def _is_unicode(text: str) -> bool:

@@ -11,6 +11,7 @@ import gc
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from typing import IO
 from rag.exceptions import IndexingError
 from rag.pipelines.memory import free_memory
 from rag.pipelines.portions import Built, Portion, Progress, build
+from rag.stores.room import be_watched, disk_full
 from rag.text.encoding import DocumentEncoder
 
 _MOST = 2
@@ -119,7 +121,7 @@ class _Worker:
         self.number: int | None = None
 
     def give(self, number: int, portion: Portion) -> None:
-        self.number = number
+        self.number, self.portion = number, portion
         with suppress(BrokenPipeError):  # `take` says so
             pickle.dump(portion, self.orders)
             self.orders.flush()
@@ -132,13 +134,7 @@ class _Worker:
             answer: int | Built | BaseException = self.answers.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             self.process.kill()  # it ended before, or it cannot be trusted
-            code = self.process.wait()
-            why = f"signal {-code}" if code < 0 else f"exit code {code}"
-            answer = IndexingError(
-                "a process that reads notes ended before its time",
-                why,
-                hint="Run `rag index` again; what was finished is kept.",
-            )
+            answer = _why_ended(self.process.wait(), self.portion)
             answer.__cause__ = error
         if not isinstance(answer, int):
             self.number = None
@@ -155,8 +151,20 @@ class _Worker:
         self.process.wait()
 
 
+def _why_ended(code: int, portion: Portion) -> IndexingError:
+    """Return what the end of a worker means that was at a portion."""
+    if code == -signal.SIGBUS:  # no block of the disk for what the engine has mapped
+        return disk_full(portion.directory)
+    return IndexingError(
+        "a process that reads notes ended before its time",
+        f"signal {-code}" if code < 0 else f"exit code {code}",
+        hint="Run `rag index` again; what was finished is kept.",
+    )
+
+
 def work() -> None:
     """Be a worker: build portions until the standard input ends."""
+    be_watched()
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # nothing else may get among the answers
     portions: queue.SimpleQueue[Portion] = queue.SimpleQueue()

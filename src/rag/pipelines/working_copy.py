@@ -16,6 +16,7 @@ from rag.pipelines.fingerprint import fingerprint
 from rag.pipelines.spaces import Embedded, Space, read_embedded, record_embedded
 from rag.stores.generations import MANIFEST, IndexDirectory
 from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.stores.room import is_of_full_disk
 from rag.stores.vector_cache import VECTORS, VectorCache
 
 if TYPE_CHECKING:
@@ -74,13 +75,14 @@ class WorkingCopy:
 
     def close(self) -> None:
         """Let go of everything; what was written stays."""
-        self.manifest.close()
-        if self._vectors is not None:
-            self._vectors.close()
-        if self._pipeline is not None:
-            self.store.close()
-        self.directory.working.close()
-        self._lock.__exit__(None, None, None)
+        with ExitStack() as stack:  # each of them, should one fail
+            stack.callback(self._lock.__exit__, None, None, None)
+            stack.callback(self.directory.working.close)
+            if self._pipeline is not None:
+                stack.callback(self.store.close)
+            if self._vectors is not None:
+                stack.callback(self._vectors.close)
+            stack.callback(self.manifest.close)
 
     # -- the manifest ------------------------------------------------------------------
 
@@ -88,6 +90,8 @@ class WorkingCopy:
         """Open the manifest; start anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
+        elif self.directory.sync_mark.was_cut_off:
+            return self._start_anew("the machine went down while the index was written")
         working = self.directory.working
         if lost := working.check():
             return self._start_anew(f"the index was damaged ({lost[0]})")
@@ -95,6 +99,8 @@ class WorkingCopy:
             manifest = Manifest.open_work(self.directory.work / MANIFEST)
             known = manifest.get("fingerprint")
         except sqlite3.DatabaseError as error:
+            if is_of_full_disk(error, self.directory.path):
+                raise
             return self._start_anew(f"the index's manifest was damaged ({error})")
         mine = fingerprint(self.config)
         if known and known != mine:
@@ -188,7 +194,8 @@ class WorkingCopy:
 
         :raises IndexUnavailableError: the error itself, where that is not so.
         """
-        if not (self._is_doubtful and self._pipeline):
+        is_full = is_of_full_disk(error, self.directory.path)
+        if is_full or not (self._is_doubtful and self._pipeline):
             raise error
         self._give_up(str(error))
 
@@ -287,7 +294,7 @@ class WorkingCopy:
     def is_published(self) -> bool:
         """Whether readers see it as it is, and undamaged."""
         name = f"gen-{self.manifest.revision}"
-        if self.is_anew or self._is_suspect or self.directory.current() != name:
+        if self.is_anew or self._is_suspect or self.directory.announced() != name:
             return False
         with self._published() as manifest:
             return manifest is not None

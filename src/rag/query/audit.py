@@ -23,6 +23,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
 from rag.locking import append, lock
+from rag.owned import claim_data_folder, narrow
 from rag.query.plan import FullTransformationResult, MetadataExtraction
 from rag.query.trace import RawResponse, ToolCall, Trace
 
@@ -169,11 +170,12 @@ class AuditTrail:
 
     def _make_folder(self, day: date) -> None:
         """Make the folder of a day, and remove those of days that are too old."""
-        self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        claim_data_folder(self._data)
         folder = self._data
         for part in (*FOLDER.parts, day.isoformat()):
             folder /= part
             folder.mkdir(mode=0o700, exist_ok=True)
+            narrow(folder)
         oldest = day - timedelta(self._days)
         for past in self._all_days() if self._days else ():
             if date.fromisoformat(past.name) < oldest and not past.is_symlink():

@@ -67,7 +67,7 @@ def parts_of(query: str, count: int) -> list[str]:
     first, *rest = _SEAM.split(query)
     parts = [first]
     for seam, text in zip(rest[::2], rest[1::2], strict=True):
-        if len(parts) < count and subject_words(parts[-1]) and subject_words(text):
+        if len(parts) < count and subject_words(text) and subject_words(parts[-1]):
             parts.append(text)
         else:
             parts[-1] += seam + text

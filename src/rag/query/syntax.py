@@ -10,16 +10,21 @@
 A value with spaces is quoted (`title:"Daily note"`). Curly and full-width quotes, full-width
 colons and minus signs count too. Whatever else is written is plain text: a quote that is never
 closed, a minus alone or before a digit, a colon after any other word. Nothing is a syntax error.
+Of each kind the first count (`rag.query.bounds`): a phrase or beginning too many is plain text, any
+other condition too many is passed over.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from rag.query.bounds import MOST_BEGINNINGS, MOST_EXCLUDED, MOST_FIELDS, MOST_PHRASES
 from rag.text.halves import without_halves
 from rag.text.tokens import TOKEN, cleaned, has_words
+
+T = TypeVar("T")
 
 FIELDS = ("tag", "vault", "path", "title")
 
@@ -50,7 +55,7 @@ class ParsedQuery:
     `text` is what notes are ranked by: the plain words, with those of phrases, prefixes and
     titles, in the order in which they were written. `phrases` must stand in a note, `excluded`
     words and phrases must not; `prefixes` are beginnings of words, without the star, and
-    `excluded_prefixes` those of words that must not.
+    `excluded_prefixes` those of words that must not. `beyond` says of what there was too much.
     """
 
     text: str
@@ -59,6 +64,7 @@ class ParsedQuery:
     prefixes: tuple[str, ...] = ()
     excluded_prefixes: tuple[str, ...] = ()
     fields: tuple[FieldTerm, ...] = ()
+    beyond: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.text or self.excluded or self.excluded_prefixes or self.fields)
@@ -97,14 +103,26 @@ def parse_query(query: str) -> ParsedQuery:
             words.append(token["word"][:-1])
         else:
             words.append(token[0])
+    beyond: list[str] = []
     return ParsedQuery(
         " ".join(filter(None, words)),
-        tuple(phrases),
-        tuple(excluded),
-        tuple(prefixes),
-        tuple(excluded_prefixes),
-        tuple(fields),
+        _first(MOST_PHRASES, "phrases", phrases, beyond),
+        _first(MOST_EXCLUDED, "excluded words and phrases", excluded, beyond),
+        _first(MOST_BEGINNINGS, "beginnings of words", prefixes, beyond),
+        _first(MOST_BEGINNINGS, "excluded beginnings of words", excluded_prefixes, beyond),
+        _first(MOST_FIELDS, "conditions on tags, vaults, paths and titles", fields, beyond),
+        tuple(beyond),
     )
+
+
+def _first(most: int, kind: str, found: list[T], beyond: list[str]) -> tuple[T, ...]:
+    """Return the first different ones of a kind, and note it where there are more."""
+    if len(found) <= most:
+        return tuple(found)
+    different = list(dict.fromkeys(found))
+    if len(different) > most:
+        beyond.append(f"only the first {most} {kind} of the query count")
+    return tuple(different[:most])
 
 
 def condition_spans(query: str) -> list[tuple[int, int]]:

@@ -76,11 +76,12 @@ def _can_be_handed_over(arguments: list[str]) -> bool:
     settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
     if any(file in text for file in _OWN_FILES for text in (*arguments, *settings)):
         return False
-    return not _is_in_background()
+    return not is_in_background()
 
 
-def _is_in_background() -> bool:
-    """Who reads from a terminal in the background is stopped; a child, which has none, is not."""
+def is_in_background() -> bool:
+    """Tell whether the terminal would stop this process for reading from it; a child of the warm
+    process, which has no terminal of its own, it would not."""
     try:
         return os.tcgetpgrp(0) != os.getpgrp()
     except OSError:  # no terminal, or not ours

@@ -83,7 +83,8 @@ def start() -> Status:
     if not there:
         process.kill()
         process.wait()
-        raise RAGError("the warm process did not start", said, hint="Commands run cold without it.")
+        hint = "Commands run cold without it. XDG_RUNTIME_DIR names another place for it."
+        raise RAGError("the warm process did not start", said, hint=hint)
     process.returncode = 0  # it lives on, and nobody waits for it
     return there
 
@@ -103,7 +104,8 @@ def stop() -> list[int]:
     A command that runs in one is left to end by itself.
     """
     ended = []
-    with suppress(OSError):
+    with suppress(OSError, place.UntrustedError):
+        place.check_folder(place.folder())
         for entry in sorted(os.listdir(place.folder())):
             if not entry.endswith(".sock"):
                 continue

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import _socket
 import os
-import stat
 import sys
 from binascii import crc32
+
+from rag.runtime import UntrustedError as UntrustedError
+from rag.runtime import check_folder as check_folder
+from rag.runtime import folder as folder
+from rag.runtime import open_file, open_folder
 
 TYPE_CHECKING = False  # `typing` takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# An address of a Unix socket has 104 bytes on some systems, 108 on others, the last one zero.
-_LONGEST = 103
 _OFF = ("0", "false")
 # Python reads these when it starts, and Typer and Haystack when they are imported.
 _READ_AT_START = ("PYTHON", "TYPER_", "_TYPER_", "HAYSTACK_")
@@ -26,10 +28,6 @@ _LOCAL_PEERCRED, _LOCAL_PEERPID = (0, 1), (0, 2)
 # Options of Python that the parent is started with too, and those it never has.
 _HANDED_ON = {"-E": "ignore_environment", "-s": "no_user_site"}
 _NOT_HANDED_ON = ("optimize", "dev_mode", "bytes_warning")
-
-
-class UntrustedError(Exception):
-    """The folder or the other end of the socket belongs to somebody else."""
 
 
 def can_be_warm() -> bool:
@@ -53,28 +51,6 @@ def python_options() -> list[str]:
 def is_unbuffered() -> bool:
     """Whether this Python writes all output at once, as with `-u`."""
     return bool(getattr(sys.__stdout__, "write_through", False))
-
-
-def folder() -> str:
-    """Return the folder of the sockets, in the user's runtime folder.
-
-    Without one it is a folder in the place for temporary files that bears the user's number.
-    """
-    user = os.geteuid()
-    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}"):
-        found = os.path.join(place, "rag")
-        if os.path.isabs(place) and len(os.fsencode(found)) <= _LONGEST - 20 and _is_own(place):
-            return found
-    temporary = os.environ.get("TMPDIR", "")
-    found = os.path.join(temporary if os.path.isabs(temporary) else "/tmp", f"rag-{user}")
-    return found if len(os.fsencode(found)) <= _LONGEST - 20 else f"/tmp/rag-{user}"
-
-
-def _is_own(path: str) -> bool:
-    try:
-        return os.stat(path).st_uid == os.geteuid()
-    except OSError:
-        return False
 
 
 def socket_path() -> str:
@@ -111,14 +87,23 @@ def configuration_path() -> str:
     return os.path.abspath(named) if named else ""
 
 
-def take(path: str) -> int:
+def take(path: str, make: bool = True) -> int:
     """Take the place at a socket, which only one process can have, for as long as it lives.
 
+    :param make: make the folder and the file that stand for the place, where they are missing.
     :returns: the descriptor that holds it; -1 when another process has it.
+    :raises UntrustedError: when somebody else can reach the folder; nothing is made there then.
+    :raises OSError: when they cannot be made, or are missing.
     """
     import fcntl
 
-    lock = os.open(path.removesuffix(".sock") + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    where, name = os.path.split(path)
+    within = open_folder(where, make)
+    try:
+        flags = os.O_RDWR | os.O_CREAT if make else os.O_RDWR
+        lock = open_file(name.removesuffix(".sock") + ".lock", flags, within)
+    finally:
+        os.close(within)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -130,25 +115,12 @@ def take(path: str) -> int:
 def is_taken(path: str) -> bool:
     """Whether a process has the place at a socket."""
     try:
-        lock = take(path)
-    except OSError:  # no folder even
+        lock = take(path, make=False)
+    except (OSError, UntrustedError):  # no folder even
         return False
     if lock >= 0:
         os.close(lock)
     return lock < 0
-
-
-def check_folder(path: str) -> None:
-    """Make sure that nobody else can have put a socket there.
-
-    :raises UntrustedError: when it belongs to somebody else or is open to others.
-    :raises FileNotFoundError: when there is no such folder.
-    """
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise UntrustedError(f"{path} is not a folder of yours")
-    if found.st_mode & 0o077:
-        raise UntrustedError(f"others may enter {path}")
 
 
 def peer_of(connection: _socket.socket) -> int:

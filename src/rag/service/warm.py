@@ -27,6 +27,7 @@ from contextlib import suppress
 from functools import cache
 from typing import NoReturn
 
+from rag.runtime import open_folder
 from rag.service import child, place
 from rag.service.program import program_stamp
 
@@ -70,7 +71,6 @@ class Parent:
         :raises UntrustedError: when somebody else can reach the folder.
         """
         self._lock = _take(self.path)
-        os.chdir("/")  # no folder is kept from being taken away
         from rag.service.preload import preload
 
         preload()
@@ -79,13 +79,23 @@ class Parent:
         gc.collect()
         gc.freeze()  # children share these pages as long as nobody counts through them
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        beside = f"{self.path}.{os.getpid()}"
-        self._listener.bind(beside)
-        self._listener.listen(_WAITING)
-        os.rename(beside, self.path)  # whoever finds the socket finds somebody who listens
-        self._inode = os.stat(self.path).st_ino
+        self._inode = self._bind(*os.path.split(self.path))
         self._watch(self._listener)
         self._watch_signals()
+
+    def _bind(self, folder: str, name: str) -> int:
+        """Listen at a name in the folder, and return the number of its file."""
+        beside, within = f"{name}.{os.getpid()}", open_folder(folder)
+        try:
+            os.fchdir(within)  # the only way to name a socket that lies in a folder that is open
+            self._listener.bind(beside)
+            self._listener.listen(_WAITING)
+            # Whoever finds the socket finds somebody who listens.
+            os.rename(beside, name, src_dir_fd=within, dst_dir_fd=within)
+            return os.stat(name, dir_fd=within, follow_symlinks=False).st_ino
+        finally:
+            os.chdir("/")  # no folder is kept from being taken away
+            os.close(within)
 
     def serve(self) -> None:
         """Answer until it is time to end."""
@@ -263,8 +273,6 @@ def main() -> int:
     os.umask(0o077)
     path = place.socket_path()
     try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        place.check_folder(os.path.dirname(path))
         parent = Parent(path, arguments.idle)
         parent.listen()
     except (OSError, WarmError, place.UntrustedError) as error:

@@ -38,9 +38,11 @@ def get_document_store(
     :param directory: the index's folder, where the caller holds its lock already.
     """
     from rag.config import load_config
+    from rag.stores.generations import IndexDirectory
 
     config = config or load_config()
-    path = str(config.index_dir)
+    directory = directory or IndexDirectory.of(config)
+    path = str(directory.path)
     if config.store.url:  # its client takes a second to import
         from rag.stores.server import QdrantServerDocumentStore
 
@@ -48,8 +50,7 @@ def get_document_store(
     from rag.stores.edge import QdrantEdgeDocumentStore
 
     store = QdrantEdgeDocumentStore(path, half_precision=True)
-    if directory is not None:
-        store.access.directory = directory
+    store.access.directory = directory
     return store
 
 

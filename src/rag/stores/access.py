@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
 from rag.leaving import keep
-from rag.stores.dimensions import narrowed, sort_tables
+from rag.stores.dimensions import small_tables, sort_tables
 from rag.stores.engine import (
     StoreError,
     create_shard,
@@ -19,11 +19,14 @@ from rag.stores.engine import (
     has_many_segments,
     load_shard,
     load_work,
+    merge,
     merge_widely,
 )
 from rag.stores.generations import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
 from rag.stores.journal import begin_anew
 from rag.stores.manifest import Manifest
+from rag.stores.private_folder import openable
+from rag.stores.room import disk_full, is_of_full_disk
 
 # Fresh points are indexed in memory, some 15 KB each, until a merge writes them out, and the
 # engine gives back what it mapped and allocated only when the shard is closed: merging and
@@ -79,7 +82,8 @@ class ShardAccess:
             if self._work is None:
                 self.begin_writing()
                 path = self.directory.work / SHARD
-                self.directory.require_space(0)
+                self.directory.require_reserve()
+                self.directory.sync_mark.begin()
                 self.directory.working.open_shard()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
@@ -88,7 +92,7 @@ class ShardAccess:
         """Take note of points written, and merge when there are enough of them."""
         self._unmerged += points
         if self._unmerged >= _MERGE_EVERY:
-            self.work().optimize()  # it looks for room itself
+            merge(self.work(), self._unmerged)
             self._unmerged = 0
             self.close_work()
 
@@ -102,25 +106,29 @@ class ShardAccess:
                     shard.close()
 
     def publish(self, number: int | None = None) -> None:
-        """Make the working copy the current generation.
+        """Make the working copy the current generation, if it can be read as one.
 
         :param number: the generation's number; by default the next one.
         :raises IndexingError: when the disk has no room.
+        :raises StoreError: when it cannot be read.
         """
         with self.mutex:
             shard = self.work()
-            with guard("merge the index"):
-                shard.optimize()
+            merge(shard, self._unmerged)
+            with guard("count"):
                 info = shard.info()
             self.close_work()
             if has_many_segments(info):
                 info = merge_widely(self.directory.work / SHARD)
-            self.directory.require_space(0)
+            self.directory.require_reserve()
             with guard("begin a new journal"):
                 begin_anew(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
+            points = info.points_count
             try:
-                self.directory.publish(number or self.directory.newest() + 1, info.points_count)
+                self.directory.publish(
+                    number or self.directory.newest() + 1, points, lambda made: _check(made, points)
+                )
             except (AttributeError, LookupError, TypeError, ValueError) as error:
                 raise StoreError("the working copy is damaged", repr(error)) from error
 
@@ -202,6 +210,9 @@ class ShardAccess:
         with self.mutex:
             try:
                 self.close_work()
+                if self._writing is not None:
+                    with suppress(OSError):  # should the power fail, the next writer begins anew
+                        self.directory.sync_mark.settle()
             finally:
                 if keep(*self._readers, self._generation):
                     self._readers, self._generation = [], None
@@ -222,6 +233,8 @@ class ShardAccess:
                 found, expected = shard.info().points_count, generation.points
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
+            if is_of_full_disk(error):
+                raise disk_full(self.directory.path, details=str(error)) from error
             if isinstance(error, IndexUnavailableError) and not isinstance(error, StoreError):
                 raise
             raise damaged_index(self.directory.path, str(error)) from error
@@ -237,6 +250,20 @@ class ShardAccess:
         self._readers, self._known = [], frozenset()
 
 
+def _check(generation: Path, points: int) -> None:
+    """Make sure that a generation about to be announced can be read."""
+    shard, _ = _load(generation / SHARD, frozenset())
+    with guard("read the new index"):
+        found = shard.info().points_count
+        shard.close()
+    if found != points:
+        raise StoreError(
+            "the new index cannot be read",
+            f"{found} of {points} points",
+            hint="Make it anew with `rag index --rebuild`.",
+        )
+
+
 def _load(
     shard: Path, dimensions: frozenset[int] | None
 ) -> tuple[qe.EdgeShard, frozenset[int] | None]:
@@ -244,8 +271,7 @@ def _load(
 
     `None` are all.
     """
-    if dimensions is not None:
-        with narrowed(shard, dimensions) as narrow:
-            if narrow:
-                return load_shard(narrow), dimensions
-    return load_shard(shard), None
+    tables = {} if dimensions is None else small_tables(shard, dimensions)
+    with openable(shard, tables) as folder:
+        is_shard = folder == shard.absolute()
+        return load_shard(folder), dimensions if tables and not is_shard else None

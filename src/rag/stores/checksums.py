@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from zlib import crc32
 
+from rag.durable import replace_durably
 from rag.stores.shard_files import CONFIG
 from rag.stores.sparse_copy import Checksum, checksum
 
@@ -68,7 +69,8 @@ class Record:
         :param folder: the one that will become the record's; by default that itself.
         """
         body = json.dumps(self.sums).encode()
-        _replace((folder or self.folder) / SUMS, b"%08x\n" % crc32(body) + body, synced=True)
+        # Half of it would be taken for damage.
+        replace_durably((folder or self.folder) / SUMS, b"%08x\n" % crc32(body) + body)
 
     def damaged(
         self,
@@ -133,8 +135,14 @@ class Record:
         """Spare the next one what `damaged` has read, where there is a right to write."""
         if self._is_news:
             with suppress(OSError):
-                _replace(self.folder / STAMPS, json.dumps(self.stamps).encode())
+                self._write_stamps()
             self._is_news = False
+
+    def _write_stamps(self) -> None:
+        # Readers write them too, several at a time.
+        staged = self.folder / f"{STAMPS}-{os.getpid()}.tmp"
+        staged.write_text(json.dumps(self.stamps), "ascii")
+        staged.replace(self.folder / STAMPS)
 
     def stamp(self, read_at: str = "") -> None:
         """Note what the files look like, which hold what they should.
@@ -215,14 +223,3 @@ def _holds(file: str, known: Checksum) -> bool:
         return sum_of(file) == known
     except (OSError, ValueError, RecursionError):
         return False
-
-
-def _replace(file: Path, content: bytes, synced: bool = False) -> None:
-    """Write a file that others may be reading or writing at this moment."""
-    staged = Path(f"{file}-{os.getpid()}.tmp")
-    with staged.open("wb") as opened:
-        opened.write(content)
-        if synced:  # half of it would be taken for damage
-            opened.flush()
-            os.fsync(opened.fileno())
-    staged.replace(file)

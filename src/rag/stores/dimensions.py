@@ -14,16 +14,12 @@ tests hold it to that.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-
-from rag.stores.shard_files import CONFIG
 
 SORTED = "dimensions.sorted"
 TABLE = "indices_tracker.json"
@@ -45,26 +41,15 @@ def sort_tables(shard: Path) -> None:
         staged.replace(target)
 
 
-@contextmanager
-def narrowed(shard: Path, dimensions: Collection[int]) -> Iterator[Path | None]:
-    """Make a folder that is the shard as far as some dimensions go; it lasts until it is open.
+def small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
+    """Return tables of some dimensions to open a shard with, by the paths of those they replace.
 
-    :returns: `None` when no table of the shard is large, or no such folder can be made.
+    None when no table of the shard is large.
     """
-    with ExitStack() as stack:
-        narrow = None
-        with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
-            shard = shard.absolute()
-            tables = [*shard.glob(f"segments/*/vector_index-*/{SORTED}")]
-            small = {str(table.parent): _select(table, dimensions) for table in tables}
-            if small:
-                made = tempfile.TemporaryDirectory(
-                    prefix="narrow-", dir=shard.parent, ignore_cleanup_errors=True
-                )
-                folder = stack.enter_context(made)
-                _link(str(shard), folder, small)
-                narrow = Path(folder)
-        yield narrow
+    with suppress(OSError, ValueError, KeyError):  # damaged, for one: the engine will say so
+        tables = shard.absolute().glob(f"segments/*/vector_index-*/{SORTED}")
+        return {str(table.with_name(TABLE)): _select(table, dimensions) for table in tables}
+    return {}
 
 
 def _select(table: Path, dimensions: Collection[int]) -> bytes:
@@ -82,29 +67,3 @@ def _select(table: Path, dimensions: Collection[int]) -> bytes:
             near = {d: pairs[place] for d, place in at.items() if place < expected}
             found = {d: pair & _PLACE for d, pair in near.items() if pair >> 32 == d}
     return json.dumps({"map": found}).encode()
-
-
-def _link(shard: str, target: str, small: dict[str, bytes]) -> None:
-    """Fill a folder with links to the files of a shard, and with the small tables.
-
-    Folders that the engine lists are folders, not links.
-    """
-    os.symlink(f"{shard}/{CONFIG}", f"{target}/{CONFIG}")
-    os.mkdir(f"{target}/segments")
-    for segment in os.listdir(f"{shard}/segments"):
-        os.mkdir(f"{target}/segments/{segment}")
-        for part in os.listdir(f"{shard}/segments/{segment}"):
-            name = f"segments/{segment}/{part}"
-            if table := small.get(f"{shard}/{name}"):
-                _link_index(f"{shard}/{name}", f"{target}/{name}", table)
-            else:
-                os.symlink(f"{shard}/{name}", f"{target}/{name}")
-
-
-def _link_index(source: str, target: str, table: bytes) -> None:
-    os.mkdir(target)
-    for name in os.listdir(source):
-        if name != TABLE:
-            os.symlink(f"{source}/{name}", f"{target}/{name}")
-    with open(f"{target}/{TABLE}", "wb") as file:
-        file.write(table)

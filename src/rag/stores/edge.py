@@ -15,6 +15,7 @@ from rag.stores.access import ShardAccess
 from rag.stores.engine import StoreError
 from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.opening import OpenedDocuments
+from rag.stores.room import is_of_full_disk
 from rag.stores.shard_backend import ShardBackend
 
 
@@ -75,6 +76,8 @@ class QdrantEdgeDocumentStore(OpenedDocuments):
         else:
             try:
                 found = self.count_documents()
-            except StoreError:
+            except StoreError as error:
+                if is_of_full_disk(error, self.directory.path):
+                    raise
                 return "the working copy could not be opened"
         return "" if found == expected else f"the working copy held {found} of {expected} chunks"

@@ -13,6 +13,7 @@ from rag.exceptions import IndexUnavailableError, RAGError
 from rag.stores.journal import finish_beginning
 from rag.stores.panics import without_panics
 from rag.stores.points import DENSE, SPARSE
+from rag.stores.room import is_of_full_disk
 from rag.stores.shard_files import CONFIG, change_settings, remove_leftovers
 
 # Fields that filters select by; without an index a filter reads every payload.
@@ -37,6 +38,8 @@ _SEGMENT_KB = 24_000
 _LARGE_SEGMENT_KB = 180_000
 _FEW_SEGMENTS = 3  # the one for new points among them
 _MANY_CHUNKS = 50_000  # for each so many there may be one more
+# Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
+_FEW_POINTS = 8_000
 _DISTANCES = {
     "cosine": qe.Distance.Cosine,
     "dot_product": qe.Distance.Dot,
@@ -116,6 +119,23 @@ def load_shard(path: Path) -> qe.EdgeShard:
         return qe.EdgeShard.load(str(path))
 
 
+def merge(shard: qe.EdgeShard, unmerged: int = 0) -> None:
+    """Merge what is due.
+
+    The engine wants twice the room that it takes. With few points to merge, and without the room,
+    it is left for another time: an index is slower then, and holds the same.
+
+    :param unmerged: how many points were written since the last time.
+    :raises StoreError: when there is no room, and not few points.
+    """
+    try:
+        with guard("merge the index"):
+            shard.optimize()
+    except StoreError as error:
+        if unmerged >= _FEW_POINTS or not is_of_full_disk(error):
+            raise
+
+
 def has_many_segments(info: qe.ShardInfo) -> bool:
     """Tell whether a shard is worth `merge_widely`."""
     return info.segments_count > _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS
@@ -136,7 +156,7 @@ def merge_widely(path: Path) -> qe.ShardInfo:
     with guard("merge the index"):
         _limit_segments(path, _LARGE_SEGMENT_KB)
         shard = load_shard(path)
-        shard.optimize()
+        merge(shard)
         info = shard.info()
         shard.flush()
         shard.close()

@@ -4,7 +4,7 @@
 |---|---|
 | `==`, `!=` | text, number, boolean, `None` (missing, null or empty), list (same members) |
 | `>`, `>=`, `<`, `<=` | numbers, ISO dates and date-times; `None` matches nothing |
-| `in`, `not in` | lists of what `==` takes; `in []` matches nothing, `not in []` everything |
+| `in`, `not in` | lists or batches of what `==` takes; `in []` matches nothing, `not in []` all |
 | `AND`, `OR`, `NOT` | any depth; `NOT` is true when not all of its conditions hold |
 
 On a field that holds a list, `==` and `in` hold when one member matches, as in Qdrant.
@@ -18,6 +18,7 @@ from typing import Any
 
 from haystack.errors import FilterError
 
+from rag.stores.batch import Batch
 from rag.stores.conditions import Conditions, EdgeConditions
 from rag.stores.points import FALSE_FIELDS, TRUE_FIELDS
 
@@ -70,9 +71,9 @@ def _comparison(node: dict[str, Any], to: Conditions) -> Any:
         equal = _equal(key, value, to)
         return equal if operator == "==" else to.none_of([equal])
     if operator in ("in", "not in"):
-        if not isinstance(value, list):
+        if not isinstance(value, (list, Batch)):
             raise FilterError(f"'{operator}' needs a list, not {value!r}")
-        found = _any_of(key, value, to)
+        found = _any_of(key, list(value), to)
         return found if operator == "in" else to.none_of([found])
     if operator in _RANGES:
         return _range(key, operator, value, to)

@@ -10,38 +10,51 @@
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
+    UNSYNCED      while work/ may hold what is not synced: the run of the machine it is written in
     SERVER        where the points are, when a server holds them: then there are no shards here
 
 A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
-old one or the new one, whole, wherever a writer is killed. Loading a shard writes into its
-folder: nothing here ever loads one that another process may have open for writing.
+old one or the new one, whole, wherever a writer is killed. All of it is synced before, and the one
+before it goes last, so that the same holds where the machine goes down. Loading a shard writes into
+its folder: nothing here ever loads one that another process may have open for writing.
+
+The folder, and each in it that is ever deleted, bears a mark (`rag.owned`).
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from rag.exceptions import IndexingError, IndexUnavailableError, LockedError, UsageError
+from rag.durable import replace_durably, sync_folder, sync_tree
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.owned import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.stores.checksums import Record, Seen, find_damage
-from rag.stores.reader_copy import copy_for_readers
+from rag.stores.private_folder import PREFIX
+from rag.stores.reader_copy import copied_size, copy_for_readers
+from rag.stores.room import RESERVE, disk_in_view, is_watched, require_room
 from rag.stores.shard_files import CONFIG
-from rag.stores.sparse_copy import checksum, disk_usage
+from rag.stores.sparse_copy import checksum
+from rag.stores.sync_mark import SyncMark
 from rag.stores.working_files import WorkingFiles
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
 
 SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 _POINTS = "points"
-_NARROW = "narrow-*"
+_NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 60.0  # seconds that nobody needs to open a shard
-_RESERVE = 64 << 20  # bytes left free on the disk, beyond what a step is known to write
 
 NO_INDEX = "there is no index yet"
 NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
@@ -96,31 +109,54 @@ class IndexDirectory:
     """The files of one index.
 
     :param path: its folder; made when something is written.
+    :param home: the data folder that it lies in.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, home: Path | None = None) -> None:
         self.path = Path(path)
+        self.home = home
         self.work = self.path / "work"
         self.parts = self.path / "parts"
         self.working = WorkingFiles(self.work, MANIFEST)
         self._lock: IO[bytes] | None = None
         self._holders = 0
+        self.sync_mark = SyncMark(self.path, self.work)
+
+    @classmethod
+    def of(cls, config: RAGConfig) -> IndexDirectory:
+        """Return that of the configured index."""
+        return cls(config.index_dir, config.data_dir)
 
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
-        """Return the name of the generation to read, or `None` when there is none."""
+        """Return the name of the generation to read, or `None` when there is none.
+
+        It is the one announced. Where that cannot be, since a disk lost something, it is the newest
+        of those that can.
+        """
+        announced = self.announced()
+        if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
+            return announced
+        names = map(_name, sorted(self._numbers(), reverse=True))
+        return next(filter(self.is_whole, names), announced)
+
+    def announced(self) -> str | None:
+        """Return the name that CURRENT holds, which nothing may bear; `None` when there is none."""
         try:
             return (self.path / "CURRENT").read_text("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
 
     def is_whole(self, name: str) -> bool:
-        """Tell whether the files that a generation cannot do without are there."""
-        parts = [_POINTS, MANIFEST]
+        """Tell whether the files that a generation cannot do without are there, and not empty."""
+        parts = [MANIFEST]
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
-        return all((self.path / name / part).exists() for part in parts)
+        with suppress(OSError, ValueError):
+            int((self.path / name / _POINTS).read_text("ascii"))
+            return all(_holds_something(self.path / name / part) for part in parts)
+        return False
 
     def damage(self, all_read: bool = False, seen: Seen | None = None) -> list[str] | None:
         """Return the files of the current generation that do not hold what was published.
@@ -136,7 +172,6 @@ class IndexDirectory:
         """Hold the current generation.
 
         :raises IndexUnavailableError: when there is no index.
-        :raises UsageError: when its folder may not be written.
         """
         for _ in range(1000):  # each turn means a whole generation was published meanwhile
             name = self.current()
@@ -157,14 +192,16 @@ class IndexDirectory:
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
 
     def _reader_lock(self, name: str) -> IO[bytes]:
-        try:
-            return (self.path / f"{name}.lock").open("ab")
-        except OSError as error:  # the engine, too, opens only what it may write
-            raise UsageError(
-                f"the index at {self.path} may not be written, and so not be opened",
-                error.strerror or "",
-                hint="Make its folder writable, or copy it and name the copy with RAG_DATA_DIR.",
-            ) from error
+        """Open what a reader locks; nothing where it is missing and may not be made.
+
+        Who may not write it may lock it none the less. On a disk that is read only nobody removes
+        a generation.
+        """
+        path = self.path / f"{name}.lock"
+        for file, mode in ((path, "ab"), (path, "rb")):
+            with suppress(OSError):
+                return file.open(mode)
+        return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
 
@@ -211,7 +248,9 @@ class IndexDirectory:
 
     def _make(self) -> None:
         try:  # it holds the notes' text
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.home is not None:
+                claim_data_folder(self.home)
+            claim_index_folder(self.path)
         except OSError as error:
             raise UsageError(
                 f"cannot make the index folder {self.path}",
@@ -220,40 +259,52 @@ class IndexDirectory:
             ) from error
 
     def newest(self) -> int:
-        """Return the highest generation number in use, 0 when there is none."""
-        numbers = (path.name.removeprefix("gen-") for path in self.path.glob("gen-*"))
-        return max((int(n) for n in numbers if n.isdigit()), default=0)
+        """Return the highest generation number that anything bears, 0 when nothing does."""
+        return max(self._numbers(), default=0)
 
-    def publish(self, number: int, points: int) -> None:
+    def _numbers(self) -> set[int]:
+        with suppress(FileNotFoundError):
+            names = [self.announced() or "", *(path.name for path in self.path.iterdir())]
+            return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
+        return set()
+
+    def publish(
+        self, number: int, points: int, check: Callable[[Path], None] = lambda generation: None
+    ) -> None:
         """Make `work/`, whose shard must be flushed and closed, the current generation.
+
+        The one before stays until this one is safe on the disk.
 
         :param number: the generation's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
-        :raises IndexingError: when the disk has no room for the copy.
+        :param check: fails when the generation, whose folder it is given, cannot be read.
+        :raises DiskFullError: when the disk has no room for the copy.
         """
-        name = f"gen-{number}"
+        name = _name(number)
         staged = self.path / f".{name}.tmp"
-        if staged.exists():
-            shutil.rmtree(staged)
-        self.require_space(disk_usage(self.work))
-        copied = copy_for_readers(self.work, staged, SHARD, self.working.known)
-        (staged / _POINTS).write_text(str(points), "ascii")
-        record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
-        record.write(staged)
+        remove(staged)
+        self.sync_mark.settle()
+        with disk_in_view(self.path, self._room_to_publish):
+            make_owned(staged)
+            copied = copy_for_readers(self.work, staged, SHARD, self.working.known)
+            (staged / _POINTS).write_text(str(points), "ascii")
+            record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
+            record.write(staged)
+            check(staged)
+            sync_tree(staged)
+        # Made by a reader it might lack a block of a full disk, and of one that is read only.
+        (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
-        pointer = self.path / ".CURRENT.tmp"
-        pointer.write_text(name, "ascii")
-        pointer.replace(self.path / "CURRENT")
+        sync_folder(self.path)
+        replace_durably(self.path / "CURRENT", name.encode())
         self.sweep()
         self.working.publish(copied.work, record)
 
     def sweep(self) -> None:
         """Remove generations that nobody reads any more, and what killed writers left."""
         current = self.current()
-        self.clear_parts()
-        for staged in self.path.glob(".gen-*.tmp"):
-            shutil.rmtree(staged, ignore_errors=True)
-        for narrow in self.path.glob(f"gen-*/{_NARROW}"):
+        self.clear_unfinished()
+        for narrow in self.path.glob(f"gen-*/{PREFIX}*"):
             with suppress(OSError):
                 if time.time() - narrow.stat().st_mtime > _OPENING:
                     shutil.rmtree(narrow, ignore_errors=True)
@@ -269,27 +320,49 @@ class IndexDirectory:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     continue
-                shutil.rmtree(self.path / name, ignore_errors=True)
+                remove(self.path / name)
                 with suppress(FileNotFoundError):
                     lock_file.unlink()
 
+    def clear_unfinished(self) -> None:
+        """Remove what no run goes on with: parts, and generations that were not completed."""
+        self.clear_parts()
+        for staged in self.path.glob(".gen-*.tmp"):
+            remove(staged)
+
     def clear_work(self) -> None:
         """Forget the writer's own state; it is rebuilt from the notes."""
-        shutil.rmtree(self.work, ignore_errors=True)
+        remove(self.work)
+        make_owned(self.work)
+        self.sync_mark.forget()
 
     def clear_parts(self) -> None:
         """Remove the segments that no shard took in."""
-        shutil.rmtree(self.parts, ignore_errors=True)
+        remove(self.parts)
 
-    def require_space(self, need: int) -> None:
-        """Make sure that `need` bytes can be written: a full disk kills the engine's process.
+    def make_parts(self) -> None:
+        """Make the folder for segments on their way into the shard."""
+        make_owned(self.parts)
 
-        :raises IndexingError: when they cannot.
+    def _room_to_publish(self) -> int:
+        """Return the bytes that a copy of `work/` takes at most, and take back half of one."""
+        self.clear_unfinished()
+        return copied_size(self.work)
+
+    def require_reserve(self, need: int = 0) -> None:
+        """Make sure that the engine can write `need` bytes, for which a full disk would end the
+        process, unless another process says so then.
+
+        :raises DiskFullError: when it may not be able to.
         """
-        free = shutil.disk_usage(self.path).free
-        if free < need + _RESERVE:
-            raise IndexingError(
-                f"not enough room for the index at {self.path}: "
-                f"{(need + _RESERVE) >> 20} MB needed, {free >> 20} MB free",
-                hint="Free some room, or move the index with RAG_DATA_DIR.",
-            )
+        if not is_watched():
+            require_room(self.path, need + RESERVE)
+
+
+def _holds_something(path: Path) -> bool:
+    facts = path.stat()
+    return stat.S_ISDIR(facts.st_mode) or facts.st_size > 0
+
+
+def _name(number: int) -> str:
+    return f"gen-{number}"

@@ -35,6 +35,7 @@ CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_by_key ON names (key);
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalogue_tables.SCHEMA}"""
+_UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
@@ -196,6 +197,15 @@ class Manifest:
             " WHERE length(chunks) > 0 ORDER BY vault, path"
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
+
+    def notes_by_chunk(self) -> dict[bytes, str]:
+        """Return the id of the note of every chunk, by the chunk's id as 16 bytes."""
+        rows = self._db.execute("SELECT id, chunks FROM notes")
+        return {
+            blob[at : at + _UUID]: identity
+            for identity, blob in rows
+            for at in range(0, len(blob), CHUNK)
+        }
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""

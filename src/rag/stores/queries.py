@@ -133,15 +133,20 @@ class NoteQueries:
             if offset is None:
                 return
 
-    def all_documents(self) -> list[Document]:
-        """Return every document, without vectors: for what no index can find."""
+    def all_documents(self, most: int | None = None) -> list[Document]:
+        """Return every document, without vectors: for what no index can find.
+
+        :param most: return no more than these, the first by id.
+        """
         found: list[Document] = []
         offset = None
-        while True:
-            points, offset = self.backend.scroll(_PAGE, offset)
+        while most is None or len(found) < most:
+            size = _PAGE if most is None else min(_PAGE, most - len(found))
+            points, offset = self.backend.scroll(size, offset)
             found += map(to_document, points)
             if offset is None:
-                return found
+                break
+        return found
 
     # -- words -------------------------------------------------------------------------
 
@@ -153,6 +158,15 @@ class NoteQueries:
         """Return the ids of the notes that have a chunk with any of these dimensions."""
         points = self._matches(dimensions, CANDIDATE_FIELDS)
         return sorted({to_candidate(point).note for point in points})
+
+    def points_with(self, dimensions: Sequence[int], most: int) -> dict[str, float] | None:
+        """Return the scores, by id, of all points that have any of these dimensions; `None` when
+        they are more than `most`.
+
+        It is for many: a point's id alone is read in a tenth of the time of its fields.
+        """
+        points = self.backend.search([Ask(_any_of(dimensions), most + 1)])[0]
+        return {str(point.id): point.score for point in points} if len(points) <= most else None
 
     def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
         """Tell whether any document that a filter selects has a dimension."""

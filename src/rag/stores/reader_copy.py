@@ -11,12 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rag.owned import MARK
 from rag.stores.checksums import STAMPS, SUMS, WRITING, sum_of
 from rag.stores.dimensions import SORTED, TABLE
 from rag.stores.journal import JOURNAL
 from rag.stores.shard_files import CONFIG, SEGMENTS, TRACKED, change_settings, is_leftover
-from rag.stores.sparse_copy import Checksum, checksum, copy_tree
+from rag.stores.sparse_copy import Checksum, checksum, copy_tree, files_below, size_on_disk
 
+# What in a working folder is for its writer alone: the journal, the mark, what is noted of it.
+_LEFT_OUT = frozenset({JOURNAL, MARK, SUMS, STAMPS, WRITING})
 # What a merged segment has beside its points, written with it.
 _FIXED = ("inverted_index.dat", TABLE, SORTED)
 # Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
@@ -33,7 +36,7 @@ class Copied(NamedTuple):
 
 
 def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, Checksum]) -> Copied:
-    """Copy a working folder; `target` is made.
+    """Copy a working folder; `target` is made when it is missing.
 
     Files that the engine never writes again get a second name instead.
 
@@ -53,7 +56,7 @@ def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, C
     copied = {}
     for file in target.rglob("*"):
         name = str(file.relative_to(target))
-        if file.is_file():
+        if file.is_file() and name != MARK:
             is_changed = name.endswith("config.json") or name.startswith(changed)
             copied[name] = sum_of(file) if is_changed else found[name]
     for file in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
@@ -61,10 +64,16 @@ def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, C
     return Copied(found, copied)
 
 
+def copied_size(work: Path) -> int:
+    """Return the bytes that `copy_for_readers` would write."""
+    files = files_below(work, _is_left_out)
+    return sum(size_on_disk(file) for file in files if not is_fixed(file))
+
+
 def _is_left_out(name: str) -> bool:
-    """Whether something in a working folder is for its writer alone: the journal, what is noted
-    of the folder, and what those left that were killed."""
-    return name in (JOURNAL, SUMS, STAMPS, WRITING) or is_leftover(name)
+    """Whether something in a working folder is for its writer alone, or was left by one that was
+    killed."""
+    return name in _LEFT_OUT or is_leftover(name)
 
 
 def is_fixed(file: str) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.stores.access import ShardAccess
-from rag.stores.engine import guard, index_fields, shard_config
+from rag.stores.engine import guard, index_fields, merge, shard_config
 from rag.stores.generations import SHARD, IndexDirectory
 from rag.stores.points import DENSE
 from rag.stores.reader_copy import has_points
@@ -42,11 +42,10 @@ def build_segments(folder: Path, batches: Iterable[Sequence[qe.Point]]) -> None:
             shard.update(qe.UpdateOperation.upsert_points(list(batch)))
         held += len(batch)
         if held >= _MOST_POINTS:
-            with guard("finish a part of the index"):
-                shard.optimize()
+            merge(shard, held)
             held = 0
+    merge(shard, held)
     with guard("finish a part of the index"):
-        shard.optimize()
         # Once for all: with each point, and again in the merge, takes twice as long.
         index_fields(shard)
         shard.flush()
@@ -81,6 +80,7 @@ class SegmentHome:
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
+            self.access.directory.sync_mark.begin()
             segment.rename(self.access.directory.work / SHARD / _SEGMENTS / segment.name)
         shutil.rmtree(folder)
 

@@ -74,6 +74,8 @@ def _refusal(error: UnexpectedResponse, settings: StoreConfig) -> RAGError:
     if status in (401, 403):
         message = f"{url} does not accept the API key"
         hint = f"Check the key in the environment variable {settings.api_key_env}."
+        if not settings.api_key_env:
+            hint = "None was sent: `rag config` says of store.api_key_env why."
     elif status in (404, 405, 407) or status < 400:
         hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
     elif status in _BUSY:

@@ -98,7 +98,7 @@ class ShardBackend:
     def reserve(self, size: int) -> None:
         with self.mutex:
             self.access.work()
-            self.access.directory.require_space(size)
+            self.access.directory.require_reserve(size)
 
     def upsert(self, points: Sequence[qe.Point]) -> None:
         with self.mutex, guard("write documents"):

@@ -33,14 +33,15 @@ def copy_tree(
     is_fixed: Callable[[str], bool] = lambda path: False,
     sum_up: Callable[[str], Checksum] | None = None,
 ) -> dict[str, Checksum]:
-    """Copy a folder; return the checksums of its files by their paths in it.
+    """Copy a folder; return the checksums of its files by their paths in it. What `target` holds
+    stays.
 
     :param skip: tells by its name what is left out, in any folder.
     :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
         then gets a second name instead of a copy.
     :param sum_up: returns the checksum of such a file; by default by reading it.
     """
-    os.mkdir(target)
+    os.makedirs(target, 0o700, exist_ok=True)
     sums: dict[str, Checksum] = {}
     for entry in os.scandir(source):
         if skip(entry.name):
@@ -125,12 +126,21 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 
 def disk_usage(folder: Path) -> int:
     """Return the bytes that the files of a folder take on disk, holes not counted."""
-    total = 0
-    for base, _, names in os.walk(folder):
-        for name in names:
-            try:
-                stat = os.lstat(os.path.join(base, name))
-            except FileNotFoundError:
-                continue
-            total += getattr(stat, "st_blocks", stat.st_size // 512 + 1) * 512
-    return total
+    return sum(map(size_on_disk, files_below(folder)))
+
+
+def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) -> Iterator[str]:
+    """Yield the files of a folder; `skip` tells by its name what is left out."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not skip(name)]
+        yield from (os.path.join(base, name) for name in names if not skip(name))
+
+
+def size_on_disk(file: str) -> int:
+    """Return the bytes that a file takes on disk, holes not counted; none when it is gone."""
+    try:
+        stat = os.lstat(file)
+    except FileNotFoundError:
+        return 0
+    blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
+    return blocks * 512

@@ -20,6 +20,7 @@ _ONE_SLIP, _TWO_SLIPS = 4, 8
 # which are syllables, are more apart.
 _LETTERS = re.compile("[^\u3000-\uffff]{4}")
 _MAX_NEAR = 5
+_KATAKANA = ("\u30a1", "\u3100")  # between these is every word of katakana
 
 
 class _Near(NamedTuple):
@@ -40,6 +41,7 @@ class Vocabulary:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._of_length: dict[int, list[str]] = {}  # as far as they were asked for
 
     def add(self, words: Iterable[str]) -> None:
         """Add words, those that are there already too."""
@@ -60,9 +62,9 @@ class Vocabulary:
         return [word for (word,) in rows]
 
     def within(self, part: str) -> bool:
-        """Tell whether `part` stands in a longer word."""
-        find = "SELECT 1 FROM words WHERE instr(word, ?) LIMIT 1"
-        return self._db.execute(find, (part,)).fetchone() is not None
+        """Tell whether `part`, of katakana, stands in a longer word of katakana."""
+        find = "SELECT 1 FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?) LIMIT 1"
+        return self._db.execute(find, (*_KATAKANA, part)).fetchone() is not None
 
     def near(self, word: str) -> Iterator[str]:
         """Yield the words that `word` may be a slip of, the likeliest first.
@@ -75,23 +77,44 @@ class Vocabulary:
         slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
         if not slips:
             return
-        nearest = self._nearest(word, slips, "word >= ? AND word < ?")
+        nearest = self._nearest(word, slips, self._beginning_as(word, slips))
         # Few slips are in the first letter; most often this spares reading all words.
         if not nearest or nearest[0].slips > 1:
-            nearest = sorted(nearest + self._nearest(word, slips, "NOT (word >= ? AND word < ?)"))
+            others = self._nearest(word, slips, [*self._about_as_long(word, slips)])
+            nearest += [other for other in others if other.begins_otherwise]
+            nearest.sort()
         for near in nearest[:_MAX_NEAR]:
             yield near.word
 
-    def _nearest(self, word: str, slips: int, scope: str) -> list[_Near]:
-        """Return the words of a scope (a condition on those with the same first letter)."""
+    def _beginning_as(self, word: str, slips: int) -> list[str]:
+        """Return the words with the first letter of another that are about as long."""
+        rows = self._db.execute(
+            "SELECT word FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            (word[0], word[0] + "\U0010ffff", len(word) - slips, len(word) + slips),
+        )
+        return [near for (near,) in rows]
+
+    def _about_as_long(self, word: str, slips: int) -> Iterator[str]:
+        """Yield all words about as long as another; they are kept for the next misspelt one."""
+        lengths = range(len(word) - slips, len(word) + slips + 1)
+        new: dict[int, list[str]] = {n: [] for n in lengths if n not in self._of_length}
+        if new:
+            rows = self._db.execute(
+                "SELECT length(word), word FROM words WHERE length(word) BETWEEN ? AND ?",
+                (min(new), max(new)),
+            )
+            for length, other in rows:
+                if length in new:
+                    new[length].append(other)
+            self._of_length |= new
+        for length in lengths:
+            yield from self._of_length[length]
+
+    def _nearest(self, word: str, slips: int, known: list[str]) -> list[_Near]:
+        """Return those of some words that another may be a slip of."""
         from rapidfuzz import process
         from rapidfuzz.distance import OSA, JaroWinkler
 
-        rows = self._db.execute(
-            f"SELECT word FROM words WHERE {scope} AND length(word) BETWEEN ? AND ?",
-            (word[0], word[0] + "\U0010ffff", len(word) - slips, len(word) + slips),
-        )
-        known = [near for (near,) in rows]
         found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=None)
         return sorted(
             _Near(

@@ -30,6 +30,7 @@ _RANGES = {
     LETTERS: "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff",
 }
 UNSEGMENTED = "".join(_RANGES.values())
+KATAKANA_CHARACTERS = _RANGES[KATAKANA]
 
 _BITS = 21  # of a code point
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2^64 / golden ratio, as in Knuth's multiplicative hash
@@ -58,6 +59,11 @@ def is_seam(pair: str) -> bool:
     """Tell whether two characters are of two unsegmented scripts."""
     scripts = {int(script_table()[ord(char)]) for char in pair}
     return len(scripts) == 2 and 0 not in scripts
+
+
+def is_ideograph(text: str) -> bool:
+    """Tell whether a text is one character that is a gram wherever it stands."""
+    return len(text) == 1 and int(script_table()[ord(text)]) == IDEOGRAPHS
 
 
 class Gram(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rag.text.lexical import content_terms
 from rag.text.normalize import normalize
 from rag.text.tokens import TOKEN, run_grams, stem
@@ -14,8 +16,7 @@ def match_spans(text: str, query: str) -> list[Span]:
 
     In unsegmented scripts a part is marked when two characters together stand in the query.
     """
-    wanted = set(content_terms(query))
-    pairs = {term for term in wanted if len(term) == 2}
+    wanted, pairs = _wanted(query)
     spans: list[Span] = []
     for token in TOKEN.finditer(text.lower() if len(text.lower()) == len(text) else text):
         start, end = token.span()
@@ -28,7 +29,14 @@ def match_spans(text: str, query: str) -> list[Span]:
     return _joined(spans)
 
 
-def _run_spans(run: str, offset: int, wanted: set[str], pairs: set[str]) -> list[Span]:
+@lru_cache(4)  # the texts of all results are marked for one query
+def _wanted(query: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the terms that are marked, and those of two characters among them."""
+    wanted = frozenset(content_terms(query))
+    return wanted, frozenset(term for term in wanted if len(term) == 2)
+
+
+def _run_spans(run: str, offset: int, wanted: frozenset[str], pairs: frozenset[str]) -> list[Span]:
     normal = normalize(run)
     if len(normal) != len(run):  # half-width kana: positions do not match
         return [(offset, offset + len(run))] if pairs & set(run_grams(normal)) else []

@@ -25,8 +25,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
@@ -61,6 +62,7 @@ EDGE_LENGTHS = (4, 6)
 WORD_WEIGHT = 1.0
 SHINGLE_WEIGHT = 0.15
 EDGE_WEIGHT = 0.1
+MOST_TERMS = 1_024  # of a query; a page of text has as many
 _LOAN_WEIGHT = 0.5  # a run of katakana as a word; its pairs of characters count too
 _GUESSED = 0.8  # what a word that was not typed counts for, against one that was
 
@@ -149,12 +151,19 @@ def content_words(query: str) -> list[str]:
     return [word for word in words if word != _BREAK and stem(word) not in STOP_TERMS]
 
 
-def query_terms(query: str, also: Iterable[str] = ()) -> list[QueryTerm]:
+def query_terms(query: str, also: Iterable[str] = ()) -> Sequence[QueryTerm]:
     """Return what a query asks of the index, each dimension once; none when it holds no word.
+
+    Of more than `MOST_TERMS` the heaviest are asked, and of equal ones the first.
 
     :param also: further words to look for, such as corrections: only they themselves, each once,
         and not where the query has them in any form.
     """
+    return _query_terms(query, tuple(also))
+
+
+@lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
+def _query_terms(query: str, also: tuple[str, ...]) -> tuple[QueryTerm, ...]:
     subject = _content(query) or _content(query, asking=True)
     typed = {dimension for _, _, dimension, _ in subject}
     guessed = {
@@ -175,7 +184,9 @@ def query_terms(query: str, also: Iterable[str] = ()) -> list[QueryTerm]:
         before = merged.get(term.dimension)
         weight = term.weight + (before.weight if before else 0.0)
         merged[term.dimension] = (before or term)._replace(weight=weight)
-    return sorted(merged.values(), key=lambda term: FIELDS.index(term.field))
+    heaviest = sorted(merged.values(), key=lambda term: -term.weight)[:MOST_TERMS]
+    kept = merged.values() if len(merged) <= MOST_TERMS else heaviest
+    return tuple(sorted(kept, key=lambda term: FIELDS.index(term.field)))
 
 
 def _stem_dimension(word: str) -> int:
@@ -198,11 +209,13 @@ def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float
     loans = KATAKANA_WORD.findall(unsegmented)
     found += [("words", loan, _stem_dimension(loan), _LOAN_WEIGHT) for loan in loans]
     for run in _RUN.findall(unsegmented):
-        asked = [] if asking else [match.span() for match in JAPANESE_QUESTION.finditer(run)]
+        asks = [0] * len(run)  # where the words that only ask end, for each character in them
+        for start, end in () if asking else map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
+            asks[start:end] = [end] * (end - start)
         found += [
             ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight)
             for gram in weigh_grams(run)
-            if not any(a <= gram.start and gram.start + len(gram.text) <= b for a, b in asked)
+            if asks[gram.start] < gram.start + len(gram.text)
         ]
     return found
 

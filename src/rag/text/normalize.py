@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from rag.composing import compose
+
 # Zero-width characters that editors leave behind; NFKC keeps them and they split words.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 
@@ -16,7 +18,7 @@ def normalize(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    lower = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).lower()
+    lower = compose(_INVISIBLE.sub("", text), "NFKC").lower()
     # A few letters have a composed form in lower case only (T̈ stays two characters, ẗ does not).
     return unicodedata.normalize("NFC", lower)
 
@@ -36,7 +38,7 @@ def fold_accents(word: str) -> str:
         return word
     kept: list[str] = []
     latin = False
-    for char in unicodedata.normalize("NFD", word):
+    for char in compose(word, "NFD"):
         if unicodedata.combining(char):
             if latin:
                 continue

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
+from rag.vault.limits import LARGEST_IGNORE_FILE
+from rag.vault.opening import open_file
 
 if TYPE_CHECKING:
     from pathspec import PathSpec
@@ -144,12 +146,12 @@ def _own_rules(entries: list[os.DirEntry[str]], folder: str, found: Scan) -> lis
         if name not in paths:
             continue
         try:
-            with open(paths[name], encoding="utf-8-sig", errors="replace") as lines:
-                patterns = lines.read().split("\n")
+            with open_file(paths[name]) as file:
+                text = file.read(LARGEST_IGNORE_FILE).decode("utf-8-sig", "replace")
         except OSError as error:
             found.problems[_name(folder + name)] = f"ignore file: {_why(error)}"
             continue
-        spec, bad = _spec(patterns)
+        spec, bad = _spec(re.split("\r\n|\r|\n", text))
         rules.append(_Rule(folder, spec))
         if bad:
             found.problems[_name(folder + name)] = f"ignore file: not a pattern: {', '.join(bad)}"

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from rag.vault.limits import LONGEST_FRONT_MATTER
+from rag.vault.yaml_reading import load_yaml
+
 _FENCE = re.compile(r"---[ \t]*$")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
 _SIMPLE = re.compile(r"([^\W\d][\w -]*):[ \t]+(\S.*)$")
@@ -17,6 +20,7 @@ _LIST = re.compile(rf"\[({_WORDS}(?:, {_WORDS})*)?\]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _LINE = re.compile(rf"([^\W\d_]\w*): ({_WORDS}|{_LIST.pattern}|{_DATE.pattern})")
 _NOT_TEXT = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
+_LONGEST_REASON = 200  # characters; an error may quote all that it could not read
 _MAX_LINES = 2000  # a `---` rule without front matter must not be searched to the end of a book
 
 
@@ -43,13 +47,17 @@ def split_front_matter(lines: list[str]) -> FrontMatter:
     end = next((at for at, line in enumerate(lines[1:_MAX_LINES], 1) if _END.match(line)), 0)
     if not end:
         return FrontMatter({}, 0, "")
+    if sum(map(len, lines[1:end])) + end > LONGEST_FRONT_MATTER:
+        head = "\n".join(lines[1:end])[:LONGEST_FRONT_MATTER].split("\n")
+        problem = f"front matter: only its first {LONGEST_FRONT_MATTER:,} characters are read"
+        return FrontMatter(_salvage(head[:-1] or head), end + 1, problem)
     if fields := _read_simple(lines[1:end]):
         return FrontMatter(fields, end + 1, "")
     block = "\n".join(lines[1:end])
     if not block.strip():
         return FrontMatter({}, end + 1, "")
     try:
-        loaded = _load_yaml(block)
+        loaded = load_yaml(block)
         if isinstance(loaded, dict):
             loaded = {str(key): value for key, value in loaded.items()}
     except Exception as error:  # YAMLError, ValueError (impossible dates), RecursionError, …
@@ -87,19 +95,13 @@ def _read_simple(lines: list[str]) -> dict[str, Any]:
     return fields
 
 
-def _load_yaml(block: str) -> Any:
-    from frontmatter.default_handlers import YAMLHandler
-
-    return YAMLHandler().load(block)
-
-
 def _salvage(lines: list[str]) -> dict[str, Any]:
     """Keep what can be read of a broken block: `title: Foo: bar` is what people write."""
     fields: dict[str, Any] = {}
     for entry in _entries(lines):
         try:
             # A tab may not indent in YAML; people do it all the same.
-            loaded = _load_yaml("\n".join(entry).replace("\t", "  "))
+            loaded = load_yaml("\n".join(entry).replace("\t", "  "))
         except Exception:
             loaded = None
         if isinstance(loaded, dict):
@@ -129,7 +131,7 @@ def _brief(error: Exception) -> str:
     # The block starts below its `---`, and marks count from 0.
     where = f" (line {mark.line + 2})" if mark is not None else ""
     text = str(problem or error).split("\n")[0]
-    return f"{text or type(error).__name__}{where}"
+    return f"{text[:_LONGEST_REASON] or type(error).__name__}{where}"
 
 
 def as_strings(value: Any, separators: str) -> list[str]:

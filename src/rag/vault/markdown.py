@@ -2,18 +2,20 @@
 
 It knows as much of Markdown as search needs: code fences (also inside quotes and callouts),
 tables, `%%` and HTML comments, ATX and setext headings. Its patterns are written not to
-backtrack over a line, so its cost is linear in the text.
+backtrack over a line, so its cost is linear in the text, whatever that is.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass, field
 from enum import IntEnum
 from urllib.parse import unquote
 
+from rag.composing import compose
+from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter
+from rag.vault.marks import CODE_SPAN, without_emphasis
 
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
 _QUOTE = re.compile(r"[ ]{0,3}(?:>[ ]?)+")
@@ -23,8 +25,8 @@ _ATX = re.compile(r"[ ]{0,3}(#{1,6})(?:[ \t\u3000]+(.*))?$")
 _SETEXT = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r"[ ]{0,3}(?:[-*+>|#]|\d+[.)])|[ ]{4}|\t")
 _TABLE_RULE = re.compile(r"[ ]{0,3}\|?[ ]*:?-+:?[ ]*(?:\|[ ]*:?-+:?[ ]*)*\|?$")
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
-_COMMENT_OR_CODE = re.compile(_CODE_SPAN.pattern + "|%%|<!--")
+_CODE_SPAN = re.compile(CODE_SPAN)
+_COMMENT_OR_CODE = re.compile(CODE_SPAN + "|%%|<!--")
 # Zero-width characters and soft hyphens, which nobody means to be part of a tag.
 INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 # A tag stands at the start of a line, after white space or after opening punctuation.
@@ -57,7 +59,8 @@ class Heading:
 class Outline:
     """What a pass over the lines found; all line numbers count from 0 in the file.
 
-    `fences` maps the first line of each closed fence to its last.
+    `fences` maps the first line of each closed fence to its last. `problems` says, in words, what
+    went beyond the bounds of a note.
     """
 
     kinds: list[Kind]
@@ -65,6 +68,7 @@ class Outline:
     headings: list[Heading] = field(default_factory=list)
     tags: dict[str, None] = field(default_factory=dict)
     links: dict[str, None] = field(default_factory=dict)
+    problems: dict[str, None] = field(default_factory=dict)
 
 
 class _Comments:
@@ -138,15 +142,26 @@ def _read_line(found: Outline, lines: list[str], number: int, text: str, first: 
     found.kinds[number] = Kind.TEXT
     atx = _ATX.match(text) if "#" in text else None
     if atx:
-        found.kinds[number] = Kind.HEADING
         title = _without_closing_hashes(atx[2] or "")
-        found.headings.append(Heading(len(atx[1]), plain(title), number, number))
+        _add_heading(found, len(atx[1]), title, number, number)
     elif "|" in text or (number > first and found.kinds[number - 1] == Kind.TABLE):
         _read_table_line(found, lines, number, text, first)
     elif "=" in text or "-" in text:
         _read_setext(found, lines, number, text, first)
     if "#" in text or "[" in text:
         _read_inline(found, text)
+
+
+def _add_heading(found: Outline, level: int, title: str, line: int, last_line: int) -> None:
+    if len(found.headings) == limits.MOST_HEADINGS:
+        found.problems[limits.too_many("headings", limits.MOST_HEADINGS)] = None
+        return
+    text = plain(title)
+    if len(text) > limits.LONGEST_HEADING:
+        found.problems[limits.cut_short("heading", limits.LONGEST_HEADING)] = None
+        text = text[: limits.LONGEST_HEADING].rstrip()
+    found.kinds[line] = found.kinds[last_line] = Kind.HEADING
+    found.headings.append(Heading(level, text, line, last_line))
 
 
 def _without_closing_hashes(title: str) -> str:
@@ -180,30 +195,53 @@ def _read_setext(found: Outline, lines: list[str], number: int, text: str, first
         or "-->" in above
     ):
         return
-    found.kinds[number - 1] = found.kinds[number] = Kind.HEADING
-    level = 1 if underline[1][0] == "=" else 2
-    found.headings.append(Heading(level, plain(above), number - 1, number))
+    _add_heading(found, 1 if underline[1][0] == "=" else 2, above, number - 1, number)
 
 
 def _read_inline(found: Outline, text: str) -> None:
     # Paths and tags are NFC everywhere; a mark of its own would also end a tag.
-    text = unicodedata.normalize("NFC", _CODE_SPAN.sub(" ", text))
+    text = compose(_CODE_SPAN.sub(" ", text))
     if "](" in text:
-        for bracketed, bare in _MD_LINK.findall(text):
-            path = unicodedata.normalize("NFC", unquote((bracketed or bare).partition("#")[0]))
-            if path.lower().endswith(".md") and "://" not in path:
-                found.links[path] = None
+        for link in _MD_LINK.finditer(text):
+            path = compose(unquote((link[1] or link[2]).partition("#")[0]))
+            if path.lower().endswith(".md") and "://" not in path and not _keep_link(found, path):
+                break
         text = _MD_LINK.sub("] ", text)  # [text](#heading) holds no tag
     if "[[" in text:
-        for target in _WIKI_LINK.findall(text):
-            note = re.split(r"\\?\||#", target, maxsplit=1)[0].strip()
-            if note:
-                found.links[note] = None
+        for target in _WIKI_LINK.finditer(text):
+            note = re.split(r"\\?\||#", target[1], maxsplit=1)[0].strip()
+            if note and not _keep_link(found, note):
+                break
         text = _WIKI_LINK.sub(" ", text)  # [[Note#Heading]] holds no tag
     if "#" in text:
-        for tag in _TAG.findall(INVISIBLE.sub("", text)):
-            if not tag.replace("/", "").replace("-", "").isdigit() and tag.strip("/-_"):
-                found.tags[tag.strip("/")] = None
+        for match in _TAG.finditer(INVISIBLE.sub("", text)):
+            tag = match[1]
+            is_number = tag.replace("/", "").replace("-", "").isdigit()
+            if not is_number and tag.strip("/-_") and not _keep_tag(found, tag.strip("/")):
+                break
+
+
+def _keep_tag(found: Outline, tag: str) -> bool:
+    return _keep(found, found.tags, tag, "tag", limits.MOST_TAGS, limits.LONGEST_TAG)
+
+
+def _keep_link(found: Outline, link: str) -> bool:
+    return _keep(found, found.links, link, "link", limits.MOST_LINKS, limits.LONGEST_LINK)
+
+
+def _keep(
+    found: Outline, kept: dict[str, None], text: str, thing: str, most: int, longest: int
+) -> bool:
+    """Add a tag or link to those of the note, as far as its bounds go; return whether there is
+    room for it."""
+    if len(text) > longest:
+        found.problems[limits.too_long(thing, longest)] = None
+    elif len(kept) < most or text in kept:
+        kept[text] = None
+    else:
+        found.problems[limits.too_many(f"{thing}s", most)] = None
+        return False
+    return True
 
 
 def _unquote(line: str) -> str:
@@ -242,9 +280,6 @@ def _closed_fences(lines: list[str], first: int) -> dict[int, int]:
 _EMBED_OR_LINK = re.compile(r"!?\[\[(?:[^\[\]|\\\n]*(?:\\?\|))?([^\[\]\n]*?)\]\]")
 _INLINE_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _BLOCK_ID = re.compile(r"(?:^[ \t]*|(?<=\S)[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
-_MARKUP = re.compile(r"(\*\*|__|~~|==)(?=\S)(.+?)(?<=\S)\1")
-
-
 _KEPT = re.compile("\0(\\d+)\0")
 
 
@@ -263,9 +298,13 @@ def plain(text: str) -> str:
         return f"\0{len(kept) - 1}\0"
 
     lines = text.replace("\0", " ").split("\n")
-    for first, last in reversed(_closed_fences(lines, 0).items()):
-        lines[first : last + 1] = [keep("\n".join(lines[first : last + 1]))]
-    text = _CODE_SPAN.sub(lambda m: keep(m[0]), "\n".join(lines))
+    parts: list[str] = []
+    done = 0
+    for first, last in _closed_fences(lines, 0).items():
+        parts += lines[done:first]
+        parts.append(keep("\n".join(lines[first : last + 1])))
+        done = last + 1
+    text = _CODE_SPAN.sub(lambda m: keep(m[0]), "\n".join(parts + lines[done:]))
     return _KEPT.sub(lambda m: kept[int(m[1])], _without_marks(text)).strip()
 
 
@@ -277,4 +316,4 @@ def _without_marks(text: str) -> str:
         text = _BLOCK_ID.sub("", text)
     if "%%" in text:
         text = text.replace("%%", "")
-    return _MARKUP.sub(r"\2", text)
+    return without_emphasis(text)

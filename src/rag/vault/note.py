@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
+from rag.composing import compose
+from rag.vault import limits
 from rag.vault.frontmatter import as_strings, as_text, as_timestamp, split_front_matter
 from rag.vault.markdown import INVISIBLE, Outline, outline
 
@@ -51,21 +52,25 @@ def read_note(
     """
     problems: list[str] = []
     lines = split_lines(decode(raw, problems))
+    if len(lines) > limits.MOST_LINES:
+        problems.append(limits.too_many("lines", limits.MOST_LINES))
+        del lines[limits.MOST_LINES :]
     front = split_front_matter(lines)
     if front.problem:
         problems.append(front.problem)
     found = outline(lines, front)
+    problems += found.problems
     fields = front.fields
     lower = {key.lower(): value for key, value in fields.items()}
     tags = as_strings(lower.get("tags", lower.get("tag")), r"[,\s、]+")
     return Note(
         vault=vault,
         path=path,
-        title=_title(lower.get("title"), found, path),
+        title=_title(lower.get("title"), found, path, problems),
         lines=lines,
         outline=found,
-        aliases=as_strings(lower.get("aliases", lower.get("alias")), r"[,、]"),
-        tags=normalize_tags([*tags, *found.tags]),
+        aliases=_aliases(lower.get("aliases", lower.get("alias")), problems),
+        tags=normalize_tags([*tags, *found.tags], problems),
         created=_date(lower, _CREATED_FIELDS, mtime if birthtime is None else birthtime, problems),
         modified=_date(lower, _MODIFIED_FIELDS, mtime, problems),
         links=list(found.links),
@@ -75,17 +80,32 @@ def read_note(
     )
 
 
-def normalize_tags(tags: list[str]) -> list[str]:
+def normalize_tags(tags: list[str], problems: list[str] | None = None) -> list[str]:
     """Return tags in NFKC and lower case, without `#` and zero-width characters, each followed
-    by its parents."""
+    by its parents.
+
+    :param problems: is told what went beyond the bounds of a note, and is left out.
+    """
     found: dict[str, None] = {}
+    left_out: dict[str, None] = {}
     for tag in tags:
-        name = unicodedata.normalize("NFKC", INVISIBLE.sub("", tag)).lower()
+        name = compose(INVISIBLE.sub("", tag[: 2 * limits.LONGEST_TAG]), "NFKC").lower()
         name = name.lstrip("#").strip("/ ")
+        if max(len(name), len(tag)) > limits.LONGEST_TAG:
+            left_out[limits.too_long("tag", limits.LONGEST_TAG)] = None
+            continue
+        if name.count("/") >= limits.MOST_TAG_LEVELS:
+            left_out[f"a tag has more than {limits.MOST_TAG_LEVELS} levels: it is left out"] = None
+            continue
         while name:
             found[name] = None
             name = name.rpartition("/")[0].rstrip("/")
-    return list(found)
+        if len(found) > limits.MOST_TAGS:
+            left_out[limits.too_many("tags", limits.MOST_TAGS)] = None
+            break
+    if problems is not None:
+        problems += [problem for problem in left_out if problem not in problems]
+    return list(found)[: limits.MOST_TAGS]
 
 
 def split_lines(text: str) -> list[str]:
@@ -117,13 +137,27 @@ def decode(raw: bytes, problems: list[str]) -> str:
     return text
 
 
-def _title(value: Any, found: Outline, path: str) -> str:
-    if title := as_text(value):
+def _title(value: Any, found: Outline, path: str, problems: list[str]) -> str:
+    title = as_text(value)
+    if len(title) > limits.LONGEST_TITLE:
+        problems.append(limits.cut_short("title", limits.LONGEST_TITLE))
+        title = title[: limits.LONGEST_TITLE].rstrip()
+    if title:
         return title
     for heading in found.headings:
         if heading.level == 1 and heading.text:
             return heading.text
     return PurePosixPath(path).stem
+
+
+def _aliases(value: Any, problems: list[str]) -> list[str]:
+    found = as_strings(value, r"[,、]")
+    kept = [alias for alias in found if len(alias) <= limits.LONGEST_ALIAS]
+    if len(kept) < len(found):
+        problems.append(limits.too_long("alias", limits.LONGEST_ALIAS))
+    if len(kept) > limits.MOST_ALIASES:
+        problems.append(limits.too_many("aliases", limits.MOST_ALIASES))
+    return kept[: limits.MOST_ALIASES]
 
 
 def _date(

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 # A Japanese stop ends a sentence wherever it stands; a Latin one only before white space.
 # A closing quote or bracket belongs to the sentence it closes; blank lines are taken at once.
-_END = re.compile(r"[。．！？]+[」』）】”’]*|[.!?]+[\"'”’)\]]*(?=\s)|\n(?:[ \t\u3000]*\n)*")
+# A run of Latin stops is looked at once, and not again from each of them; most abbreviations
+# (see below) are passed over at once too.
+_SHORT = (
+    r"(?:(?<=\b[A-Za-z])|(?<=\b(?:vs|cf|Mr|Ms|Dr|St|No|Eq|ca))"
+    r"|(?<=\b(?:e\.g|i\.e|etc|Mrs|Fig))|(?<=\bProf)|(?<=\bapprox))"
+)
+_CLOSING = "\"'”’)\\]"
+_END = re.compile(
+    rf"[。．！？]+[」』）】”’]*"
+    rf"|(?<![.!?])(?!{_SHORT}\.\s)[.!?]++[{_CLOSING}]*+(?=\s)|\n(?:[ \t\u3000]*\n)*"
+)
 ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|approx|ca)|^\s*\d+)\.$"
 )
@@ -17,18 +28,28 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
     A line end ends a sentence too: a heading or a list item is one.
     """
-    spans: list[tuple[int, int]] = []
-    start = 0
+    return list(iter_sentence_spans(text))
+
+
+def iter_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what `sentence_spans` returns."""
+    held: tuple[int, int] | None = None  # it may yet take up the white space behind it
+    start = blank = 0  # from `start` to `blank` there is white space only
     for stop in _END.finditer(text):
         end = stop.end()
         if stop[0][0] == "." and ABBREVIATION.search(text[max(start, end - 12) : end]):
             continue
-        if text[start:end].strip():
-            spans.append((start, end))
-            start = end
+        if text[blank:end].strip():
+            if held:
+                yield held
+            held, start = (start, end), end
+        blank = end
     if start < len(text):
-        if text[start:].strip() or not spans:
-            spans.append((start, len(text)))
+        if text[blank:].strip() or not held:
+            if held:
+                yield held
+            held = start, len(text)
         else:
-            spans[-1] = (spans[-1][0], len(text))
-    return spans
+            held = held[0], len(text)
+    if held:
+        yield held

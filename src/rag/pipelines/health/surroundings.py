@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
-from rag.config import settings
+from rag.config import unknown_in_environment
 from rag.pipelines.health.check import Check, Examination
 from rag.stores.generations import IndexDirectory
+from rag.stores.reader_copy import copied_size
+from rag.stores.room import free_room, require_room
 from rag.stores.sparse_copy import disk_usage
 
+_MOVE = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
 _LITTLE = 1 << 30  # bytes; less free room than that is worth a word
 
 
@@ -24,12 +25,12 @@ def check_configuration(examination: Examination) -> Iterator[Check]:
     sources = [f"{origin} ({count})" for origin, count in origins.items()]
     message = f"settings from {', '.join(sources)}" if sources else "every setting is the default"
     yield Check("configuration", "pass", message, facts={"settings": dict(origins)})
-    known = {f"RAG_{name.upper().replace('.', '__')}" for name in settings()} | {"RAG_CONFIG"}
-    for name in sorted(set(os.environ) - known):
-        if name.startswith("RAG_") and os.environ[name]:
-            near = get_close_matches(name, known, 1, 0)[0]
-            hint = f"Did you mean {near}? `rag config` lists all settings."
-            yield Check("configuration", "warn", f"{name} in the environment sets nothing", hint)
+    for name, one in examination.config.left_out.items():
+        said = f"{name} is left out ({one.value}): {one.reason}"
+        yield Check("configuration", "warn", said, one.hint, {"left_out": name})
+    for name, near in unknown_in_environment(examination.config, os.environ).items():
+        hint = f"Did you mean {near}? `rag config` lists all settings."
+        yield Check("configuration", "warn", f"{name} in the environment sets nothing", hint)
 
 
 def check_data_folder(examination: Examination) -> Iterator[Check]:
@@ -40,21 +41,23 @@ def check_data_folder(examination: Examination) -> Iterator[Check]:
     if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
         yield Check("data folder", "pass", str(wanted), facts=facts)
         return
+    if os.access(examination.config.index_dir / "CURRENT", os.R_OK):
+        message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
+        yield Check("data folder", "warn", message, _MOVE, facts)
+        return
     why = "cannot be written" if folder.is_dir() else "is not a folder"
-    hint = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
-    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", hint, facts)
+    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", _MOVE, facts)
 
 
 def check_disk(examination: Examination) -> Iterator[Check]:
     """Say whether the disk has room to publish the index, which takes a copy of it.
 
-    :raises IndexingError: when `rag index` would refuse to publish.
+    :raises DiskFullError: when `rag index` would refuse to publish.
     """
     directory = IndexDirectory(examination.config.index_dir)
-    size = disk_usage(directory.work)
-    place = _existing(directory.path)
-    free = shutil.disk_usage(place).free
-    IndexDirectory(place).require_space(size)
+    size = copied_size(directory.work)
+    free = free_room(directory.path)
+    require_room(directory.path, size)
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
     message = f"{free / 1e9:,.1f} GB free; the next generation of the index takes about "
     message += f"{size / 1e6:,.1f} MB"

@@ -13,7 +13,7 @@ from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError
 from rag.pipelines.health.check import Check, Examination
 from rag.pipelines.lookup import open_manifest
-from rag.pipelines.vaults import known_vaults, overlaps
+from rag.pipelines.vaults import Registry, known_vaults, overlaps
 from rag.text.wording import plural
 from rag.vault import scan_folder
 
@@ -21,17 +21,17 @@ _SECONDS = 5.0  # for one vault
 
 
 def check_vaults(examination: Examination) -> Iterator[Check]:
-    """Say of every known vault whether its notes can be read.
-
-    :raises ConfigError: when the list of vaults is damaged.
-    """
+    """Say of every known vault whether its notes can be read."""
     config = examination.config
     roots: dict[str, str] = {}
     # What is wrong with the index is said in its own line.
     with suppress(IndexUnavailableError), open_manifest(config) as manifest:
         roots = manifest.vaults()
     yield from _check_settings(config)
-    vaults = known_vaults(config, roots)
+    registry = Registry.load(config)
+    if registry.notice:
+        yield Check("vault", "warn", registry.notice, "`rag index` writes it anew.")
+    vaults = known_vaults(config, roots, registry)
     if not vaults:
         hint = "`rag init` looks for vaults; `rag index FOLDER` makes one."
         yield Check("vault", "warn", "there is no vault yet", hint)

@@ -1,0 +1,64 @@
+"""Which host gets the API key of a Qdrant server: one that the user named, not a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rag.config.files import user_file
+from rag.config.untrusted import LeftOut
+
+if TYPE_CHECKING:
+    from rag.config.layers import Layers
+    from rag.config.sections import StoreConfig
+
+KEY_HOSTS = "store.key_hosts"
+_VARIABLE = "store.api_key_env"
+
+
+def no_hosts_for_keys(value: str) -> LeftOut:
+    """Return why a project's file, even a trusted one, has no say in who gets a key."""
+    hint = f"Set it in {user_file()}, or with RAG_STORE__KEY_HOSTS."
+    return LeftOut(value, "a project's file may not name hosts for your key", hint)
+
+
+def host_of(url: str) -> str:
+    """Return the host in an address, in small letters; "" when there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def key_hosts(mine: Mapping[str, Any]) -> set[str]:
+    """Return the hosts that the user's own file names for the key, in some settings of it."""
+    return {host_of(mine.get("store.url", ""))} - {""}
+
+
+def withhold_key(layers: Layers, project: str, hosts: set[str]) -> None:
+    """Take the variable of the API key away when only a project's file names the server.
+
+    That the user trusts the file does not mean that its server may have the user's key.
+
+    :param project: the file, as the origin of settings.
+    :param hosts: what `key_hosts` gave.
+    """
+    values, origins = layers.values, layers.origins
+    host = host_of(values.get("store.url", ""))
+    named = {name.strip().lower() for name in values.get(KEY_HOSTS, [])}
+    if not host or origins["store.url"] != project or host in hosts | named:
+        return
+    variable = values.get(_VARIABLE, layers.known[_VARIABLE][1])
+    reason = f"only {project} names {host}, so that it gets no key of yours"
+    hint = f'store.key_hosts = ["{host}"] in {user_file()} would change that.'
+    values[_VARIABLE] = ""
+    layers.left_out[_VARIABLE] = LeftOut(variable, reason, hint)
+
+
+def key_in_use(store: StoreConfig) -> tuple[str, str] | None:
+    """Return the variable whose key a server will get, and the host; `None` for no key."""
+    if not (store.url and store.api_key_env and os.environ.get(store.api_key_env, "").strip()):
+        return None
+    return store.api_key_env, host_of(store.url)

@@ -1,0 +1,107 @@
+"""Writing so that a power cut leaves what was there before, or what was written, and nothing else.
+
+A file is safe when it and the folder that names it were synced. `sync_tree` does it for a folder
+before it is renamed, `replace_durably` for one file. Where a file system cannot sync a folder, it
+needs no such call.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+# As many files are synced at once: the file system then writes its journal once for several.
+_THREADS = 8
+_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY, errno.EBADF)
+
+
+def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Put a file in the place of another, which may be missing; what is read is one or the other.
+
+    :param mode: the permissions of the new file, less those of the umask.
+    :raises OSError: when it cannot be written; then the other is as it was.
+    """
+    beside = path.with_name(f".{path.name}.tmp")
+    with suppress(FileNotFoundError):  # one that was left may be a link, or be open to others
+        beside.unlink()
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        _sync(file.fileno(), to_the_disk=True)
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder safe: what was made, renamed or removed there."""
+    _sync_path(str(path), to_the_disk=True)
+
+
+def sync_tree(folder: Path) -> None:
+    """Make all that a folder holds safe: the content of every file, and every name."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    paths = [str(folder)]
+    for base, folders, names in os.walk(folder):
+        paths += [f"{base}/{name}" for name in folders + names]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for _ in threads.map(_sync_path, paths):
+            pass  # to raise what they raised
+    sync_folder(folder)
+
+
+def _sync_path(path: str, to_the_disk: bool = False) -> None:
+    # A link has no content of its own, and a pipe or a device is none of ours.
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            return
+        raise
+    try:
+        _sync(descriptor, to_the_disk)
+    finally:
+        os.close(descriptor)
+
+
+def _sync(descriptor: int, to_the_disk: bool) -> None:
+    """Write out an open file or folder.
+
+    :param to_the_disk: what the disk itself holds back, too: on macOS that takes another call,
+        which counts for all that was synced before.
+    """
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None and to_the_disk:
+        with suppress(OSError):  # not every disk knows it
+            fcntl.fcntl(descriptor, full)
+            return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+
+
+def boot() -> str:
+    """Return what tells this run of the machine from any other, "" where the system has no name
+    for it: what was written and not synced is lost when another begins."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return _boot_session()
+
+
+def _boot_session() -> str:
+    """Return the name that macOS has for it."""
+    import ctypes
+
+    size = ctypes.c_size_t(64)
+    name = ctypes.create_string_buffer(size.value)
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        if library.sysctlbyname(b"kern.bootsessionuuid", name, ctypes.byref(size), None, 0) == 0:
+            return name.value.decode("ascii", "replace")
+    return ""

@@ -1,0 +1,111 @@
+"""The user's runtime folder: where processes find each other, and what they tell each other.
+
+It may lie in a place where other users can put things, such as /tmp. So nothing in it is used or
+made before it is sure that the folder is the user's alone, and that no link of somebody else leads
+there. The client of the warm process imports this first: it stands on `os` and `stat`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+# An address of a Unix socket has 104 bytes on some systems, 108 on others, the last one zero.
+LONGEST_ADDRESS = 103
+_NAME = 20  # bytes for what lies in it
+
+
+class UntrustedError(Exception):
+    """The folder, or what is in it, belongs to somebody else."""
+
+
+def folder() -> str:
+    """Return the folder, in the user's runtime folder; it need not exist.
+
+    Without one it is a folder in the place for temporary files that bears the user's number.
+    """
+    user = os.geteuid()
+    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}"):
+        found = os.path.join(place, "rag")
+        if os.path.isabs(place) and _is_short(found) and _is_own(place):
+            return found
+    temporary = os.environ.get("TMPDIR", "")
+    found = os.path.join(temporary, f"rag-{user}")
+    is_place = os.path.isabs(temporary) and os.path.isdir(temporary) and _is_short(found)
+    return found if is_place else f"/tmp/rag-{user}"
+
+
+def _is_short(path: str) -> bool:
+    return len(os.fsencode(path)) <= LONGEST_ADDRESS - _NAME
+
+
+def _is_own(path: str) -> bool:
+    try:
+        return os.stat(path).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def check_folder(path: str) -> None:
+    """Make sure that nobody else can have put something there.
+
+    :raises UntrustedError: when it belongs to somebody else or is open to others.
+    :raises FileNotFoundError: when there is no such folder.
+    """
+    _check(path, os.lstat(path))
+
+
+def _check(path: str, found: os.stat_result) -> None:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise UntrustedError(f"{path} is no folder of yours")
+    if found.st_mode & 0o077:
+        raise UntrustedError(f"others may enter {path}")
+
+
+def open_folder(path: str, make: bool = False) -> int:
+    """Return a descriptor of the folder, to which names in it are relative.
+
+    What is done through it happens in the folder that was checked, whatever its name leads to by
+    then.
+
+    :param make: make the folder where it is missing, for the user alone.
+    :raises UntrustedError: as `check_folder`, or when a link of another user leads there.
+    :raises OSError: when there is no such folder, or none can be made.
+    """
+    _check_links(path)
+    if make:
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except OSError as error:  # a link, or no folder
+        raise UntrustedError(f"{path} is no folder of yours") from error
+    try:
+        _check(path, os.fstat(opened))
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def _check_links(path: str) -> None:
+    """Refuse a path with a link in it that neither the user nor root has made."""
+    at = os.path.dirname(path)
+    while at not in ("", "/"):
+        found = os.lstat(at)
+        if stat.S_ISLNK(found.st_mode) and found.st_uid not in (0, os.geteuid()):
+            raise UntrustedError(f"{at} is a link of user {found.st_uid}")
+        at = os.path.dirname(at)
+
+
+def open_file(name: str, flags: int, within: int) -> int:
+    """Open a file in the folder, never through a link; one that is made is the user's alone.
+
+    :param within: from `open_folder`.
+    :raises OSError: as `os.open`; above all ELOOP for a link.
+    """
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=within)

@@ -1,0 +1,53 @@
+"""Where the locale says that text is no UTF-8: names, notes and output are UTF-8 all the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from warm_house import RAG, House
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_name_that_is_not_ascii_is_printed_byte_for_byte(library: Path) -> None:
+    command = [*RAG, "search", "証明書", "--paths"]
+    ran = subprocess.run(command, env={**os.environ, **ASCII}, capture_output=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{library}/証明書.md\n".encode(), b"")
+
+
+def test_such_a_note_is_indexed_under_its_own_name(notes: Path, rag, program) -> None:
+    environment = {**os.environ, **ASCII}
+    assert program("index", "-q", notes, env=environment).code == 0
+    assert rag("index").out.startswith("nothing changed: 3 notes")
+
+
+def test_a_warm_process_serves_it_too(library: Path) -> None:
+    house = House()
+    try:
+        process = house.start(**ASCII)
+        ran = house.run("search", "証明書", "--paths", env=ASCII)
+        assert (ran.returncode, ran.stdout) == (0, f"{library}/証明書.md\n".encode())
+        assert house.ask()[:3:2] == [process, 1]
+    finally:
+        house.clear()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp932", "euc_jp"])
+def test_output_is_utf_8_whatever_python_is_told(library: Path, encoding: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    ran = subprocess.run(
+        [*RAG, "search", "証明書"], env=environment, capture_output=True, timeout=60
+    )
+    assert ran.returncode == 0 and "証明書の更新" in ran.stdout.decode("utf-8")
+
+
+def test_a_python_that_insists_on_ascii_gets_an_error_and_no_traceback(library: Path) -> None:
+    command = [sys.executable, "-X", "utf8=0", "-m", "rag", "get", "証明書の更新", "--paths"]
+    ran = subprocess.run(command, env={**os.environ, **ASCII}, capture_output=True, timeout=60)
+    assert ran.returncode in (0, 1, 2)
+    assert b"Traceback" not in ran.stderr

@@ -1,0 +1,187 @@
+"""Names, titles, settings and errors that would steer a terminal are shown, not obeyed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.cli.output import make_console
+from rag.text.controls import visible, visible_lines
+from warm_house import RAG, Terminal
+
+STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
+EVIL = f"x{STEERS}\nFORGED"
+NOTE = (
+    '---\ntitle: "t{json}"\naliases: ["a{json}"]\ntags: ["ok", "b\\u009b"]\n'
+    "created: not a\x85date\n---\n# h{plain}\n\nharbour master of the\x1b[5;45m {plain} port\n"
+)
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vault with such a name, in which notes have such names."""
+    from rag.config import RAGConfig
+    from rag.pipelines.refresh import IndexRun
+
+    base = tmp_path_factory.mktemp("hostile")
+    root = base / f"vault {EVIL}"
+    root.mkdir()
+    # As YAML has it: controls must be escaped in it.
+    named = {"json": json.dumps(EVIL)[1:-1], "plain": STEERS}
+    (root / f"note {EVIL}.md").write_text(NOTE.format(**named), "utf-8")
+    (root / f"twin {EVIL}.md").write_text(NOTE.format(**named), "utf-8")
+    (root / f"broken {EVIL}.md").write_text(f"---\na: [b: {STEERS}\n---\nharbour\n", "utf-8")
+    (base / "questions.jsonl").write_text(
+        json.dumps({"id": EVIL, "query": "harbour", "relevant": [EVIL], "category": EVIL})
+    )
+    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
+        run.index_vault(root.name, root)
+        run.publish()
+    return base
+
+
+@pytest.fixture
+def here(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RAG_DATA_DIR", str(hostile / "data"))
+    monkeypatch.chdir(hostile)
+    return hostile
+
+
+@pytest.fixture
+def say(rag, here, monkeypatch, tmp_path) -> Callable[..., Any]:
+    """Run a command where a setting is hostile too, and one that looks for new notes finds some."""
+    monkeypatch.setenv("RAG_OLLAMA__CHAT_MODEL", f"model {EVIL}")
+
+    def run(*arguments: str) -> Any:
+        if "--dry-run" in arguments:
+            monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "fresh"))
+        return rag(*arguments)
+
+    return run
+
+
+NOTE_NAME = f"note {EVIL}.md"
+COMMANDS: dict[str, list[str]] = {
+    "search": ["search", "harbour"],
+    "table": ["search", "harbour", "--table"],
+    "explain": ["search", "harbour", "--explain", "--chunks"],
+    "plan first": ["search", f"harbour tagged {STEERS}", "--plan", "--explain"],
+    "nothing": ["search", f"xylophone{EVIL}"],
+    "unknown vault": ["search", "x", "--vault", EVIL],
+    "unknown tag": ["search", "x", "--tag", EVIL],
+    "quotations": ["ask", "who is the harbour master?", "--no-model"],
+    "window": ["ask", "who is the harbour master?", "--no-model", "--explain"],
+    "no note": ["get", f"nowhere{EVIL}"],
+    "status": ["status"],
+    "problems": ["status", "--problems"],
+    "vaults": ["vault", "list"],
+    "config": ["config"],
+    "doctor": ["doctor"],
+    "plan": ["plan", f"notes tagged ok about {EVIL}"],
+    "audit": ["audit"],
+    "transform": ["transform", f"harbour {EVIL}"],
+    "eval": ["eval", "questions.jsonl"],
+    "chats": ["chat", "--list"],
+    "preview": ["index", "--dry-run", f"vault {EVIL}"],
+    "no folder": ["index", f"nowhere {EVIL}"],
+    "no file": ["status", "--config", f"nowhere{EVIL}.toml"],
+    "option": ["search", f"--no{EVIL}"],
+    "command": [f"no{EVIL}"],
+    "init": ["init", "--dry-run", f"vault {EVIL}"],
+    "remove": ["vault", "remove", f"nowhere{EVIL}"],
+}
+
+
+@pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+def test_what_is_printed_holds_nothing_unseen_and_no_line_of_a_name(say, arguments) -> None:
+    ran = say(*arguments)
+    for text in (ran.out, ran.err):
+        assert visible_lines(text) == text
+        assert not [line for line in text.splitlines() if line.startswith("FORGED")]
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "name", ["search", "table", "status", "problems", "vaults", "config", "doctor", "preview"]
+)
+def test_what_it_was_is_seen(say, name) -> None:
+    said = re.sub(r"\s", "", say(*COMMANDS[name]).out)  # a table folds them
+    assert visible(STEERS)[:20] in said
+
+
+@pytest.mark.parametrize("name", ["search", "problems", "status", "config", "doctor", "preview"])
+def test_json_says_the_same_in_escapes(say, name) -> None:
+    ran = say(*COMMANDS[name], "--json")
+    assert visible(ran.out[:-1]) == ran.out[:-1]
+    assert json.dumps(EVIL, ensure_ascii=False)[1:-1] in json.dumps(ran.json, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("command", [["search", "harbour"], ["get", NOTE_NAME]])
+def test_into_a_pipe_a_path_is_raw_and_print0_ends_it_by_nul(here, command) -> None:
+    listed = subprocess.run([*RAG, *command, "--paths"], capture_output=True, timeout=60)
+    ended = subprocess.run([*RAG, *command, "--print0"], capture_output=True, timeout=60)
+    files = ended.stdout.split(b"\0")
+    assert files.pop() == b"" and files
+    assert all(Path(os.fsdecode(file)).is_file() for file in files)
+    assert listed.stdout == b"".join(file + b"\n" for file in files)
+
+
+@pytest.fixture
+def at_terminal() -> Iterator[list[Terminal]]:
+    opened: list[Terminal] = []
+    yield opened
+    for one in opened:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "harbour", "--paths"],
+        ["search", "harbour"],
+        ["get", NOTE_NAME, "--paths"],
+        ["get", NOTE_NAME],
+    ],
+    ids=["search --paths", "search", "get --paths", "get"],
+)
+def test_at_a_terminal_nothing_steers_but_styles_and_links(here, at_terminal, arguments) -> None:
+    env = {**os.environ, "TERM": "xterm-256color"}
+    at_terminal.append(Terminal([*RAG, *arguments], env, columns=300))
+    code, shown = at_terminal[0].end()
+    assert code == 0
+    assert "\x1b[5;45m" not in shown
+    links = r"\x1b\]8;[\w=]*;(?:file://[A-Za-z0-9_.~/%-]+)?\x1b\\"
+    text = re.sub(rf"{links}|\x1b\[[\d;]*m", "", shown).replace("\r\n", "\n")
+    assert visible_lines(text) == text
+    if arguments != ["get", NOTE_NAME]:  # a note has lines
+        assert not [line for line in text.splitlines() if line.startswith("FORGED")]
+
+
+def test_a_console_passes_its_own_styles_and_shows_what_it_prints(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    make_console().print("a\x1b[2Jb\u202e", style="bold")
+    assert capsys.readouterr().out == "\x1b[1ma\\x1b[2Jb\\u202e\x1b[0m\n"
+
+
+def test_a_bar_shows_the_name_of_a_vault_as_it_is(capsys, monkeypatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "150")
+    from rag.cli.index import _make_bar
+
+    bar, _ = _make_bar("a\nb\x1b[2J [red]c[/red]", "notes", 3)
+    bar.stop()
+    assert r"a\nb\x1b[2J [red]c[/red]" in capsys.readouterr().err
+
+
+def test_completion_offers_no_name_that_steers(here) -> None:
+    from rag.cli.options import _offered
+
+    assert _offered([EVIL, "xavier"], "x") == ["xavier"]

@@ -1,0 +1,282 @@
+"""A stranger's folder: what its `rag.toml` cannot do, what is said of it, and `rag trust`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ollama_server import OllamaServer
+from qdrant_server import QdrantServer
+from rag.config import user_file
+from rag.config.trust import trust_file
+
+Rag = Callable[..., Any]
+
+
+@pytest.fixture
+def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OllamaServer, QdrantServer]]:
+    """A stranger's servers, which nothing of the user's names."""
+    monkeypatch.delenv("RAG_OLLAMA__ENABLED")
+    monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "1")
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    with OllamaServer(["bge-m3", "llama3.2"]) as ollama, QdrantServer() as qdrant:
+        yield ollama, qdrant
+
+
+@pytest.fixture
+def strange(
+    servers: tuple[OllamaServer, QdrantServer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """A stranger's folder, which is the working folder: its file names the stranger's servers."""
+    folder = (tmp_path / "strange").resolve()
+    folder.mkdir()
+    ollama, qdrant = servers
+    (folder / "rag.toml").write_text(
+        f"[search]\ntop_k = 1\n[ollama]\nurl = '{ollama.url}'\n[store]\nurl = '{qdrant.url}'\n"
+    )
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model at the usual address either, so that nothing depends on what runs here."""
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("[ollama]\nurl = 'http://127.0.0.1:9'\nretries = 0\n")
+
+
+class TestWithoutTrust:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "search backups",
+            "search backups --mode lexical",
+            "ask how long do we keep backups",
+            "index -q",
+            "index --to-server",
+            "plan backups",
+            "transform backups --transform hyde",
+            "status",
+            "doctor",
+            "vault list",
+            "get Backups",
+        ],
+    )
+    def test_nothing_reaches_the_servers_that_it_names(
+        self, rag: Rag, indexed: Path, switched_off: None, strange: Path, servers: Any, line: str
+    ) -> None:
+        ran = rag(*line.split())
+        ollama, qdrant = servers
+        assert (ollama.requests(), qdrant.requests) == ([], [])
+        file = str(strange / "rag.toml")
+        assert file in (ran.out if line == "doctor" else ran.err) and "trust" in ran.err + ran.out
+
+    def test_what_needs_none_counts(
+        self, rag: Rag, indexed: Path, switched_off: None, strange: Path
+    ) -> None:
+        assert rag("search", "backups deploy", "--json").json["total"] == 1
+
+    def test_it_is_said_in_one_line_with_the_next_command(
+        self, rag: Rag, indexed: Path, switched_off: None, strange: Path
+    ) -> None:
+        ran = rag("search", "restore", "-q", "--json")
+        assert ran.err == (
+            f"{strange}/rag.toml is not trusted: left out ollama.url, store.url."
+            " `rag trust` shows what it asks for, and trusts it.\n"
+        )
+        assert ran.json["total"] == 1
+
+    def test_config_shows_what_is_left_out_and_why(self, rag: Rag, strange: Path) -> None:
+        shown = rag("config").out.splitlines()
+        at = next(i for i, line in enumerate(shown) if line.startswith("ollama.url "))
+        assert "(default)" in shown[at]
+        assert f"({strange}/rag.toml is not trusted). `rag trust`" in shown[at + 1]
+        found = rag("config", "--json").json["settings"]["store.url"]
+        assert found["value"] == "" and found["left_out"]["value"].startswith('"http://127.0.0.1')
+
+    def test_what_it_calls_itself_does_not_steer_a_terminal(self, rag: Rag, strange: Path) -> None:
+        (strange / "rag.toml").write_text('[store]\nurl = "\\u001b[2J\\u202ehttp"\n')
+        ran = rag("config")
+        assert "\x1b" not in ran.out + ran.err and "\u202e" not in ran.out + ran.err
+
+    def test_no_folder_of_the_stranger_s_choice_is_written(
+        self, rag: Rag, indexed: Path, strange: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("RAG_DATA_DIR")
+        photo = strange / "photos/index/gen-1/photo.jpg"
+        photo.parent.mkdir(parents=True)
+        photo.write_bytes(b"photo")
+        (strange / "rag.toml").write_text("data_dir = 'photos'\n[ollama]\nenabled = false\n")
+        before = sorted(strange.rglob("*"))
+        for line in ("index -q", "search x", "index --rebuild", "vault list"):
+            rag(*line.split())
+        assert sorted(strange.rglob("*")) == before
+
+
+class TestTrust:
+    def test_it_shows_what_the_file_asks_for_and_the_file_counts(
+        self, rag: Rag, strange: Path, servers: Any
+    ) -> None:
+        ran = rag("trust")
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.splitlines() == [
+            f"{strange}/rag.toml is trusted, as it is now, with",
+            f'  ollama.url = "{servers[0].url}"',
+            f'  store.url = "{servers[1].url}"',
+        ]
+        found = rag("config", "--json").json["settings"]
+        assert found["ollama.url"]["value"] == servers[0].url
+        assert "left_out" not in found["ollama.url"]
+
+    def test_a_file_that_was_changed_is_trusted_no_more(self, rag: Rag, strange: Path) -> None:
+        rag("trust")
+        with (strange / "rag.toml").open("a") as file:
+            file.write("# by another hand\n")
+        assert "is not trusted" in rag("config").err
+
+    @pytest.mark.parametrize("place", [".", "rag.toml", "below"])
+    def test_folders_and_files_can_be_named(self, rag: Rag, strange: Path, place: str) -> None:
+        (strange / "below").mkdir()
+        assert rag("trust", place, "--json").json["file"] == str(strange / "rag.toml")
+        assert rag("trust", place, "--remove").code == 0
+        assert "is not trusted" in rag("config").err
+
+    def test_they_are_listed(self, rag: Rag, strange: Path) -> None:
+        assert rag("trust", "--list").out == "no file is trusted\n"
+        rag("trust")
+        assert rag("trust", "--list").out.endswith(f"  {strange}/rag.toml\n")
+        [listed] = rag("trust", "--list", "--json").json["files"]
+        assert (listed["file"], listed["trusted"]) == (str(strange / "rag.toml"), True)
+        (strange / "rag.toml").unlink()
+        assert rag("trust", "--list").out.endswith("1 file of these is gone\n")
+
+    def test_what_is_gone_can_be_removed(self, rag: Rag, strange: Path) -> None:
+        rag("trust")
+        (strange / "rag.toml").unlink()
+        assert rag("trust", "--remove", strange / "rag.toml").code == 0
+        assert rag("trust", "--remove", strange / "rag.toml").code == 1
+
+    def test_a_file_that_asks_for_nothing_is_not_listed(self, rag: Rag, strange: Path) -> None:
+        (strange / "rag.toml").write_text("[search]\ntop_k = 3\n")
+        assert "asks for nothing" in rag("trust").out
+        assert not trust_file().exists()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [["nowhere"], ["other.toml"], ["--list", "--remove"], ["--list", "."]],
+        ids=" ".join,
+    )
+    def test_what_cannot_be_meant_is_refused(
+        self, rag: Rag, strange: Path, arguments: list[str]
+    ) -> None:
+        (strange / "other.toml").write_text("[ollama]\nurl = 'http://evil:1'\n")
+        ran = rag("trust", *arguments)
+        assert (ran.code, ran.out) == (2, "") and not trust_file().exists()
+
+    def test_where_no_file_is_read_there_is_none_to_trust(self, rag: Rag, empty_home: Path) -> None:
+        for arguments in (["trust"], ["trust", "--remove"]):
+            ran = rag(*arguments)
+            assert ran.code == 2 and "no rag.toml" in ran.err
+
+    def test_what_init_writes_is_trusted(
+        self, rag: Rag, servers: Any, empty_home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAG_OLLAMA__URL", servers[0].url)
+        assert rag("init").code == 0
+        monkeypatch.delenv("RAG_OLLAMA__URL")
+        ran = rag("config", "--json")
+        assert ran.err == ""
+        assert ran.json["settings"]["ollama.url"]["value"] == servers[0].url
+
+    def test_what_init_replaces_is_not(self, rag: Rag, strange: Path, servers: Any) -> None:
+        """Settings of the stranger's do not get into the file that the program writes."""
+        (strange / "rag.toml").write_text(f"[ollama]\nurl = '{servers[0].url}'\n")
+        assert rag("init", "--force").code == 0
+        assert servers[0].requests() == []
+        assert servers[0].url not in (strange / "rag.toml").read_text()
+
+
+class TestKeys:
+    def keys(self, qdrant: QdrantServer) -> set[str]:
+        return {headers.get("api-key", "") for _, _, headers in qdrant.requests}
+
+    def test_the_server_of_a_trusted_file_gets_none(
+        self, rag: Rag, notes: Path, switched_off: None, strange: Path, servers: Any
+    ) -> None:
+        rag("trust")
+        ran = rag("index", notes)
+        assert ran.code == 0
+        assert self.keys(servers[1]) == {""}
+        assert "127.0.0.1, so that it gets no key of yours: left out store.api_key_env" in ran.err
+        assert "store.key_hosts" in ran.err
+
+    def test_without_a_key_there_is_nothing_to_say(
+        self,
+        rag: Rag,
+        notes: Path,
+        switched_off: None,
+        strange: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.delenv("QDRANT_API_KEY")
+        rag("trust")
+        assert "api_key_env" not in rag("status").err
+
+    def test_a_host_that_the_user_names_gets_it_and_that_is_said_once(
+        self,
+        rag: Rag,
+        notes: Path,
+        switched_off: None,
+        strange: Path,
+        servers: Any,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        rag("trust")
+        monkeypatch.setenv("RAG_STORE__KEY_HOSTS", "127.0.0.1")
+        first, second = rag("index", notes), rag("search", "restore")
+        assert first.err.startswith("127.0.0.1 gets the API key in QDRANT_API_KEY (http://127.")
+        assert (second.code, "API key" in second.err) == (0, False)
+        assert self.keys(servers[1]) == {"s3cret"}
+
+    def test_one_that_is_not_sent_is_not_said_to_be(
+        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAG_STORE__URL", "http://qdrant.example:6333")
+        ran = rag("index", notes)
+        assert ran.code == 2 and "in the clear" in ran.err and "https://" in ran.err
+        assert "gets the API key" not in ran.err
+
+    def test_a_redirection_does_not_take_it_along(
+        self, rag: Rag, notes: Path, servers: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with QdrantServer() as own:
+            own.fail("redirect", 307, servers[1].url)
+            monkeypatch.setenv("RAG_STORE__URL", own.url)
+            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
+            assert rag("index", notes).code == 4
+            rag("doctor")
+            assert self.keys(own) == {"s3cret"}
+        assert servers[1].requests == []
+
+
+class TestUnknownVariables:
+    def test_one_is_said_once_and_leaves_the_output_alone(
+        self, rag: Rag, library: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAG_SERCH__TOP_K", "s3cret")
+        ran = rag("search", "restore", "--json")
+        said = "RAG_SERCH__TOP_K in the environment sets nothing; did you mean RAG_SEARCH__TOP_K?\n"
+        assert ran.err == said and ran.json["total"] == 1
+        assert rag("search", "restore", "-q").err == ""
+
+    def test_of_many_the_first_are(
+        self, rag: Rag, library: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for number in range(100):
+            monkeypatch.setenv(f"RAG_X{number}", "1")
+        assert rag("search", "restore").err.splitlines()[-1] == "and 94 more: `rag doctor`"

@@ -1,0 +1,180 @@
+"""Servers that take a connection and say nothing: looked at once, and remembered."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ollama_server import OllamaServer
+from rag import runtime
+from rag.clients import looking, silence
+from rag.clients.connection import check_connection
+from rag.clients.errors import our_errors
+from rag.clients.listening import check_listening
+from rag.clients.models import ask_servers, find_digest
+from rag.clients.wire import OllamaClient
+from rag.config import OllamaConfig
+from rag.exceptions import ConnectionError
+
+
+class Hanging:
+    """A server that takes connections, counts them, and says nothing."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.taken: list[socket.socket] = []
+        threading.Thread(target=self._take, daemon=True).start()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                self.taken.append(self._listener.accept()[0])
+            except OSError:
+                return
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        for end in (self._listener, *self.taken):
+            end.close()
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
+    monkeypatch.setattr(looking, "_SECONDS", 0.2)
+    monkeypatch.setattr(looking, "_SECONDS_MORE", 0.1)
+    server = Hanging()
+    yield server
+    server.close()
+
+
+def fetch(url: str, **settings: object) -> object:
+    with OllamaClient(url, OllamaConfig(url=url, **settings)) as client, our_errors(url):
+        return client.fetch("/api/tags")
+
+
+def forgotten_here() -> None:
+    """Be as another process, which knows nothing but what the runtime folder says."""
+    silence._here.clear()
+
+
+def test_it_is_an_error_that_says_when_it_is_asked_again(hanging: Hanging) -> None:
+    with pytest.raises(ConnectionError, match="says nothing") as caught:
+        fetch(hanging.url)
+    assert caught.value.server == hanging.url
+    assert "in 60 s" in caught.value.hint and "rag doctor" in caught.value.hint
+
+
+def test_it_is_asked_once_and_not_again_by_this_process_or_others(hanging: Hanging) -> None:
+    for _ in range(3):
+        with pytest.raises(ConnectionError):
+            fetch(hanging.url)
+    forgotten_here()
+    with pytest.raises(ConnectionError):
+        fetch(hanging.url)
+    with pytest.raises(ConnectionError):
+        check_listening([hanging.url])
+    assert len(hanging.taken) == 1
+
+
+@pytest.mark.parametrize("moved", [-61, 3600])
+def test_after_a_minute_or_by_a_clock_set_back_it_is_asked(hanging: Hanging, moved: int) -> None:
+    with pytest.raises(ConnectionError):
+        fetch(hanging.url)
+    forgotten_here()
+    [mark] = Path(runtime.folder()).glob("*.silent")
+    when = time.time() + moved
+    os.utime(mark, (when, when))
+    with pytest.raises(ConnectionError):
+        fetch(hanging.url)
+    assert len(hanging.taken) == 2
+
+
+def test_who_asks_how_it_is_asks_it(hanging: Hanging) -> None:
+    for _ in range(2):
+        assert not check_connection(hanging.url).reachable
+    assert len(hanging.taken) == 2
+
+
+def test_servers_that_share_the_work_are_looked_at_together(hanging: Hanging) -> None:
+    others = [Hanging() for _ in range(3)]
+    urls = [server.url for server in (hanging, *others)]
+    config = OllamaConfig(urls=urls)
+    with pytest.raises(ConnectionError):
+        ask_servers(config, lambda client: find_digest(client, "bge-m3"))
+    assert all(silence.silent_for(url) is not None for url in urls)
+    assert [len(server.taken) for server in (hanging, *others)] == [1] * 4
+    for server in others:
+        server.close()
+
+
+def test_one_that_answers_stands_in_for_one_that_hangs(hanging: Hanging) -> None:
+    with OllamaServer(["bge-m3"]) as well:
+        config = OllamaConfig(urls=[hanging.url, well.url])
+        assert ask_servers(config, lambda client: find_digest(client, "bge-m3"))
+
+
+def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging: Hanging) -> None:
+    with OllamaServer(["bge-m3"]) as slow:
+        slow.fail("/api/tags", "slow", seconds=1.0)  # five times as long as the look
+        assert fetch(slow.url)["models"]
+        assert [request.path for request in slow.requests()] == ["/api/version", "/api/tags"]
+
+
+@pytest.mark.parametrize("kind", ["status", "html", "drop", "garbage"])
+def test_any_answer_will_do(hanging: Hanging, kind: str) -> None:
+    with OllamaServer(["bge-m3"]) as odd:
+        odd.fail("/api/version", kind)
+        assert fetch(odd.url)["models"]
+
+
+def test_a_look_that_was_cut_short_is_remembered_by_this_process_only(hanging: Hanging) -> None:
+    with pytest.raises(ConnectionError):
+        fetch(hanging.url, query_timeout=0.1)
+    assert silence.silent_for(hanging.url) is not None
+    forgotten_here()
+    assert silence.silent_for(hanging.url) is None
+
+
+def test_no_connection_is_made_where_the_line_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that drops what comes, as one that is down."""
+    monkeypatch.setattr(looking, "_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        check_listening([url])  # it may only be busy
+        with pytest.raises(ConnectionError, match="says nothing"):
+            fetch(url)
+        for one in waiting:
+            one.close()
+
+
+def test_marks_need_a_folder_of_the_user(hanging: Hanging, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir(mode=0o700)
+    Path(runtime.folder()).symlink_to(target)
+    silence.remember(hanging.url)
+    assert [*target.iterdir()] == []
+    forgotten_here()
+    assert silence.silent_for(hanging.url) is None
+
+
+def test_to_know_of_silence_takes_no_http_client() -> None:
+    script = (
+        "import sys; from rag.clients.silence import silent_for; silent_for('http://x')\n"
+        "print(*sorted({'haystack', 'httpx', 'ollama'} & set(sys.modules)))"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("\n", "")

@@ -1,0 +1,57 @@
+"""What the chunks of a note come to together."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.pipelines.reading import cut_note
+from rag.vault import Chunk, Note, limits, read_note
+
+
+def cut(text: str) -> tuple[Note, list[Chunk]]:
+    note = read_note(text.encode(), "work", "a.md", 0.0)
+    return note, cut_note(note, 512, 50)
+
+
+@pytest.mark.parametrize("word", ["w{:x} ", "é{:x}ü{:x} ", "{:x}—", "Ж{:x} "])
+def test_chunks_are_kept_up_to_the_most_words(word: str) -> None:
+    note, chunks = cut("".join(word.format(n, n) for n in range(limits.MOST_WORDS + 5_000)))
+    assert note.problems == [
+        f"more than 100,000 different words: only its first {len(chunks):,} chunks are indexed"
+    ]
+    held = sum(len(chunk.text) for chunk in chunks)
+    assert 0.85 < held / len("".join(note.lines)) < 1.1  # overlaps count twice
+
+
+@pytest.mark.parametrize("text", ["word and others. " * 30_000, "東京都の検索を試す。" * 40_000])
+def test_the_words_of_a_long_note_are_no_trouble_when_they_are_the_same(text: str) -> None:
+    note, _ = cut(text)
+    assert note.problems == []
+
+
+def test_tags_are_kept_as_far_as_chunks_may_bear_them() -> None:
+    tags = " ".join(f"#t{number}" for number in range(1000))
+    note, chunks = cut(tags + "\n" + "# h\n\ntext\n\n" * 1000)
+    assert len(note.tags) == limits.MOST_TAG_ENTRIES // len(chunks) < 1000
+    assert note.problems == [
+        f"1,000 tags are too many for a note of {len(chunks):,} chunks:"
+        f" only the first {len(note.tags)} are kept"
+    ]
+
+
+def test_titles_and_headings_are_cut_as_far_as_chunks_may_bear_them() -> None:
+    path = "".join(f"{'#' * level} {str(level) * 500}\n" for level in range(1, 6))
+    note, chunks = cut(path + "###### leaf\n\ntext\n\n" * 4000)
+    assert note.problems == [
+        f"title and headings are too long for a note of {len(chunks):,} chunks:"
+        f" only {limits.MOST_REPEATED // len(chunks)} characters of them are kept with each"
+    ]
+    repeated = sum(len(note.title) + sum(map(len, chunk.heading)) for chunk in chunks)
+    assert repeated <= limits.MOST_REPEATED
+    assert chunks[-1].heading[-1] == "leaf"
+
+
+def test_a_note_within_its_bounds_keeps_all() -> None:
+    note, chunks = cut("# Title\n\n#a #b\n\n## Part\n\ntext")
+    assert (note.tags, note.problems) == (["a", "b"], [])
+    assert chunks[-1].heading == ("Title", "Part")

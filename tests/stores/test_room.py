@@ -1,0 +1,121 @@
+"""What counts as a full disk, and what is said of it."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rag.exceptions import ConnectionError, DiskFullError, IndexingError, RAGError, UsageError
+from rag.stores import room
+from rag.stores.engine import StoreError, merge
+
+WANTING = (
+    "Service runtime error: Not enough space available for optimization, needed: 162.83 MiB, "
+    "available: 110.39 MiB"
+)
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Set how many bytes are free."""
+
+    def set_free(size: int) -> None:
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=size))
+
+    return set_free
+
+
+def caused(error: RAGError, cause: Exception) -> RAGError:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        StoreError("the index engine failed", "IO Error: No space left on device (os error 28)"),
+        StoreError("the index engine failed", WANTING),
+        caused(UsageError("cannot make the folder"), OSError(errno.ENOSPC, "no room")),
+        caused(IndexingError("the pipeline failed"), OSError(errno.ENOSPC, "no room")),
+    ],
+    ids=str,
+)
+def test_what_a_full_disk_causes_is_said_to_be_the_disk(tmp_path: Path, error: Exception) -> None:
+    with (
+        pytest.raises(DiskFullError, match="the disk is full: ") as raised,
+        room.disk_in_view(tmp_path),
+    ):
+        raise error
+    assert str(tmp_path) in raised.value.message and "RAG_DATA_DIR" in raised.value.hint
+    assert raised.value.exit_code == 5
+
+
+def test_a_database_that_got_no_room_is_not_damaged(tmp_path: Path) -> None:
+    with (
+        pytest.raises(DiskFullError),
+        room.disk_in_view(tmp_path),
+        sqlite3.connect(tmp_path / "db") as db,
+    ):
+        db.execute("PRAGMA max_page_count = 2")
+        db.execute("CREATE TABLE t (x)")
+        db.execute("INSERT INTO t VALUES (zeroblob(100000))")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_disk"),
+    [
+        (StoreError("the index engine failed to open the index", "cannot map"), True),
+        (sqlite3.OperationalError("unable to open database file"), True),
+        (UsageError("no such vault"), False),
+        (PermissionError(errno.EACCES, "Permission denied"), False),
+        (ConnectionError("No space left on device, says the server"), False),
+    ],
+    ids=str,
+)
+def test_where_nothing_is_free_the_engine_fails_of_that(
+    tmp_path: Path, free: Any, error: Exception, is_disk: bool
+) -> None:
+    free(4096)
+    with pytest.raises(DiskFullError if is_disk else type(error)), room.disk_in_view(tmp_path):
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error", [StoreError("the index engine failed", "cannot map"), OSError(5, "I/O error")], ids=str
+)
+def test_with_room_it_is_something_else(tmp_path: Path, error: Exception) -> None:
+    with pytest.raises(type(error)), room.disk_in_view(tmp_path):
+        raise error
+
+
+def test_the_message_has_what_is_needed_and_what_is_free(tmp_path: Path, free: Any) -> None:
+    free(3 << 20)
+    full = room.disk_full(tmp_path / "not" / "there", 40 << 20)
+    assert full.message.startswith("the disk is full: 40 MB needed, 3 MB free at ")
+
+
+def test_the_engine_says_itself_what_it_needs(tmp_path: Path, free: Any) -> None:
+    free(110 << 20)
+    assert "163 MB needed, 110 MB free" in room.disk_full(tmp_path, details=WANTING).message
+
+
+class Wanting:
+    """A shard without room to merge."""
+
+    def optimize(self) -> None:
+        raise Exception(WANTING)
+
+
+def test_few_points_are_not_merged_where_the_engine_wants_more_room_than_there_is() -> None:
+    shard: Any = Wanting()
+    merge(shard, unmerged=100)
+    with pytest.raises(StoreError, match="Not enough space"):
+        merge(shard, unmerged=8_000)

@@ -1,0 +1,113 @@
+"""Writing that a power cut cannot undo halfway: what is synced, and in which order."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.durable import boot, replace_durably, sync_folder, sync_tree
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What was synced or renamed, by inode; all of it is done besides."""
+    heard: list[tuple[str, int]] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        heard.append(("sync", os.fstat(descriptor).st_ino))
+        sync(descriptor)
+
+    def replaced(source: Path, target: Path) -> None:
+        heard.append(("rename", source.stat().st_ino))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    return heard
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    def fail(number: int) -> None:
+        def sync(_: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(os, "fsync", sync)
+
+    return fail
+
+
+class TestReplacing:
+    def test_the_file_is_synced_before_it_has_its_name_and_the_name_after(
+        self, tmp_path: Path, calls: list[tuple[str, int]]
+    ) -> None:
+        file = tmp_path / "list"
+        replace_durably(file, b"new")
+        inode = file.stat().st_ino
+        assert calls == [("sync", inode), ("rename", inode), ("sync", tmp_path.stat().st_ino)]
+
+    def test_the_other_stays_where_the_disk_fails(
+        self, tmp_path: Path, failing: Callable[[int], None]
+    ) -> None:
+        (tmp_path / "list").write_bytes(b"old")
+        failing(errno.EIO)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            replace_durably(tmp_path / "list", b"new")
+        assert (tmp_path / "list").read_bytes() == b"old"
+
+    def test_only_its_owner_may_read_it(self, tmp_path: Path) -> None:
+        (tmp_path / "list").touch(0o644)
+        replace_durably(tmp_path / "list", b"new")
+        assert (tmp_path / "list").stat().st_mode & 0o777 == 0o600
+
+    def test_a_link_in_the_way_is_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "mine").write_bytes(b"mine")
+        (tmp_path / ".list.tmp").symlink_to(tmp_path / "mine")
+        replace_durably(tmp_path / "list", b"new")
+        assert (tmp_path / "mine").read_bytes() == b"mine"
+        assert (tmp_path / "list").read_bytes() == b"new"
+
+
+class TestSyncing:
+    def test_a_tree_is_synced_to_the_last_file_and_folder(
+        self, tmp_path: Path, calls: list[tuple[str, int]]
+    ) -> None:
+        for number in range(30):
+            folder = tmp_path / f"tree/{number % 5}/{number}"
+            folder.mkdir(parents=True)
+            (folder / "file").write_text("x")
+        (tmp_path / "elsewhere").write_text("a second name")
+        (tmp_path / "tree/link").hardlink_to(tmp_path / "elsewhere")
+        sync_tree(tmp_path / "tree")
+        wanted = {path.stat().st_ino for path in (tmp_path / "tree").rglob("*")}
+        assert {inode for _, inode in calls} == wanted | {(tmp_path / "tree").stat().st_ino}
+
+    def test_links_to_nowhere_and_pipes_are_passed_over(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to("nowhere")
+        os.mkfifo(tmp_path / "pipe")
+        sync_tree(tmp_path)
+
+    def test_what_the_disk_did_not_take_is_an_error(
+        self, tmp_path: Path, failing: Callable[[int], None]
+    ) -> None:
+        (tmp_path / "file").touch()
+        failing(errno.EIO)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            sync_tree(tmp_path)
+
+    def test_a_file_system_without_such_a_call_needs_none(
+        self, tmp_path: Path, failing: Callable[[int], None]
+    ) -> None:
+        failing(errno.EINVAL)
+        sync_folder(tmp_path)
+
+
+def test_a_machine_has_one_name_until_it_starts_again() -> None:
+    assert boot() == boot()
+    if os.path.exists("/proc/sys/kernel/random/boot_id"):  # noqa: PTH110
+        assert boot()

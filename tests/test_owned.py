@@ -1,0 +1,179 @@
+"""Folders of ours: what is written into and deleted, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.exceptions import UsageError
+from rag.owned import (
+    MARK,
+    claim_data_folder,
+    claim_index_folder,
+    is_marked,
+    make_owned,
+    narrow,
+    remove,
+)
+
+
+def files(folder: Path, *names: str) -> Path:
+    """Make empty files below a folder."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+# What an index of a version before the mark looks like, and its data folder.
+OLD_INDEX = (
+    *("index.lock", "CURRENT", "gen-4.lock", "vectors.sqlite3"),
+    *("gen-4/points", "gen-4/stamp", "gen-4/sizes", "gen-4/manifest.sqlite3", "gen-4/shard/x"),
+    *("work/manifest.sqlite3", "work/shard/segments/x", ".gen-5.tmp/shard/x", "parts/tmp8s_x/y"),
+)
+OLD_DATA = (
+    *("vaults.json", "facts.jsonl", "facts.jsonl.lock", "chats/2026.jsonl"),
+    "logs/query_transform/x",
+)
+
+
+class TestTheDataFolder:
+    def test_it_is_made_for_its_owner_alone_and_marked(self, tmp_path: Path) -> None:
+        folder = tmp_path / "a/data"
+        claim_data_folder(folder)
+        assert is_marked(folder) and mode(folder) == 0o700
+
+    def test_an_empty_one_is_taken(self, tmp_path: Path) -> None:
+        files(tmp_path / "data", ".DS_Store")
+        claim_data_folder(tmp_path / "data")
+        assert is_marked(tmp_path / "data")
+
+    def test_one_with_files_of_somebody_else_is_not(self, tmp_path: Path) -> None:
+        folder = files(tmp_path / "data", "thesis.md", "vaults.json")
+        with pytest.raises(UsageError, match=r"'thesis\.md'") as raised:
+            claim_data_folder(folder)
+        assert "RAG_DATA_DIR" in raised.value.hint
+        assert {path.name for path in folder.iterdir()} == {"thesis.md", "vaults.json"}
+
+    def test_one_that_bears_the_mark_may_hold_anything(self, tmp_path: Path) -> None:
+        claim_data_folder(tmp_path / "data")
+        files(tmp_path / "data", "of a later version")
+        claim_data_folder(tmp_path / "data")
+
+    @pytest.mark.parametrize("names", [OLD_DATA, [f"index/{name}" for name in OLD_INDEX]])
+    def test_one_of_an_older_version_is_taken(self, tmp_path: Path, names: list[str]) -> None:
+        claim_data_folder(files(tmp_path / "data", *names))
+        assert is_marked(tmp_path / "data")
+
+    def test_one_of_an_older_version_may_hold_other_things_beside_its_index(
+        self, tmp_path: Path
+    ) -> None:
+        folder = files(tmp_path / "data", "mine", *(f"index/{name}" for name in OLD_INDEX))
+        claim_data_folder(folder)
+        assert is_marked(folder)
+
+    def test_a_folder_called_index_is_no_index(self, tmp_path: Path) -> None:
+        folder = files(tmp_path / "data", "mine", "index/index.lock", "index/gen-1/photo.jpg")
+        with pytest.raises(UsageError):
+            claim_data_folder(folder)
+
+    def test_it_is_narrowed(self, tmp_path: Path) -> None:
+        claim_data_folder(tmp_path / "data")
+        (tmp_path / "data").chmod(0o755)
+        claim_data_folder(tmp_path / "data")
+        assert mode(tmp_path / "data") == 0o700
+
+    def test_it_may_lie_behind_a_link(self, tmp_path: Path) -> None:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "data").symlink_to(tmp_path / "real")
+        claim_data_folder(tmp_path / "data")
+        files(tmp_path / "real", "of a later version")
+        claim_data_folder(tmp_path / "data")
+        assert is_marked(tmp_path / "real")
+
+
+class TestTheFolderOfAnIndex:
+    @pytest.mark.parametrize(
+        "name",
+        ["gen-1/photo.jpg", "work/thesis.md", "parts/mine.md", ".gen-2.tmp/mine", "mine/gen-1"],
+    )
+    def test_one_with_files_of_somebody_else_is_refused_and_stays(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        folder = files(tmp_path / "index", name, "index.lock")
+        with pytest.raises(UsageError, match="not rag's"):
+            claim_index_folder(folder)
+        assert (folder / name).exists() and not is_marked(folder)
+
+    def test_one_of_an_older_version_is_taken_with_all_that_it_deletes(
+        self, tmp_path: Path
+    ) -> None:
+        folder = files(tmp_path / "index", *OLD_INDEX)
+        claim_index_folder(folder)
+        for part in ("", "gen-4", "work", ".gen-5.tmp", "parts"):
+            assert is_marked(folder / part)
+
+    def test_what_somebody_put_into_a_marked_one_is_not_marked(self, tmp_path: Path) -> None:
+        claim_index_folder(tmp_path / "index")
+        files(tmp_path / "index", "gen-1/photo.jpg")
+        claim_index_folder(tmp_path / "index")
+        assert not is_marked(tmp_path / "index/gen-1")
+
+    def test_the_place_of_the_working_copy_must_be_no_link(self, tmp_path: Path) -> None:
+        (tmp_path / "index").mkdir()
+        (tmp_path / "real").mkdir()
+        (tmp_path / "index/work").symlink_to(tmp_path / "real")
+        with pytest.raises(UsageError, match="is a link"):
+            claim_index_folder(tmp_path / "index")
+
+
+class TestRemoving:
+    def test_one_of_ours_goes_with_all_it_holds(self, tmp_path: Path) -> None:
+        make_owned(tmp_path / "gen-1")
+        files(tmp_path / "gen-1", "shard/x", "points")
+        (tmp_path / "gen-1/link").symlink_to(tmp_path)
+        remove(tmp_path / "gen-1")
+        assert not (tmp_path / "gen-1").exists() and tmp_path.exists()
+
+    def test_any_other_stays(self, tmp_path: Path) -> None:
+        files(tmp_path / "gen-1", "photo.jpg")
+        remove(tmp_path / "gen-1")
+        assert (tmp_path / "gen-1/photo.jpg").exists()
+
+    def test_what_a_link_leads_to_stays(self, tmp_path: Path) -> None:
+        make_owned(tmp_path / "real")
+        (tmp_path / "gen-1").symlink_to(tmp_path / "real")
+        remove(tmp_path / "gen-1")
+        assert is_marked(tmp_path / "real")
+
+    def test_a_folder_in_the_place_of_the_mark_is_none(self, tmp_path: Path) -> None:
+        files(tmp_path / "gen-1", f"{MARK}/photo.jpg")
+        remove(tmp_path / "gen-1")
+        assert (tmp_path / f"gen-1/{MARK}/photo.jpg").exists()
+
+    def test_the_mark_goes_last(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        make_owned(tmp_path / "gen-1")
+        files(tmp_path / "gen-1", *"abcdefgh")
+
+        def killed(path: Path, missing_ok: bool = False) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            remove(tmp_path / "gen-1")
+        assert is_marked(tmp_path / "gen-1")
+
+    def test_one_that_is_not_there_is_no_error(self, tmp_path: Path) -> None:
+        remove(tmp_path / "gen-1")
+
+
+def test_a_link_is_not_narrowed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    narrow(tmp_path / "link")
+    assert mode(tmp_path / "real") == 0o755

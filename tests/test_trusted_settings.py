@@ -1,0 +1,435 @@
+"""What a project's file may set before the user trusts it, and what trust is for."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from rag.config import RAGConfig, load_config, project_of, settings, trust_own, user_file
+from rag.config.sections import free_rules
+from rag.config.trust import TrustList, forget, record, trust_file
+from rag.config.untrusted import TRANSFORMS, Place, needs_trust
+from rag.exceptions import ConfigError
+from rag.pipelines.vaults import configured_vaults
+from rag.query import registry
+
+# Setting -> a value that takes trust, or None where no value does. A setting that is not here
+# takes trust whatever its value.
+FREE: dict[str, Any] = {
+    **dict.fromkeys(("search.top_k", "search.mode", "search.freshness")),
+    **dict.fromkeys(("ask.top_k", "ask.max_quotes", "ask.max_answer_tokens", "ask.temperature")),
+    **dict.fromkeys(("ask.think", "routes.default", "routes.min_similarity")),
+    **dict.fromkeys(("planner.plan", "planner.extractor", "planner.mode")),
+    **dict.fromkeys(("planner.confidence_threshold", "planner.max_tool_iterations")),
+    **dict.fromkeys(("planner.max_candidates", "planner.tag_cap", "planner.tag_keep")),
+    **dict.fromkeys(("planner.time_window", "planner.aliases", "planner.neighbours")),
+    "planner.fields": None,
+    "index.chunk_size": 1,
+    "index.chunk_overlap": 255,
+    "search.transforms": ["multi-query", "a-plug-in"],
+    "ask.transforms": ["a-plug-in"],
+    "ollama.enabled": True,
+    "routes.classifier": "a-plug-in",
+    "routes.rules": {"a": {"keywords": ["x"], "transforms": ["a-plug-in"]}},
+    "planner.router": "a-plug-in",
+    "planner.audit": True,
+    "warm": True,
+    "vaults_dir": Path("/elsewhere"),
+    "target_vaults": ["a"],
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project's folder, empty."""
+    folder = (tmp_path / "project").resolve()
+    folder.mkdir()
+    return folder
+
+
+def write(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return file
+
+
+def load(project: Path, **env: str) -> RAGConfig:
+    return load_config(env=env, cwd=project)
+
+
+def other_than(default: Any) -> Any:
+    """Return another value of the same type as a default."""
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, (int, float)):
+        return default + 1
+    return {list: ["x"], dict: {"x": ["y"]}}.get(type(default), "/elsewhere")
+
+
+def value_of(config: RAGConfig, name: str) -> Any:
+    value: Any = config
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+class TestEachSetting:
+    def test_one_that_nobody_has_marked_takes_trust(self) -> None:
+        marked = {name for name, rule in free_rules().items() if rule is not needs_trust}
+        assert marked == set(FREE)
+
+    @pytest.mark.parametrize("name", [name for name in settings() if name not in FREE])
+    def test_one_that_takes_trust_is_left_out(self, project: Path, name: str) -> None:
+        default = settings()[name][1]
+        section, _, key = name.rpartition(".")
+        value = json.dumps(other_than(default)).replace('{"x":', '{"x" =')
+        write(project / "rag.toml", (f"[{section}]\n" if section else "") + f"{key} = {value}\n")
+        config = load(project)
+        assert name in config.left_out
+        assert value_of(config, name) == default
+        assert config.origins[name] == "default"
+
+    @pytest.mark.parametrize("name", [name for name, value in FREE.items() if value])
+    def test_one_that_takes_trust_for_some_values_does(self, name: str) -> None:
+        place = Place(Path("/project"), has_vaults=True)
+        assert not free_rules()[name](FREE[name], place)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("index.chunk_size", 1024),
+            ("index.chunk_overlap", 0),
+            ("search.transforms", ["multi_query", "HyDE"]),
+            ("ollama.enabled", False),
+            ("routes.classifier", "embedding"),
+            ("routes.rules", {"a": {"keywords": ["x"], "mode": "dense", "transforms": ["hyde"]}}),
+            ("planner.router", "model"),
+            ("warm", False),
+            ("vaults_dir", Path("/project/notes")),
+            ("target_vaults", ["a"]),
+        ],
+    )
+    def test_and_for_others_does_not(self, name: str, value: Any) -> None:
+        assert free_rules()[name](value, Place(Path("/project")))
+
+    def test_transforms_that_take_no_trust_are_the_built_in_ones(self) -> None:
+        assert {*registry._BUILT_IN, *registry._ALIASES} == TRANSFORMS
+
+    def test_routes_count_together_or_not_at_all(self, project: Path) -> None:
+        rules = "[routes.rules.a]\nkeywords = ['x']\ntransforms = ['a-plug-in']\n"
+        write(project / "rag.toml", "[routes]\nclassifier = 'keyword'\ndefault = 'a'\n" + rules)
+        config = load(project)
+        assert set(config.left_out) == {"routes.classifier", "routes.default", "routes.rules"}
+        assert config.routes.classifier == ""
+
+    def test_what_is_so_already_asks_for_nothing(self, project: Path) -> None:
+        write(user_file(), "[ollama]\nurl = 'http://mine:1'\n")
+        write(project / "rag.toml", "[ollama]\nurl = 'http://mine:1'\nembedding_model = 'bge-m3'\n")
+        config = load(project)
+        assert (config.project, dict(config.left_out)) == (None, {})
+
+    def test_a_project_does_not_switch_on_what_the_user_has_switched_off(
+        self, project: Path
+    ) -> None:
+        write(user_file(), "warm = false\n[ollama]\nenabled = false\n")
+        write(project / "rag.toml", "warm = true\n[ollama]\nenabled = true\n")
+        config = load(project)
+        assert (config.warm, config.ollama.enabled) == (False, False)
+
+    def test_what_the_environment_sets_anyway_is_not_told(self, project: Path) -> None:
+        write(project / "rag.toml", "[ollama]\nurl = 'http://evil:1'\n")
+        config = load(project, RAG_OLLAMA__URL="http://mine:1")
+        assert dict(config.left_out) == {} and config.ollama.url == "http://mine:1"
+
+    def test_a_mistake_in_what_takes_trust_is_told_all_the_same(self, project: Path) -> None:
+        write(project / "rag.toml", "[ollama]\nurl = 3\n")
+        with pytest.raises(ConfigError, match="must be of type str"):
+            load(project)
+
+
+class TestWhichFile:
+    EVIL = "[ollama]\nurl = 'http://evil:1'\n"
+
+    def test_one_that_config_names_is_trusted(self, project: Path) -> None:
+        file = write(project / "rag.toml", self.EVIL)
+        assert load_config(file, {}, project).ollama.url == "http://evil:1"
+        assert load_config("rag.toml", {}, project).ollama.url == "http://evil:1"
+
+    def test_one_that_the_environment_names_by_its_whole_path_is_trusted(
+        self, project: Path
+    ) -> None:
+        file = write(project / "rag.toml", self.EVIL)
+        assert load(project, RAG_CONFIG=str(file)).ollama.url == "http://evil:1"
+
+    def test_a_name_in_the_environment_that_means_another_file_in_each_folder_is_not(
+        self, project: Path
+    ) -> None:
+        write(project / "rag.toml", self.EVIL)
+        assert "ollama.url" in load(project, RAG_CONFIG="rag.toml").left_out
+
+    def test_one_of_a_folder_above_is_not(self, project: Path) -> None:
+        write(project / "rag.toml", self.EVIL)
+        (project / "a/b").mkdir(parents=True)
+        assert "ollama.url" in load(project / "a/b").left_out
+
+    def test_the_user_s_own_file_needs_no_trust_even_where_it_lies(self) -> None:
+        file = write(user_file(), self.EVIL)
+        config = load(file.parent)
+        assert config.ollama.url == "http://evil:1" and dict(config.left_out) == {}
+
+    def test_a_link_is_the_file_that_it_leads_to(
+        self, project: Path, trust: Callable[[Path], None]
+    ) -> None:
+        write(project / "mine/rag.toml", self.EVIL)
+        trust(project / "mine")
+        (project / "other").mkdir()
+        (project / "other/rag.toml").symlink_to("../mine/rag.toml")
+        assert load(project / "other").ollama.url == "http://evil:1"
+        assert [*TrustList.load().files] == [str(project / "mine/rag.toml")]
+
+    def test_a_changed_file_is_another(self, project: Path, trust: Callable[[Path], None]) -> None:
+        file = write(project / "rag.toml", self.EVIL)
+        trust(project)
+        assert load(project).ollama.url == "http://evil:1"
+        file.write_text(self.EVIL + "# by another hand\n")
+        assert "ollama.url" in load(project).left_out
+
+    def test_a_copy_elsewhere_is_another(
+        self, project: Path, trust: Callable[[Path], None]
+    ) -> None:
+        write(project / "a/rag.toml", self.EVIL)
+        trust(project / "a")
+        write(project / "b/rag.toml", self.EVIL)
+        assert "ollama.url" in load(project / "b").left_out
+
+    def test_what_was_read_is_what_was_hashed(
+        self, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A file that changes between two looks at it is looked at once."""
+        write(project / "rag.toml", self.EVIL)
+        opened, really = [], os.open
+
+        def watched(path: Path, *arguments: int) -> int:
+            opened.append(str(path))
+            return really(path, *arguments)
+
+        monkeypatch.setattr("rag.config.files.os.open", watched)
+        load(project)
+        assert opened == [str(project / "rag.toml")]
+
+
+class TestFolders:
+    def vaults(self, project: Path, **env: str) -> set[str]:
+        return set(configured_vaults(load(project, RAG_DATA_DIR=str(project / ".data"), **env)))
+
+    @pytest.fixture
+    def private(self, tmp_path: Path) -> Path:
+        """A folder outside of the project, with a folder of notes in it."""
+        (tmp_path / "private/diary").mkdir(parents=True)
+        return tmp_path / "private"
+
+    def test_folders_below_the_project_are_vaults(self, project: Path) -> None:
+        (project / "notes/a").mkdir(parents=True)
+        write(project / "rag.toml", "vaults_dir = 'notes'\ntarget_vaults = ['a']\n")
+        assert self.vaults(project) == {"a"}
+        assert dict(load(project).left_out) == {}
+
+    @pytest.mark.parametrize("written", ["../private", "notes", "notes/..", "~"])
+    def test_others_are_not(
+        self, project: Path, private: Path, empty_home: Path, written: str
+    ) -> None:
+        (project / "notes").symlink_to(private)
+        (empty_home / "diary").mkdir()
+        write(project / "rag.toml", f"vaults_dir = '{written}'\n")
+        assert self.vaults(project) == set()
+        assert "vaults_dir" in load(project).left_out
+
+    def test_nor_is_the_folder_beside_the_file_when_it_is_a_link(
+        self, project: Path, private: Path
+    ) -> None:
+        (project / "vaults").symlink_to(private)
+        write(project / "rag.toml", "")
+        assert self.vaults(project) == set()
+        assert "vaults_dir" in load(project).left_out
+
+    def test_nor_is_a_link_among_the_vaults(self, project: Path, private: Path) -> None:
+        (project / "vaults/own").mkdir(parents=True)
+        (project / "vaults/linked").symlink_to(private / "diary")
+        (project / "vaults/alias").symlink_to("own")
+        write(project / "rag.toml", "")
+        assert self.vaults(project) == {"own", "alias"}
+        assert str(private / "diary") in load(project).left_out["vaults_dir"].value
+
+    def test_nor_is_what_lies_beside_the_file_that_a_link_leads_to(
+        self, project: Path, private: Path
+    ) -> None:
+        write(private / "rag.toml", "")
+        (private / "vaults/diary").mkdir(parents=True)
+        (project / "rag.toml").symlink_to(private / "rag.toml")
+        assert self.vaults(project) == set()
+
+    def test_a_link_to_itself_is_no_vault(self, project: Path) -> None:
+        (project / "vaults/own").mkdir(parents=True)
+        (project / "vaults/loop").symlink_to("loop")
+        write(project / "rag.toml", "")
+        assert self.vaults(project) == {"own"}
+
+    def test_of_many_links_some_are_shown_each_in_a_line(
+        self, project: Path, private: Path
+    ) -> None:
+        (project / "vaults").mkdir()
+        for number in range(30):
+            (project / f"vaults/{number:02}\nollama.url\u202e").symlink_to(private)
+        write(project / "rag.toml", "")
+        found = project_of(project)
+        assert found is not None and len(found.asks) == 21
+        assert found.asks[-1].value == "10 more links"
+        assert all(ask.value.isprintable() for ask in found.asks)
+        assert r"\nollama.url\u202e" in found.asks[0].value
+
+    def test_with_trust_they_are(
+        self, project: Path, private: Path, trust: Callable[[Path], None]
+    ) -> None:
+        (project / "vaults").mkdir()
+        (project / "vaults/linked").symlink_to(private / "diary")
+        write(project / "rag.toml", "")
+        trust(project)
+        assert self.vaults(project) == {"linked"}
+
+    def test_a_link_that_is_turned_elsewhere_takes_trust_again(
+        self, project: Path, private: Path, trust: Callable[[Path], None]
+    ) -> None:
+        (project / "vaults").mkdir()
+        link = project / "vaults/linked"
+        link.symlink_to(private / "diary")
+        write(project / "rag.toml", "")
+        trust(project)
+        link.unlink()
+        link.symlink_to(private)
+        assert self.vaults(project) == set()
+
+    def test_the_user_s_own_vaults_are_not_narrowed(self, project: Path, private: Path) -> None:
+        write(project / "rag.toml", "target_vaults = ['nothing']\n")
+        assert self.vaults(project, RAG_VAULTS_DIR=str(private)) == {"diary"}
+
+    def test_a_link_in_the_user_s_own_folder_is_followed(
+        self, project: Path, private: Path, tmp_path: Path
+    ) -> None:
+        (project / "vaults/own").mkdir(parents=True)
+        write(project / "rag.toml", "")
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine/linked").symlink_to(private / "diary")
+        assert self.vaults(project, RAG_VAULTS_DIR=str(tmp_path / "mine")) == {"linked"}
+
+
+class TestTheList:
+    def test_it_is_for_its_owner_alone(self, project: Path) -> None:
+        trust_file().parent.mkdir(parents=True, mode=0o755)
+        record(project / "rag.toml", "0", True)
+        assert stat.S_IMODE(trust_file().stat().st_mode) == 0o600
+        assert stat.S_IMODE(trust_file().parent.stat().st_mode) == 0o700
+        assert [*trust_file().parent.iterdir()] == [trust_file()]
+
+    @pytest.mark.parametrize("content", ["", "{", "[]", '{"files": {"a": 1}}', "[" * 100_000])
+    def test_a_damaged_one_trusts_nothing_and_says_so(self, project: Path, content: str) -> None:
+        write(trust_file(), content)
+        write(project / "rag.toml", TestWhichFile.EVIL)
+        with pytest.raises(ConfigError, match="damaged") as caught:
+            load(project)
+        assert "rag trust" in caught.value.hint
+
+    def test_it_is_not_read_for_a_file_that_asks_for_nothing(self, project: Path) -> None:
+        write(trust_file(), "{")
+        write(project / "rag.toml", "[search]\ntop_k = 3\n")
+        assert load(project).search.top_k == 3
+
+    @hypothesis_settings(
+        deadline=None,
+        max_examples=20,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(st.dictionaries(st.text(min_size=1), st.tuples(st.text("0123abcd"), st.booleans())))
+    def test_what_was_said_is_what_is_known(
+        self, tmp_path: Path, said: dict[str, tuple[str, bool]]
+    ) -> None:
+        for name, (digest, trusted) in said.items():
+            record(tmp_path / name, digest, trusted)
+        known = TrustList.load()
+        for name, (digest, trusted) in said.items():
+            assert known.answer(tmp_path / name, digest) is trusted
+            assert known.answer(tmp_path / name, digest + "0") is None
+            assert forget(tmp_path / name)
+        assert dict(TrustList.load().files) == {}
+
+    def test_a_name_that_is_no_text_can_be_kept(self, tmp_path: Path) -> None:
+        file = tmp_path / "\udcff"
+        record(file, "0", True)
+        assert TrustList.load().answer(file, "0") is True
+
+
+class TestOwnFiles:
+    def test_what_the_program_wrote_is_trusted(self, project: Path) -> None:
+        file = write(project / "rag.toml", TestWhichFile.EVIL)
+        trust_own(file, ["ollama.url"])
+        assert load(project).ollama.url == "http://evil:1"
+
+    def test_links_that_were_there_before_are_not(self, project: Path, tmp_path: Path) -> None:
+        (tmp_path / "private").mkdir()
+        (project / "vaults").mkdir()
+        (project / "vaults/linked").symlink_to(tmp_path / "private")
+        file = write(project / "rag.toml", TestWhichFile.EVIL)
+        trust_own(file, ["ollama.url"])
+        assert set(load(project).left_out) == {"ollama.url", "vaults_dir"}
+
+    def test_the_file_of_this_project_asks_for_nothing(self) -> None:
+        found = project_of(Path(__file__).parents[1])
+        assert found is not None and found.asks == ()
+
+
+class TestKeys:
+    SERVER = "[store]\nurl = 'https://qdrant.example:6333'\n"
+
+    def test_a_trusted_project_s_server_gets_no_key(
+        self, project: Path, trust: Callable[[Path], None]
+    ) -> None:
+        write(project / "rag.toml", self.SERVER)
+        trust(project)
+        config = load(project)
+        assert (config.store.url, config.store.api_key_env) == ("https://qdrant.example:6333", "")
+        assert "qdrant.example" in config.left_out["store.api_key_env"].reason
+
+    def test_nor_does_one_of_a_file_that_was_named(self, project: Path) -> None:
+        file = write(project / "rag.toml", self.SERVER)
+        assert load_config(file, {}, project).store.api_key_env == ""
+
+    @pytest.mark.parametrize(
+        ("own", "env"),
+        [
+            ("[store]\nkey_hosts = ['Qdrant.example']\n", {}),
+            ("[store]\nurl = 'https://qdrant.example/other'\n", {}),
+            ("", {"RAG_STORE__KEY_HOSTS": "other, qdrant.example"}),
+            ("", {"RAG_STORE__URL": "https://qdrant.example:6333"}),
+        ],
+    )
+    def test_a_host_that_the_user_names_does(
+        self, project: Path, own: str, env: dict[str, str]
+    ) -> None:
+        write(user_file(), own)
+        file = write(project / "rag.toml", self.SERVER)
+        config = load_config(file, env, project)
+        assert config.store.api_key_env == "QDRANT_API_KEY" and dict(config.left_out) == {}
+
+    def test_a_project_s_file_cannot_name_hosts_for_keys(self, project: Path) -> None:
+        file = write(project / "rag.toml", self.SERVER + "key_hosts = ['qdrant.example']\n")
+        config = load_config(file, {}, project)
+        assert (config.store.api_key_env, config.store.key_hosts) == ("", [])
+        assert set(config.left_out) == {"store.api_key_env", "store.key_hosts"}

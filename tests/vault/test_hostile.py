@@ -1,0 +1,98 @@
+"""Every reader on notes that are made to take the machine."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+from hostile import FAMILIES, FRAGMENTS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.pipelines.parts import lexical_parts
+from rag.pipelines.reading import chunk_meta, cut_note
+from rag.text.budget import count_all, count_tokens
+from rag.text.encoding import DocumentEncoder
+from rag.text.highlight import snippet
+from rag.vault import limits, read_note
+from rag.vault.note import decode, split_lines
+
+SMALL, LARGE = 6_000, 24_000
+LIMIT = 9  # times the cost for four times the text; where that is squared it is sixteen times
+# Before it a paragraph that must be cut: a note that is one chunk is not looked at so closely.
+LONG = "word " * 600
+
+
+def take_in(raw: bytes) -> None:
+    """Do what indexing does with a note, and what showing its chunks does."""
+    note = read_note(raw, "work", "a.md", 0.0)
+    chunks = cut_note(note, 512, 50)
+    parts = [lexical_parts(chunk_meta(note, chunk, "id"), chunk.text) for chunk in chunks]
+    DocumentEncoder().encode(["\n".join(part) for part in parts])
+    snippet("\n".join(body for *_, body in parts), "word a カタ", 160)
+
+
+def seconds(work: Callable[[bytes], None], raw: bytes) -> float:
+    started = time.process_time()
+    work(raw)
+    return time.process_time() - started
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collector():
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_four_times_the_text_does_not_cost_the_square(name: str) -> None:
+    family = FAMILIES[name]
+    head = "" if family(SMALL).startswith("---\n") else LONG
+    small, large = (
+        (head + family(size)).encode("utf-8", "surrogatepass") for size in (SMALL, LARGE)
+    )
+    take_in(small)
+    cheap, dear = float("inf"), float("inf")
+    for _ in range(5):  # others use the machine too: the least of some times counts
+        cheap, dear = min(cheap, seconds(take_in, small)), min(dear, seconds(take_in, large))
+        if dear < LIMIT * cheap:
+            return
+    raise AssertionError(f"{LARGE} bytes took {dear:.3f} s, {SMALL} bytes {cheap:.3f} s")
+
+
+NOTES = st.one_of(
+    st.lists(st.sampled_from(FRAGMENTS), max_size=60).map("".join),
+    st.lists(
+        st.tuples(st.sampled_from(FRAGMENTS), st.integers(1, 60)).map(
+            lambda pair: pair[0] * pair[1]
+        ),
+        max_size=8,
+    ).map("".join),
+    st.sampled_from(sorted(FAMILIES)).map(lambda name: FAMILIES[name](1500)),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(["", "---\n", "---\ntags: ", "---\n&a a: "]), NOTES, st.integers(1, 60))
+def test_any_note_is_read_within_its_bounds(head: str, text: str, size: int) -> None:
+    raw = (head + text).encode("utf-8", "surrogatepass")
+    note = read_note(raw, "work", "a.md", 0.0)
+    chunks = cut_note(note, size, size // 3)
+    assert len(note.tags) <= limits.MOST_TAGS
+    assert all(len(tag) <= limits.LONGEST_TAG for tag in note.tags)
+    assert len(note.title) <= limits.LONGEST_TITLE
+    assert all(isinstance(problem, str) and len(problem) < 300 for problem in note.problems)
+    lines = split_lines(decode(raw, []))
+    for chunk in chunks:
+        held = "\n".join(lines[chunk.line_start - 1 : chunk.line_end])
+        assert chunk.text in held or not chunk.text
+    assert len({chunk.id for chunk in chunks}) == len(chunks) > 0
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(NOTES | st.just(""), max_size=8))
+def test_many_texts_are_counted_as_each_is(texts: list[str]) -> None:
+    assert count_all(texts) == [count_tokens(text) for text in texts]

@@ -1,0 +1,154 @@
+"""The bounds of a note: what is kept beyond each, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.vault import Note, chunk_note, limits, read_note
+
+
+def read(text: str) -> Note:
+    return read_note(text.encode(), "work", "a.md", 0.0)
+
+
+def cut(text: str, size: int = 50) -> tuple[Note, list[str]]:
+    note = read(text)
+    return note, [chunk.text for chunk in chunk_note(note, size, 0, lambda t: len(t.split()))]
+
+
+def words(count: int, before: str = "") -> str:
+    return " ".join(f"{before}w{number}" for number in range(count))
+
+
+def test_only_the_first_lines_are_read() -> None:
+    note = read("a\n" * (limits.MOST_LINES + 1))
+    assert len(note.lines) == limits.MOST_LINES
+    assert note.problems == ["more than 300,000 lines: only the first 300,000 are kept"]
+
+
+@pytest.mark.parametrize("text", [words(1200, "#"), f"---\ntags: [{words(1200)}]\n---\n"])
+def test_tags_are_kept_up_to_their_number(text: str) -> None:
+    note = read(text.replace(" ", ", ") if text.startswith("---") else text)
+    if text.startswith("---"):
+        note = read("---\ntags: [" + words(1200).replace(" ", ", ") + "]\n---\n")
+    assert note.tags == [f"w{number}" for number in range(limits.MOST_TAGS)]
+    assert note.problems == ["more than 1,000 tags: only the first 1,000 are kept"]
+
+
+def test_the_parents_of_tags_count() -> None:
+    note = read(" ".join(f"#t{number}/a/b" for number in range(400)))
+    assert len(note.tags) == limits.MOST_TAGS
+    assert note.tags[:4] == ["t0/a/b", "t0/a", "t0", "t1/a/b"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "problem"),
+    [
+        ("a" * 201, "a tag is longer than 200 characters: it is left out"),
+        ("a/" * 32 + "a", "a tag has more than 32 levels: it is left out"),
+    ],
+)
+@pytest.mark.parametrize("note", ["#{} #kept", "---\ntags: [{}, kept]\n---\n"])
+def test_a_tag_too_long_or_too_deep_is_left_out(tag: str, problem: str, note: str) -> None:
+    found = read(note.format(tag))
+    assert found.tags == ["kept"]
+    assert found.problems == [problem]
+
+
+def test_a_tag_as_long_and_as_deep_as_may_be_is_kept() -> None:
+    deep = "/".join("a" * 5 for _ in range(limits.MOST_TAG_LEVELS))
+    note = read(f"#{deep} #{'b' * limits.LONGEST_TAG}")
+    assert len(note.tags) == limits.MOST_TAG_LEVELS + 1
+    assert note.problems == []
+
+
+def test_aliases_are_kept_up_to_their_number_and_length() -> None:
+    names = ", ".join(["a" * 201, *(f"n{number}" for number in range(1200))])
+    note = read(f"---\naliases: [{names}]\n---\n")
+    assert note.aliases == [f"n{number}" for number in range(limits.MOST_ALIASES)]
+    assert note.problems == [
+        "a alias is longer than 200 characters: it is left out",
+        "more than 1,000 aliases: only the first 1,000 are kept",
+    ]
+
+
+@pytest.mark.parametrize("link", ["[[w{}]]", "[a](w{}.md)"])
+def test_links_are_kept_up_to_their_number(link: str) -> None:
+    note = read("\n".join(link.format(number) for number in range(limits.MOST_LINKS + 9)))
+    assert len(note.links) == limits.MOST_LINKS
+    assert note.problems == ["more than 10,000 links: only the first 10,000 are kept"]
+
+
+def test_a_link_too_long_is_left_out() -> None:
+    note = read(f"[[{'a' * 1001}]] [[kept]]")
+    assert note.links == ["kept"]
+    assert note.problems == ["a link is longer than 1,000 characters: it is left out"]
+
+
+@pytest.mark.parametrize("heading", ["# h{}\n", "h{}\n=\n\n"])
+def test_headings_past_their_number_are_text(heading: str) -> None:
+    note = read("".join(heading.format(number) for number in range(limits.MOST_HEADINGS + 5)))
+    assert len(note.outline.headings) == limits.MOST_HEADINGS
+    assert note.problems == ["more than 10,000 headings: only the first 10,000 are kept"]
+
+
+def test_the_beginning_of_a_long_heading_is_kept() -> None:
+    note = read("# " + "a" * 600 + "\n\ntext")
+    assert note.title == note.outline.headings[0].text == "a" * limits.LONGEST_HEADING
+    assert note.problems == ["a heading is longer than 500 characters: only its first 500 are kept"]
+
+
+def test_the_beginning_of_a_long_title_is_kept() -> None:
+    note = read("---\ntitle: " + "a" * 600 + "\n---\n")
+    assert note.title == "a" * limits.LONGEST_TITLE
+    assert note.problems == ["a title is longer than 500 characters: only its first 500 are kept"]
+
+
+def test_of_long_front_matter_the_beginning_is_read() -> None:
+    note = read("---\ntags: [kept]\n" + "a: b\n" * 400 + "c: " + "d" * 60_000 + "\n---\n# Body")
+    assert (note.tags, note.title) == (["kept"], "Body")
+    assert note.problems == ["front matter: only its first 50,000 characters are read"]
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        ("a: " + "[" * 40 + "]" * 40, "front matter: nested deeper than 32 levels"),
+        ("a: &a [*a]", "front matter: an alias stands within what it names"),
+    ],
+)
+def test_what_front_matter_holds_besides_what_is_refused_is_kept(block: str, problem: str) -> None:
+    note = read(f"---\ntitle: Kept\n{block}\ntags: [x]\n---\n")
+    assert (note.title, note.tags) == ("Kept", ["x"])
+    assert note.problems == [problem]
+
+
+def test_a_reason_that_quotes_all_of_a_note_is_cut_short() -> None:
+    note = read("---\na: 1:" + "9" * 30_000 + "\nb: !!int " + "x" * 30_000 + "\n---\n")
+    assert all(len(problem) < 300 for problem in note.problems)
+
+
+def test_chunks_past_their_number_are_left_out() -> None:
+    note, chunks = cut("a\n\n" * (limits.MOST_CHUNKS + 5), size=1)
+    assert len(chunks) == limits.MOST_CHUNKS
+    assert note.problems == ["more than 10,000 chunks: only the first 10,000 are kept"]
+
+
+@pytest.mark.parametrize("block", ["```\n{}```\n", "| a | b |\n|---|---|\n{}"])
+def test_a_fence_or_table_too_large_is_cut_like_text(block: str) -> None:
+    row = "| one | two |\n"
+    note, chunks = cut(block.format(row * (limits.LARGEST_BLOCK // len(row) + 1)))
+    assert len(chunks) > 100
+    assert note.problems == [
+        "a fence or table is longer than 100,000 characters: it is cut like text"
+    ]
+
+
+@pytest.mark.parametrize("piece", ["ab.\n\n", "ab. "])
+def test_past_the_most_pieces_the_text_is_cut_in_halves(piece: str) -> None:
+    note, chunks = cut(piece * (limits.MOST_PIECES + 20_000))
+    assert note.problems == [
+        "more than 50,000 paragraphs and sentences: the rest is cut at any space"
+    ]
+    assert sum(chunk.count("a") for chunk in chunks) == limits.MOST_PIECES + 20_000
+    assert all(len(chunk.split()) <= 50 for chunk in chunks)
