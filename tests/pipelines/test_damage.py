@@ -221,16 +221,20 @@ def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
         segment / ".atomicwriteXYZ/tmpfile.tmp",
         segment / "dimensions.tmp",
         generation / "narrow-x/segments/one",
+        generation / "stamps-1.tmp",
+        config.index_dir / "work/stamps-1.tmp",
         config.index_dir / "parts/one/shard",
     ]
+    IndexDirectory(config.index_dir).make_parts()
     for path in left:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * 1000)
     os.utime(generation / "narrow-x", (0, 0))
+    os.utime(generation / "stamps-1.tmp", (0, 0))
     (generation / "narrow-y").mkdir()  # somebody may be about to open it
     refresh(work=indexed)
     assert not (generation / "narrow-x").exists() and (generation / "narrow-y").exists()
-    assert not (config.index_dir / "parts").exists()
+    assert not [*config.index_dir.glob("*/stamps-1.tmp"), *config.index_dir.glob("parts/*")]
     (indexed / "new.md").write_text("new")
     refresh(work=indexed)
     for name in ("temp_segments", ".atomicwriteXYZ", "dimensions.tmp", "narrow-x"):

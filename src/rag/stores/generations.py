@@ -304,10 +304,10 @@ class IndexDirectory:
         """Remove generations that nobody reads any more, and what killed writers left."""
         current = self.current()
         self.clear_unfinished()
-        for narrow in self.path.glob(f"gen-*/{PREFIX}*"):
-            with suppress(OSError):
-                if time.time() - narrow.stat().st_mtime > _OPENING:
-                    shutil.rmtree(narrow, ignore_errors=True)
+        for left in (*self.path.glob(f"gen-*/{PREFIX}*"), *self.path.glob("gen-*/*.tmp")):
+            with suppress(OSError):  # it may be gone meanwhile
+                if time.time() - left.stat().st_mtime > _OPENING:
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return
         for old in self.path.glob("gen-*"):

@@ -37,6 +37,8 @@ class WorkingFiles:
         mark = self.folder / WRITING
         self.known, self.seen, self.is_closed, self._record = {}, set(), False, None
         self._read_at, self.was_due = "", True
+        for left in self.folder.glob("*.tmp"):  # of a writer that was killed
+            left.unlink(missing_ok=True)
         try:
             record = Record.read(self.folder)
         except ValueError as error:
