@@ -15,6 +15,7 @@ import json
 import os
 import pickle
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -46,6 +47,7 @@ _CORE = (
 )
 _FIRST, _THEN = "written later", "written later and changed since"
 _EPOCH = 1_700_000_000.0
+_MEMORY = 16 << 30  # bytes that it may map: a damaged length may ask for any number
 _DAY = 24 * 3600.0
 _TESTS = Path(__file__).resolve().parents[2] / "tests"
 _QUERIES = ("サーバー anchor",)
@@ -202,6 +204,7 @@ def _forked(work: Callable[[], int]) -> Answer:
         code = 1
         try:
             signal.alarm(_SECONDS)
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             for number, stream in enumerate(streams, 1):
                 os.dup2(stream, number)
             code = work()
