@@ -109,17 +109,20 @@ class Occurrences:
     def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
         """Look up phrases, those of the fewest chunks first."""
         rare = {phrase.text: self._rare(phrase) for phrase in phrases}
-        known = sorted(
-            (phrase for phrase in phrases if rare[phrase.text] is not None),
-            key=lambda phrase: len(rare[phrase.text] or ()),
-        )
-        frequent = [phrase for phrase in phrases if rare[phrase.text] is None]
-        found = {}
-        for phrase in [*known, *frequent]:
+
+        def frequency(phrase: _Phrase) -> tuple[bool, int]:
             chunks = rare[phrase.text]
-            found[phrase.text] = self._found(
-                phrase, self._frequent(phrase) if chunks is None else chunks, unwanted
-            )
+            return chunks is None, len(chunks or ())
+
+        found = {}
+        for phrase in sorted(phrases, key=frequency):
+            chunks = rare[phrase.text]
+            if not phrase.parts:
+                found[phrase.text] = self._everywhere(phrase, unwanted)
+            elif chunks is None:
+                found[phrase.text] = self._found(phrase, self._frequent(phrase), unwanted)
+            else:
+                found[phrase.text] = self._found(phrase, chunks, unwanted)
         return [found[phrase.text] for phrase in phrases]
 
     def _rare(self, phrase: _Phrase) -> dict[str, float] | None:
@@ -132,8 +135,6 @@ class Occurrences:
     def _frequent(self, phrase: _Phrase) -> dict[str, float] | None:
         """Return the chunks that may hold a phrase without rare parts; `None` when they are more
         than a query may read."""
-        if not phrase.parts:  # a lone character, which the index holds only where it stands alone
-            return self._every_chunk()
         first, *others = phrase.pairs or phrase.parts
         chunks = self._read([first])
         if chunks is None:
@@ -152,34 +153,45 @@ class Occurrences:
         self._spent += room if chunks is None else len(chunks)
         return chunks
 
-    def _every_chunk(self) -> dict[str, float] | None:
+    def _everywhere(self, phrase: _Phrase, unwanted: bool) -> Found:
+        """Return the notes that hold a lone character, which the index has only where it stands
+        alone: as many chunks are read as may be."""
         if self._all is None:
             documents = self._store.all_documents(TEXTS + 1)
             self._all = [document.id for document in documents]
-            if len(self._all) <= TEXTS:
-                self._rows |= {document.id: _rows(document) for document in documents}
-        return None if len(self._all) > TEXTS else dict.fromkeys(self._all, 0.0)
+            self._rows |= {document.id: _rows(document) for document in documents[:TEXTS]}
+        name = _quoted(phrase)
+        if len(self._all) <= TEXTS:
+            return Found(self._reading(phrase, self._all))
+        if unwanted:
+            return Found([], f"{name} does not count: it may be in any note", False)
+        said = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
+        return Found(self._reading(phrase, self._all[:TEXTS]), said)
 
     def _found(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
         """Return the notes of those chunks that hold a phrase."""
-        name = f'"{brief(phrase.text, _QUOTED)}"'
+        name = _quoted(phrase)
         if chunks is None:
             return Found([], f"{name} does not count: it is in too many notes to look it up", False)
         if phrase.exact:
             return Found(self._notes_of(chunks))
         ordered = sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))
         unseen = self._load(ordered)
-        pattern = _pattern(phrase.tokens)
-        rows = (self._rows[chunk] for chunk in ordered if chunk in self._rows)
-        notes = {note for note, texts in rows if any(map(pattern.search, texts))}
+        notes = self._reading(phrase, ordered)
         if not unseen:
-            return Found(sorted(notes))
+            return Found(notes)
         if unwanted:
-            notes.update(self._notes_of(unseen))
-            return Found(sorted(notes), f"notes that may hold {name} are left out unread")
+            notes = sorted({*notes, *self._notes_of(unseen)})
+            return Found(notes, f"notes that may hold {name} are left out unread")
         seen = len(ordered) - len(unseen)
         said = f"only {seen:,} of {len(ordered):,} passages that may hold {name} were read"
-        return Found(sorted(notes), said)
+        return Found(notes, said)
+
+    def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
+        """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
+        search = _pattern(phrase.tokens).search
+        rows = (self._rows[chunk] for chunk in chunks if chunk in self._rows)
+        return sorted({note for note, texts in rows if any(map(search, texts))})
 
     def _load(self, chunks: list[str]) -> list[str]:
         """Read the texts of chunks, as far as a query may; return those that were left out."""
@@ -221,6 +233,10 @@ def _phrase(text: str) -> _Phrase:
     grams.sort(key=lambda gram: -gram.weight)
     parts = [GRAMS | hash_gram(gram.text) for gram in grams]
     return _Phrase(text, tokens, _first(parts, _PIECES), _first(parts, 2), exact)
+
+
+def _quoted(phrase: _Phrase) -> str:
+    return f'"{brief(phrase.text, _QUOTED)}"'
 
 
 def _first(dimensions: list[int], most: int) -> list[int]:
