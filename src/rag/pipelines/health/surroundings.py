@@ -53,9 +53,13 @@ def check_data_folder(examination: Examination) -> Iterator[Check]:
 def check_disk(examination: Examination) -> Iterator[Check]:
     """Say whether the disk has room to publish the index, which takes a copy of it.
 
+    Nothing of a disk that may not be written.
+
     :raises DiskFullError: when `rag index` would refuse to publish.
     """
     directory = IndexDirectory(examination.config.index_dir)
+    if not os.access(_existing(directory.path), os.W_OK):
+        return
     size = copied_size(directory.work)
     free = free_room(directory.path)
     require_room(directory.path, room_to_index(directory.work, 0))
