@@ -258,8 +258,8 @@ class IndexDirectory:
         """Sync `work/` if it was changed here; its shard must be flushed and closed."""
         if self._is_changing:
             sync_tree(self.work)
+            # Where this is undone by a power cut, work/ is made anew without need, and no worse.
             (self.path / _WRITING).unlink(missing_ok=True)
-            sync_folder(self.path)
             self._is_changing = False
 
     @property
