@@ -27,7 +27,7 @@ from rag.text.wording import brief
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
 TEXTS = 1_000  # of chunks that a query reads
 RARE = 512  # chunks: what is in no more of them is looked up whole
-_PIECES = 4  # of a phrase that are looked up, those first that are likely to be rare
+_PIECES = 3  # words of a phrase, and pairs of characters, that are looked up: the likely rarest
 _QUOTED = 40  # characters of a phrase in a notice
 
 
@@ -215,32 +215,30 @@ class Occurrences:
 
 def _phrase(text: str) -> _Phrase:
     tokens = TOKEN.findall(cleaned(text))
-    words = [word for _, word in tokens if word]
-    if words:
-        parts = [word_dimension(stem(word)) for word in sorted(words, key=len, reverse=True)]
-        neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
-        neighbours.sort(key=lambda pair: -len("".join(pair)))
-        pairs = [
-            shingle_dimension(word_dimension(stem(a)), word_dimension(stem(b)))
-            for a, b in neighbours
-        ]
-        return _Phrase(text, tokens, _first(parts, _PIECES), _first(pairs, 2), len(tokens) == 1)
-    runs = [run for run, _ in tokens]
-    exact = len(runs) == 1 and (len(runs[0]) == 2 or is_ideograph(runs[0]))
-    grams = [gram for run in runs for gram in weigh_grams(run) if exact or len(gram.text) > 1]
-    if exact:  # a pair, or else an ideograph
-        grams = [max(grams, key=lambda gram: len(gram.text))]
+    words = sorted((word for _, word in tokens if word), key=len, reverse=True)
+    neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
+    neighbours.sort(key=lambda pair: -len("".join(pair)))
+    exact = len(tokens) == 1 and (bool(words) or len(tokens[0][0]) == 2)
+    grams = [gram for run, _ in tokens for gram in weigh_grams(run) if len(gram.text) > 1]
     grams.sort(key=lambda gram: -gram.weight)
-    parts = [GRAMS | hash_gram(gram.text) for gram in grams]
-    return _Phrase(text, tokens, _first(parts, _PIECES), _first(parts, 2), exact)
+    in_runs = [GRAMS | hash_gram(gram.text) for gram in grams]
+    if len(tokens) == 1 and is_ideograph(tokens[0][0]):
+        exact, in_runs = True, [GRAMS | hash_gram(tokens[0][0])]
+    together = [shingle_dimension(_dimension(a), _dimension(b)) for a, b in neighbours]
+    parts = [*_first(map(_dimension, words)), *_first(in_runs)]
+    return _Phrase(text, tokens, parts, _first([*together, *in_runs] or parts, 2), exact)
+
+
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))
+
+
+def _first(dimensions: Iterable[int], most: int = _PIECES) -> list[int]:
+    return list(dict.fromkeys(dimensions))[:most]
 
 
 def _quoted(phrase: _Phrase) -> str:
     return f'"{brief(phrase.text, _QUOTED)}"'
-
-
-def _first(dimensions: list[int], most: int) -> list[int]:
-    return list(dict.fromkeys(dimensions))[:most]
 
 
 def _note(document: Document) -> str:
