@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -72,9 +73,19 @@ def warm_house() -> Iterator[House]:
         house.clear()
 
 
+@pytest.fixture(scope="session")
+def runtime_folder() -> Iterator[Path]:
+    """A runtime folder for all tests of a process; its name must be short."""
+    with tempfile.TemporaryDirectory(prefix="rag-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(autouse=True)
 def empty_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    runtime_folder: Path,
 ) -> Iterator[Path]:
     """A home, data folder and working folder of the test's own; no RAG_* from outside."""
     if WAY and request.node.get_closest_marker("inside"):
@@ -85,8 +96,10 @@ def empty_home(
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     # Marks of servers that hung would meet others at the same ports.
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
-    silence.forget([*silence._here])
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_folder))
+    silence._here.clear()
+    for mark in runtime_folder.glob("rag/*.silent"):
+        mark.unlink()
     # A machine that does ten things at once is no server that hangs.
     monkeypatch.setattr(looking, "_SECONDS", 20.0)
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 # As many files are synced at once: the file system then writes its journal once for several.
-_THREADS = 8
+_THREADS = 4
 _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY, errno.EBADF)
 
 
@@ -49,9 +49,15 @@ def sync_tree(folder: Path) -> None:
     for base, folders, names in os.walk(folder):
         paths += [f"{base}/{name}" for name in folders + names]
     with ThreadPoolExecutor(_THREADS) as threads:
-        for _ in threads.map(_sync_path, paths):
+        for _ in threads.map(_sync_paths, [paths[n::_THREADS] for n in range(_THREADS)]):
             pass  # to raise what they raised
-    sync_folder(folder)
+    if hasattr(fcntl, "F_FULLFSYNC"):
+        sync_folder(folder)
+
+
+def _sync_paths(paths: list[str]) -> None:
+    for path in paths:
+        _sync_path(path)
 
 
 def _sync_path(path: str, to_the_disk: bool = False) -> None:

@@ -229,6 +229,13 @@ class TestChat:
         assert "more than 4,000" in ran.err
         assert TRUE in ran.out and ran.code == 0
 
+    def test_a_line_of_any_length_is_one_question(self, rag, server, typed):
+        typed("x" * 250_000, QUESTION)
+        server.say(TRUE)
+        ran = rag("chat")
+        assert ran.err.count("more than 4,000") == 1
+        assert TRUE in ran.out and ran.code == 0
+
     def test_the_code_is_that_of_the_last_question(self, rag, server, typed):
         typed(QUESTION, "Do xylophones outlast zebras?")
         server.say(TRUE)

@@ -253,6 +253,15 @@ class TestAsk:
         monkeypatch.setattr(sys, "stdin", io.StringIO(self.QUESTION + "\n"))
         assert rag("ask", "-", "--json").json["question"] == self.QUESTION
 
+    @pytest.mark.parametrize("command", ["ask", "plan", "transform"])
+    def test_stdin_is_read_no_further_than_a_query_may_go(self, rag, library, monkeypatch, command):
+        stdin = io.StringIO("x " * 1_000_000)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        ran = rag(command, "-")
+        assert (ran.code, ran.out) == (2, "")
+        assert "characters, more than 4,000" in ran.err
+        assert stdin.tell() <= 100_000
+
     def test_a_dash_without_stdin_is_an_empty_question(self, rag, library, monkeypatch):
         monkeypatch.setattr(sys, "stdin", None)
         assert rag("ask", "-").code == 2

@@ -193,6 +193,15 @@ class TestSyntax:
             "rag: the query has 4,001 characters, more than 4,000\nSay it in fewer words.\n"
         )
 
+    @pytest.mark.parametrize("command", ["search", "ask", "plan", "transform"])
+    def test_what_does_not_count_is_said_on_stderr(self, rag, library, command):
+        many = " ".join(f'"backups {number}"' for number in range(17))
+        said = "only the first 16 phrases of the query count"
+        assert said in rag(command, many).err.splitlines()
+        assert said not in rag(command, many, "-q").err
+        if command != "plan":
+            assert said in rag(command, many, "--json").json["notices"]
+
     def test_nothing_found_names_the_beginning_of_a_long_query(self, rag, library):
         assert rag("search", "x" * 80).err == f"nothing found for '{'x' * 80}'\n"
         ran = rag("search", "x" * 81)

@@ -160,10 +160,14 @@ def test_no_connection_is_made_where_the_line_is_full(monkeypatch: pytest.Monkey
             one.close()
 
 
-def test_marks_need_a_folder_of_the_user(hanging: Hanging, tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    target.mkdir(mode=0o700)
-    Path(runtime.folder()).symlink_to(target)
+def test_marks_need_a_folder_of_the_user(
+    hanging: Hanging, runtime_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, target = runtime_folder / "place", runtime_folder / "target"
+    for folder in (place, target):
+        folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
+    (place / "rag").symlink_to(target)
     silence.remember(hanging.url)
     assert [*target.iterdir()] == []
     forgotten_here()

@@ -150,3 +150,9 @@ def test_an_index_of_another_version_says_what_mends_it(config, refresh, write_n
     ):
         pass
     assert "rag index" in raised.value.hint
+
+
+def test_a_name_longer_than_any_path_is_no_note(find):
+    with pytest.raises(NotFoundError) as raised:
+        find("a\u0301\u0316" * 50_000)
+    assert len(str(raised.value)) < 300

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,35 +70,50 @@ def test_the_end_by_a_page_without_a_block_is_that_of_the_disk(
     assert not parts.exists()  # it took room for nothing
 
 
-def test_a_signal_goes_on_to_it_and_ends_both_alike(tmp_path: Path) -> None:
-    process = start("print('at work', flush=True); time.sleep(60)", tmp_path)
-    assert process.stdout
-    process.stdout.readline()
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A process that watches a child, which sleeps; and the number of the child."""
+    with start("print(os.getpid(), flush=True); time.sleep(60)", tmp_path) as process:
+        assert process.stdout
+        yield process, int(process.stdout.readline())
+        process.kill()
+
+
+def test_a_signal_goes_on_to_it_and_ends_both_alike(
+    sleeper: tuple[subprocess.Popen[str], int],
+) -> None:
+    process, child = sleeper
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == -signal.SIGTERM
+    assert has_ended(child)
 
 
-def test_ctrl_c_interrupts_it_once(tmp_path: Path) -> None:
-    process = start("print('at work', flush=True); time.sleep(60)", tmp_path)
-    assert process.stdout
-    process.stdout.readline()
+def test_ctrl_c_interrupts_it(sleeper: tuple[subprocess.Popen[str], int]) -> None:
+    process, child = sleeper
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[0] == "interrupted\n"
+    assert has_ended(child)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
-def test_it_ends_with_the_process_that_watches(tmp_path: Path) -> None:
-    process = start("print(os.getpid(), flush=True); time.sleep(60)", tmp_path)
-    assert process.stdout
-    child = int(process.stdout.readline())
+def test_it_ends_with_the_process_that_watches(
+    sleeper: tuple[subprocess.Popen[str], int],
+) -> None:
+    process, child = sleeper
     process.kill()
     process.wait(30)
-    for _ in range(300):
+    assert has_ended(child)
+
+
+def has_ended(child: int) -> bool:
+    """Tell whether a process is gone, soon; nobody may have asked yet how it ended."""
+    state = Path(f"/proc/{child}/stat")
+    for _ in range(600):
         try:
             os.kill(child, 0)
-        except ProcessLookupError:
-            return
-        if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-            return
+            if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
         time.sleep(0.05)
-    pytest.fail("the child goes on")
+    return False

@@ -27,24 +27,9 @@ class Stock(NamedTuple):
     titles: list[str]
 
 
+_WORDS = "the of and note water cold deploy backup status review restore check kubernetes"
 STOCK = Stock(
-    words=(
-        [
-            "the",
-            "of",
-            "and",
-            "note",
-            "water",
-            "cold",
-            "deploy",
-            "backup",
-            "status",
-            "review",
-            "restore",
-            "check",
-            "kubernetes",
-        ]
-    ),
+    words=_WORDS.split(),
     runs=["の", "設定", "証明書", "更新", "サーバー", "障害対応", "こと", "確認"],
     tags=["work", "meeting", "運用/監視"],
     titles=["Deploy checklist", "証明書の更新"],
@@ -162,6 +147,9 @@ FAMILIES: dict[str, Family] = {
     "a pattern of stars": lambda s, n: "path:" + "*a" * (n // 2 - 4) + "b",
     "a pattern of double stars": lambda s, n: "path:" + "**/" * (n // 3 - 3) + "b",
     "a pattern of questions": lambda s, n: "path:" + "?" * (n - 6) + "*",
+    "a pattern of any characters": lambda s, n: "path:" + "*?" * 12 + "b.md",
+    "a long pattern of any characters": lambda s, n: "path:" + "*?" * (n // 2 - 4) + "b",
+    "a pattern of folders": lambda s, n: "path:" + "*/**/" * 12 + "b",
     "a pattern of sets": lambda s, n: "path:*" + "[a-z]" * (n // 5 - 2),
     "vaults without": _each(lambda s: (f"vault:v{number}" for number in count())),
     "a title of 4,000 letters": lambda s, n: f'title:"{_said(cycle(s.words), n - 8)}"',

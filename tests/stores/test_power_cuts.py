@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from faults.power_model import LUCK, Disk
 from rag.exceptions import IndexUnavailableError
 from rag.owned import is_marked
-from rag.stores import generations as module
+from rag.stores import sync_mark as module
 from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
 
 VECTORS = f"{SHARD}/segments/one/vectors.dat"

@@ -168,19 +168,24 @@ def test_asked_for_no_documents_it_returns_none(store: Store) -> None:
 # -- all that hold a word --------------------------------------------------------------
 
 
+def holding(store: Store, dimension: int) -> list[Document]:
+    """Return all documents whose sparse vector has a dimension."""
+    return store.get_documents([*(store.points_with([dimension], 10_000) or {})])
+
+
 def test_all_documents_with_a_dimension_are_found(store: Store) -> None:
     store.write_documents(
         [doc(str(n), (1 if n % 2 else 2, 1.0), (3, 1.0)) for n in range(250)] + [doc("bare")]
     )
-    assert set(ids(store.holding(1))) == {str(n) for n in range(1, 250, 2)}
-    assert len(store.holding(3)) == 250
-    assert store.holding(4) == []
+    assert set(ids(holding(store, 1))) == {str(n) for n in range(1, 250, 2)}
+    assert len(holding(store, 3)) == 250
+    assert holding(store, 4) == []
 
 
 def test_the_highest_dimension_is_one_like_others(store: Store) -> None:
     store.write_documents([doc("a", (2**32 - 1, 1.0)), doc("b", (0, 1.0))])
-    assert ids(store.holding(2**32 - 1)) == ["a"]
-    assert ids(store.holding(0)) == ["b"]
+    assert ids(holding(store, 2**32 - 1)) == ["a"]
+    assert ids(holding(store, 0)) == ["b"]
 
 
 def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
@@ -203,8 +208,30 @@ def test_all_are_found_however_many_there_are(
     store.write_documents(
         [doc(f"{n:02}", (1, 1.0), file_id=str(uuid.UUID(int=n))) for n in range(30)]
     )
-    assert sorted(ids(store.holding(1))) == [f"{n:02}" for n in range(30)]
+    assert sorted(ids(holding(store, 1))) == [f"{n:02}" for n in range(30)]
     assert len(store.notes_with([1])) == 30
+
+
+def test_points_with_any_of_some_dimensions_come_with_their_scores(store: Store) -> None:
+    store.write_documents([doc("a", (1, 1.0), (2, 1.0)), doc("b", (2, 3.0)), doc("c", (3, 1.0))])
+    found = store.points_with([1, 2], 2)
+    assert found is not None
+    assert sorted(ids(store.get_documents([*found]))) == ["a", "b"]
+    assert all(score > 0 for score in found.values())
+
+
+def test_more_points_than_wanted_are_none(store: Store) -> None:
+    store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
+    assert store.points_with([1], 2) is None
+    assert store.points_with([9], 0) == {}
+    assert store.points_with([1], 0) is None
+
+
+def test_so_many_documents_may_be_read(store: Store) -> None:
+    store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
+    assert len(store.all_documents(2)) == 2
+    assert ids(store.all_documents(2)) == ids(store.all_documents())[:2]
+    assert len(store.all_documents(9)) == 3
 
 
 def test_a_dimension_is_used_when_any_document_has_it(store: Store) -> None:
@@ -223,7 +250,7 @@ def test_every_document_can_be_read_without_its_vectors(store: Store) -> None:
 
 def test_documents_that_hold_a_word_come_with_their_text(store: Store) -> None:
     store.write_documents([doc("a", (1, 1.0), file_id="note")])
-    [found] = store.holding(1)
+    [found] = holding(store, 1)
     assert (found.content, found.meta) == ("text of a", {"file_id": "note"})
 
 
@@ -231,7 +258,7 @@ def test_documents_that_were_deleted_or_changed_hold_the_word_no_longer(store: S
     store.write_documents([doc(name, (1, 1.0)) for name in "abc"])
     store.delete_documents(["a"])
     store.write_documents([doc("b", (2, 1.0))], DuplicatePolicy.OVERWRITE)
-    assert ids(store.holding(1)) == ["c"]
+    assert ids(holding(store, 1)) == ["c"]
 
 
 # -- scores, taken apart ---------------------------------------------------------------
@@ -375,7 +402,7 @@ def answers(store: Store) -> list[Any]:
     return [
         [(c.id, pytest.approx(c.score, rel=1e-5)) for c in store.find_candidates(asked)],
         [d.content for d in store.get_documents(["9", "3"])],
-        sorted(ids(store.holding(2))),
+        sorted(ids(holding(store, 2))),
         scores,
         store.newest(top_k=3),
     ]
@@ -396,7 +423,7 @@ def test_a_published_index_answers_as_the_working_copy_does(store: Store) -> Non
 def test_of_an_index_that_was_never_written_there_is_nothing_to_find(store: Store) -> None:
     assert store.find_candidates(query(d1=1.0)) == []
     assert store.get_documents(["a"]) == []
-    assert store.holding(1) == []
+    assert holding(store, 1) == []
     assert store.newest() == []
 
 

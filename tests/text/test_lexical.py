@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import zlib
 from collections import Counter
 
@@ -15,6 +16,7 @@ from rag.text.grams import hash_gram, weigh_grams
 from rag.text.lexical import (
     EDGE_WEIGHT,
     FIELDS,
+    MOST_TERMS,
     SHINGLE_WEIGHT,
     WORD_WEIGHT,
     SparseVector,
@@ -601,3 +603,27 @@ def test_all_terms_of_a_query_in_one_text_of_twenty_are_about_a_half() -> None:
     query, text = "green tea", "green tea " + "pad " * 118
     weight = sum(term.weight for term in query_terms(query))
     assert bounded_score(math.log(20) * score(query, text), weight) == pytest.approx(0.5, abs=0.01)
+
+
+class TestBounds:
+    def test_a_query_asks_for_the_heaviest_of_its_terms(self):
+        text = "".join(map(chr, range(0x4E00, 0x5300))) + " word"
+        terms = query_terms(text)
+        assert len(terms) == MOST_TERMS
+        kept = [term.weight for term in terms]
+        assert 1.0 in kept  # the word, though it comes last
+        assert min(kept) >= 0.3  # of its letters and the pairs of kanji none is left
+
+    def test_a_query_within_the_bounds_asks_for_all_of_them(self):
+        words = [f"word{number}" for number in range(200)]
+        asked = [term.text for term in query_terms(" ".join(words)) if term.field == "words"]
+        assert asked == words
+
+    def test_words_that_only_ask_take_no_more_than_their_length(self):
+        def seconds(length: int) -> float:
+            started = time.process_time()
+            encode_query(f"{length}" + "とは何ですかどこでいつ" * (length // 10))
+            return time.process_time() - started
+
+        seconds(500)
+        assert seconds(8_000) < 25 * seconds(1_000) + 0.05  # the square would be 64 times

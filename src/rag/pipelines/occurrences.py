@@ -27,7 +27,7 @@ from rag.text.wording import brief
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
 TEXTS = 1_000  # of chunks that a query reads
 RARE = 512  # chunks: what is in no more of them is looked up whole
-_PIECES = 4  # of a phrase that are looked up, those first that are likely to be rare
+_PIECES = 3  # words of a phrase, and pairs of characters, that are looked up: the likely rarest
 _QUOTED = 40  # characters of a phrase in a notice
 
 
@@ -109,17 +109,20 @@ class Occurrences:
     def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
         """Look up phrases, those of the fewest chunks first."""
         rare = {phrase.text: self._rare(phrase) for phrase in phrases}
-        known = sorted(
-            (phrase for phrase in phrases if rare[phrase.text] is not None),
-            key=lambda phrase: len(rare[phrase.text] or ()),
-        )
-        frequent = [phrase for phrase in phrases if rare[phrase.text] is None]
-        found = {}
-        for phrase in [*known, *frequent]:
+
+        def frequency(phrase: _Phrase) -> tuple[bool, int]:
             chunks = rare[phrase.text]
-            found[phrase.text] = self._found(
-                phrase, self._frequent(phrase) if chunks is None else chunks, unwanted
-            )
+            return chunks is None, len(chunks or ())
+
+        found = {}
+        for phrase in sorted(phrases, key=frequency):
+            chunks = rare[phrase.text]
+            if not phrase.parts:
+                found[phrase.text] = self._everywhere(phrase, unwanted)
+            elif chunks is None:
+                found[phrase.text] = self._found(phrase, self._frequent(phrase), unwanted)
+            else:
+                found[phrase.text] = self._found(phrase, chunks, unwanted)
         return [found[phrase.text] for phrase in phrases]
 
     def _rare(self, phrase: _Phrase) -> dict[str, float] | None:
@@ -132,8 +135,6 @@ class Occurrences:
     def _frequent(self, phrase: _Phrase) -> dict[str, float] | None:
         """Return the chunks that may hold a phrase without rare parts; `None` when they are more
         than a query may read."""
-        if not phrase.parts:  # a lone character, which the index holds only where it stands alone
-            return self._every_chunk()
         first, *others = phrase.pairs or phrase.parts
         chunks = self._read([first])
         if chunks is None:
@@ -152,34 +153,45 @@ class Occurrences:
         self._spent += room if chunks is None else len(chunks)
         return chunks
 
-    def _every_chunk(self) -> dict[str, float] | None:
+    def _everywhere(self, phrase: _Phrase, unwanted: bool) -> Found:
+        """Return the notes that hold a lone character, which the index has only where it stands
+        alone: as many chunks are read as may be."""
         if self._all is None:
             documents = self._store.all_documents(TEXTS + 1)
             self._all = [document.id for document in documents]
-            if len(self._all) <= TEXTS:
-                self._rows |= {document.id: _rows(document) for document in documents}
-        return None if len(self._all) > TEXTS else dict.fromkeys(self._all, 0.0)
+            self._rows |= {document.id: _rows(document) for document in documents[:TEXTS]}
+        name = _quoted(phrase)
+        if len(self._all) <= TEXTS:
+            return Found(self._reading(phrase, self._all))
+        if unwanted:
+            return Found([], f"{name} does not count: it may be in any note", False)
+        said = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
+        return Found(self._reading(phrase, self._all[:TEXTS]), said)
 
     def _found(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
         """Return the notes of those chunks that hold a phrase."""
-        name = f'"{brief(phrase.text, _QUOTED)}"'
+        name = _quoted(phrase)
         if chunks is None:
             return Found([], f"{name} does not count: it is in too many notes to look it up", False)
         if phrase.exact:
             return Found(self._notes_of(chunks))
         ordered = sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))
         unseen = self._load(ordered)
-        pattern = _pattern(phrase.tokens)
-        rows = (self._rows[chunk] for chunk in ordered if chunk in self._rows)
-        notes = {note for note, texts in rows if any(map(pattern.search, texts))}
+        notes = self._reading(phrase, ordered)
         if not unseen:
-            return Found(sorted(notes))
+            return Found(notes)
         if unwanted:
-            notes.update(self._notes_of(unseen))
-            return Found(sorted(notes), f"notes that may hold {name} are left out unread")
+            notes = sorted({*notes, *self._notes_of(unseen)})
+            return Found(notes, f"notes that may hold {name} are left out unread")
         seen = len(ordered) - len(unseen)
         said = f"only {seen:,} of {len(ordered):,} passages that may hold {name} were read"
-        return Found(sorted(notes), said)
+        return Found(notes, said)
+
+    def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
+        """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
+        search = _pattern(phrase.tokens).search
+        rows = (self._rows[chunk] for chunk in chunks if chunk in self._rows)
+        return sorted({note for note, texts in rows if any(map(search, texts))})
 
     def _load(self, chunks: list[str]) -> list[str]:
         """Read the texts of chunks, as far as a query may; return those that were left out."""
@@ -203,28 +215,30 @@ class Occurrences:
 
 def _phrase(text: str) -> _Phrase:
     tokens = TOKEN.findall(cleaned(text))
-    words = [word for _, word in tokens if word]
-    if words:
-        parts = [word_dimension(stem(word)) for word in sorted(words, key=len, reverse=True)]
-        neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
-        neighbours.sort(key=lambda pair: -len("".join(pair)))
-        pairs = [
-            shingle_dimension(word_dimension(stem(a)), word_dimension(stem(b)))
-            for a, b in neighbours
-        ]
-        return _Phrase(text, tokens, _first(parts, _PIECES), _first(pairs, 2), len(tokens) == 1)
-    runs = [run for run, _ in tokens]
-    exact = len(runs) == 1 and (len(runs[0]) == 2 or is_ideograph(runs[0]))
-    grams = [gram for run in runs for gram in weigh_grams(run) if exact or len(gram.text) > 1]
-    if exact:  # a pair, or else an ideograph
-        grams = [max(grams, key=lambda gram: len(gram.text))]
+    words = sorted((word for _, word in tokens if word), key=len, reverse=True)
+    neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
+    neighbours.sort(key=lambda pair: -len("".join(pair)))
+    exact = len(tokens) == 1 and (bool(words) or len(tokens[0][0]) == 2)
+    grams = [gram for run, _ in tokens for gram in weigh_grams(run) if len(gram.text) > 1]
     grams.sort(key=lambda gram: -gram.weight)
-    parts = [GRAMS | hash_gram(gram.text) for gram in grams]
-    return _Phrase(text, tokens, _first(parts, _PIECES), _first(parts, 2), exact)
+    in_runs = [GRAMS | hash_gram(gram.text) for gram in grams]
+    if len(tokens) == 1 and is_ideograph(tokens[0][0]):
+        exact, in_runs = True, [GRAMS | hash_gram(tokens[0][0])]
+    together = [shingle_dimension(_dimension(a), _dimension(b)) for a, b in neighbours]
+    parts = [*_first(map(_dimension, words)), *_first(in_runs)]
+    return _Phrase(text, tokens, parts, _first([*together, *in_runs] or parts, 2), exact)
 
 
-def _first(dimensions: list[int], most: int) -> list[int]:
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))
+
+
+def _first(dimensions: Iterable[int], most: int = _PIECES) -> list[int]:
     return list(dict.fromkeys(dimensions))[:most]
+
+
+def _quoted(phrase: _Phrase) -> str:
+    return f'"{brief(phrase.text, _QUOTED)}"'
 
 
 def _note(document: Document) -> str:

@@ -27,7 +27,7 @@ from rag.stores.protocol import NoteStore
 from rag.text.lexical import KATAKANA_WORD, content_words, encode_query, pieces, word_dimension
 from rag.text.normalize import fold_accents, name_key
 from rag.text.tokens import TOKEN, cleaned, has_words, stem
-from rag.text.wording import brief
+from rag.text.wording import brief, plural
 
 _MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
 _MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
@@ -215,8 +215,8 @@ def _beginning(manifest: Manifest | None, prefixes: Sequence[str], notices: list
         words = manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)))
         room = MOST_WORDS - len(found)
         if len(words) > room:
-            said = f'"{brief(prefix)}*" stands for {len(words):,} words, of which {room:,} count'
-            notices.append(said)
+            stands_for = f'"{brief(prefix)}*" stands for {plural(len(words), "word")}'
+            notices.append(f"{stands_for}, of which {room:,} count")
             words = sorted(sorted(words, key=len)[:room])
         found += words
     return found

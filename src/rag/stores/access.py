@@ -255,7 +255,8 @@ def _check(generation: Path, points: int) -> None:
     shard, _ = _load(generation / SHARD, frozenset())
     with guard("read the new index"):
         found = shard.info().points_count
-        shard.close()
+        if not keep(shard):  # it has nothing to write, and looks for it all the same
+            shard.close()
     if found != points:
         raise StoreError(
             "the new index cannot be read",

@@ -150,13 +150,9 @@ class NoteQueries:
 
     # -- words -------------------------------------------------------------------------
 
-    def holding(self, dimension: int) -> list[Document]:
-        """Return all documents whose sparse vector has a dimension."""
-        return [to_document(point) for point in self._matches([dimension], True)]
-
     def notes_with(self, dimensions: Sequence[int]) -> list[str]:
         """Return the ids of the notes that have a chunk with any of these dimensions."""
-        points = self._matches(dimensions, CANDIDATE_FIELDS)
+        points = self._matches(dimensions)
         return sorted({to_candidate(point).note for point in points})
 
     def points_with(self, dimensions: Sequence[int], most: int) -> dict[str, float] | None:
@@ -180,11 +176,11 @@ class NoteQueries:
         """
         self.backend.expect(dimensions)
 
-    def _matches(self, dimensions: Sequence[int], fields: bool | list[str]) -> list[Any]:
+    def _matches(self, dimensions: Sequence[int]) -> list[Any]:
         """Return all points with any of these dimensions."""
         limit = _MATCHES
         while True:
-            points = self._search(Ask(_any_of(dimensions), limit, None, fields))[0]
+            points = self._search(Ask(_any_of(dimensions), limit, None, CANDIDATE_FIELDS))[0]
             if len(points) < limit:
                 return points
             limit *= 8

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from rag.stores.transactions import transaction
@@ -80,7 +81,7 @@ class Vocabulary:
         nearest = self._nearest(word, slips, self._beginning_as(word, slips))
         # Few slips are in the first letter; most often this spares reading all words.
         if not nearest or nearest[0].slips > 1:
-            others = self._nearest(word, slips, [*self._about_as_long(word, slips)])
+            others = self._nearest(word, slips, self._about_as_long(word, slips))
             nearest += [other for other in others if other.begins_otherwise]
             nearest.sort()
         for near in nearest[:_MAX_NEAR]:
@@ -94,8 +95,8 @@ class Vocabulary:
         )
         return [near for (near,) in rows]
 
-    def _about_as_long(self, word: str, slips: int) -> Iterator[str]:
-        """Yield all words about as long as another; they are kept for the next misspelt one."""
+    def _about_as_long(self, word: str, slips: int) -> list[str]:
+        """Return all words about as long as another; they are kept for the next misspelt one."""
         lengths = range(len(word) - slips, len(word) + slips + 1)
         new: dict[int, list[str]] = {n: [] for n in lengths if n not in self._of_length}
         if new:
@@ -107,8 +108,7 @@ class Vocabulary:
                 if length in new:
                     new[length].append(other)
             self._of_length |= new
-        for length in lengths:
-            yield from self._of_length[length]
+        return [*chain.from_iterable(self._of_length[length] for length in lengths)]
 
     def _nearest(self, word: str, slips: int, known: list[str]) -> list[_Near]:
         """Return those of some words that another may be a slip of."""

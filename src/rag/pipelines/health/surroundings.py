@@ -11,7 +11,7 @@ from rag.config import unknown_in_environment
 from rag.pipelines.health.check import Check, Examination
 from rag.stores.generations import IndexDirectory
 from rag.stores.reader_copy import copied_size
-from rag.stores.room import free_room, require_room
+from rag.stores.room import free_room, require_room, room_to_index
 from rag.stores.sparse_copy import disk_usage
 
 _MOVE = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
@@ -52,12 +52,16 @@ def check_data_folder(examination: Examination) -> Iterator[Check]:
 def check_disk(examination: Examination) -> Iterator[Check]:
     """Say whether the disk has room to publish the index, which takes a copy of it.
 
+    Nothing of a disk that may not be written.
+
     :raises DiskFullError: when `rag index` would refuse to publish.
     """
     directory = IndexDirectory(examination.config.index_dir)
+    if not os.access(_existing(directory.path), os.W_OK):
+        return
     size = copied_size(directory.work)
     free = free_room(directory.path)
-    require_room(directory.path, size)
+    require_room(directory.path, room_to_index(directory.work, 0))
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
     message = f"{free / 1e9:,.1f} GB free; the next generation of the index takes about "
     message += f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,171 @@
+"""Queries that attack: 4,000 characters of each family of `tests/query/hostile_queries.py`.
+
+They are searched, asked (quoted, without a model), planned and transformed over 1,000 generated
+notes, in this process, after plain queries have warmed it up; what counts is the CPU time above
+that of a plain query. A few go through the program too.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from faults import Row
+from made_words import english_word, japanese_word
+from rag.config import RAGConfig, load_config
+from rag.exceptions import RAGError
+from rag.pipelines import create_search_pipeline, search
+from rag.pipelines.attempts import intent_of
+from rag.pipelines.intent import find_intent
+from rag.pipelines.previewing import plan_search
+from rag.pipelines.qa import ask, create_qa_pipeline
+from rag.pipelines.refresh import IndexRun
+from rag.stores import get_document_store
+from rag.stores.protocol import NoteStore
+from rag.text.highlight import snippet
+from vaults import BYTES, make_vault, title_query
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "query"))
+
+from hostile_queries import FAMILIES, query, stock_of  # type: ignore[import-not-found]
+
+NOTES = 1_000
+LENGTH = 4_000
+SECONDS = 0.5  # of CPU, above a plain query
+_CAP = 3  # seconds after which a query is given up
+_AGAIN = 3  # times that a query is tried which took too long: a busy machine takes longer
+_PLAIN = "plain words of a query"
+_PROGRAM = (
+    ("search", "phrases of two words"),
+    ("search", "beginnings"),
+    ("search", "a pattern of any characters"),
+    ("ask", "phrases of one character"),
+    ("plan", "a list of unknown tags"),
+    ("transform", "misspelt words"),
+)
+
+Work = Callable[[str], object]
+
+
+def rows(room: Path) -> Iterator[Row]:
+    """Yield a row for each command, and one for the program as a whole."""
+    make_vault(room / "vault", NOTES, NOTES * BYTES / 1e6)
+    os.environ["RAG_DATA_DIR"] = str(room / "data")
+    os.environ["RAG_OLLAMA__ENABLED"] = "false"
+    config = load_config()
+    with IndexRun(config) as run:
+        run.index_vault("vault", room / "vault")
+        run.publish()
+    queries = {family: query(family, LENGTH, _stock()) for family in FAMILIES}
+    with get_document_store(config) as store:
+        for name, work in _commands(config, store).items():
+            yield _row(name, work, queries)
+    yield _program(queries)
+
+
+def _stock() -> object:
+    titles = [title_query(number) for number in range(1, 50, 2)]
+    tags = ["work", "meeting", "project/alpha", "日記", "運用/監視"]
+    return stock_of(map(english_word, range(2_000)), map(japanese_word, range(2_000)), tags, titles)
+
+
+def _commands(config: RAGConfig, store: NoteStore) -> dict[str, Work]:
+    """Return what each command does with a query."""
+    found, answered = create_search_pipeline(store, config), create_qa_pipeline(store, config)
+
+    def searched(query: str) -> None:
+        intent, _ = intent_of(store, config, query)
+        response = search(found, query, intent=intent)
+        for result in response.results:
+            snippet(result.content, response.searched, 200)
+
+    def asked(query: str) -> None:
+        intent, _ = intent_of(store, config, query)
+        ask(answered, query, intent=intent)
+
+    return {
+        "search": searched,
+        "ask": asked,
+        "plan": lambda query: find_intent(store, config, query, full=True),
+        "transform": lambda query: plan_search(config, query),
+    }
+
+
+def _row(name: str, work: Work, queries: dict[str, str]) -> Row:
+    plain = min(_seconds(work, _PLAIN) for _ in range(5))
+    taken = {family: _least(work, text) - plain for family, text in queries.items()}
+    return _told(f"{name}: {LENGTH:,} characters take {SECONDS} s of CPU at most", taken)
+
+
+def _told(what: str, taken: dict[str, float]) -> Row:
+    worst = max(taken, key=lambda family: taken[family])
+    slow = [family for family, seconds in taken.items() if seconds > SECONDS]
+    return Row(what, len(taken), len(slow), f"most: {taken[worst]:.2f} s, {worst}")
+
+
+def _least(work: Work, text: str) -> float:
+    """Return what a query takes, the least of a few times if that is too long."""
+    least = _seconds(work, text)
+    for _ in range(_AGAIN - 1):
+        if SECONDS < least < _CAP:
+            least = min(least, _seconds(work, text))
+    return least
+
+
+def _seconds(work: Work, text: str) -> float:
+    """Return the CPU time of a query; one that takes far too long is ended."""
+    started = time.process_time()
+    # To refuse a query is an answer too.
+    with _ending(), suppress(RAGError):
+        work(text)
+    return time.process_time() - started
+
+
+class _TooLongError(BaseException):
+    """A query has taken all the time that it is given."""
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    def end(*_: object) -> None:
+        raise _TooLongError
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _CAP)
+    try:
+        yield
+    except _TooLongError:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _program(queries: dict[str, str]) -> Row:
+    """Run the program with a few queries."""
+    plain = {name: min(_ran(name, _PLAIN) for _ in range(2)) for name, _ in _PROGRAM}
+    taken = {
+        f"{name}, {family}": _ran(name, queries[family]) - plain[name] for name, family in _PROGRAM
+    }
+    return _told(f"the program: {SECONDS} s of CPU above a plain query at most", taken)
+
+
+def _ran(command: str, text: str) -> float:
+    """Return the CPU time of a command; what ends in another way than its exit codes is endless."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rag", command, "--", text],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = usage.ru_utime + usage.ru_stime
+    return seconds if process.returncode in (0, 1, 2) else float("inf")

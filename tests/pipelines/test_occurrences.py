@@ -1,0 +1,108 @@
+"""Which notes hold a phrase, rare or frequent, and what happens when a query may read no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.pipelines import create_search_pipeline, occurrences, search
+from rag.pipelines.occurrences import Occurrences
+from rag.pipelines.understanding import understand
+from rag.stores import get_document_store
+
+NOTES = {
+    "a.md": "# Walrus\n\n## Diet\n\nClams and cold water, cold as water.\n",
+    "b.md": "# Icebergs\n\nThe walruses sleep.\n\n## Two\n\nWater: cold; warm water.\n",
+    "c.md": "# Café Müller\n\nCold Water Café. Pod設定とは何か。\n",
+    "d.md": "# 証明書の更新\n\n有効期限を確認する。設定\n",
+    "e.md": "# 期限\n\n証明書 の有効期限。を\n",
+    "cold water.md": "# Else\n\nNothing of the sort, only c++ and C++17.\n",
+}
+PHRASES = [
+    *("cold water", "water cold", "walruses", "walrus", "the walruses sleep", "cafe muller"),
+    *("cold water cafe", "pod 設定", "設定", "設", "有効期限", "証明書の", "期限", "を", "の有効"),
+    *("c++ 17", "c++", "nothing of the sort", "xylophone", "warm cold", "何か"),
+]
+
+
+@pytest.fixture(scope="module")
+def store(build_index):
+    with get_document_store(build_index({"v": NOTES})) as store:
+        yield store
+
+
+@pytest.fixture
+def names(store):
+    """Return the files of notes."""
+    known = {identity: path for _, path, _, _, identity in store.manifest().names()}
+    return lambda notes: [known[note] for note in notes]
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_a_frequent_phrase_is_found_where_a_rare_one_is(store, monkeypatch, phrase):
+    [rare] = Occurrences(store, store.manifest(), [phrase]).wanted()
+    monkeypatch.setattr(occurrences, "RARE", 0)
+    [frequent] = Occurrences(store, store.manifest(), [phrase]).wanted()
+    assert frequent == rare
+    assert not rare.notice
+    [unwanted] = Occurrences(store, store.manifest(), [], [phrase]).unwanted()
+    assert unwanted == rare
+
+
+def test_words_are_found_alike_whether_they_are_rare(store, monkeypatch):
+    words = ["water", "walrus", "cafés"]
+    [rare] = Occurrences(store, store.manifest(), [], [], words).unwanted()
+    monkeypatch.setattr(occurrences, "RARE", 0)
+    assert Occurrences(store, store.manifest(), [], [], words).unwanted() == [rare]
+    assert len(rare.notes) == 4
+
+
+class TestWhenNoMoreMayBeRead:
+    def test_of_a_phrase_only_notes_are_found_that_hold_it(self, store, names, monkeypatch):
+        everything = Occurrences(store, store.manifest(), ["cold water"]).wanted()[0].notes
+        monkeypatch.setattr(occurrences, "TEXTS", 1)
+        [found] = Occurrences(store, store.manifest(), ["cold water"]).wanted()
+        assert len(found.notes) <= 1 and {*found.notes} <= {*everything}
+        assert found.notice == 'only 1 of 4 passages that may hold "cold water" were read'
+
+    def test_all_notes_are_left_out_that_may_hold_an_unwanted_one(self, store, names, monkeypatch):
+        everything = Occurrences(store, store.manifest(), ["cold water"]).wanted()[0].notes
+        monkeypatch.setattr(occurrences, "TEXTS", 1)
+        [found] = Occurrences(store, store.manifest(), [], ["cold water"]).unwanted()
+        assert {*found.notes} >= {*everything}
+        assert found.notice == 'notes that may hold "cold water" are left out unread'
+
+    def test_the_rarest_phrase_is_read_first(self, store, names, monkeypatch):
+        monkeypatch.setattr(occurrences, "TEXTS", 1)
+        phrases = ["cold water", "clams and"]
+        frequent, rare = Occurrences(store, store.manifest(), phrases).wanted()
+        assert names(rare.notes) == ["a.md"]
+        assert frequent.notice and not rare.notice
+
+    def test_a_phrase_in_too_many_notes_is_no_condition(self, store, monkeypatch):
+        monkeypatch.setattr(occurrences, "RARE", 0)
+        monkeypatch.setattr(occurrences, "ENTRIES", 0)
+        understood = understand(store, '"cold" water -"cold water" -cold', None)
+        assert understood.matched == []
+        assert understood.notices == [
+            '"cold" does not count: it is in too many notes to look it up',
+            "excluded words do not count: they are in too many notes",
+            '"cold water" does not count: it is in too many notes to look it up',
+        ]
+        found = search(create_search_pipeline(store), '"cold" water -"cold water" -cold')
+        assert len(found.results) > 2
+        assert found.notices == understood.notices
+
+    def test_a_lone_character_is_looked_for_in_some_notes_and_excludes_none(
+        self, store, monkeypatch
+    ):
+        monkeypatch.setattr(occurrences, "TEXTS", 2)
+        [wanted] = Occurrences(store, store.manifest(), ["の"]).wanted()
+        assert wanted.counts and "in 2 passages only" in wanted.notice
+        [unwanted] = Occurrences(store, store.manifest(), [], ["の"]).unwanted()
+        assert (unwanted.notes, unwanted.counts) == ([], False)
+
+
+@pytest.mark.parametrize("phrases", [["cold water"], ["cold water", "有効期限"], ["を", "c++"]])
+def test_without_a_manifest_the_same_is_found(store, phrases, monkeypatch):
+    known = Occurrences(store, store.manifest(), phrases).wanted()
+    assert Occurrences(store, None, phrases).wanted() == known

@@ -1,0 +1,81 @@
+"""Notes by path and title; and patterns of paths, which mean what they do in `.gitignore`."""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+import warnings
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pathspec import PathSpec
+
+from rag.exceptions import QueryError
+from rag.pipelines.places import Places
+from rag.stores.manifest import Manifest
+from rag.stores.note_rows import ChunkKey, NoteRow
+
+FILES = ["a.md", "ab/a.md", "ab/bb.md", "a/b/ab/b.a", "b/a/ba/aab", "ba", "a/a/a/a", "b/aaab.md"]
+
+
+def row(path: str) -> NoteRow:
+    chunk = ChunkKey("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11", bytes(16))
+    return NoteRow("v", path, path, 1, 1, False, b"", chunks=[chunk], id=path, title=path)
+
+
+@pytest.fixture(scope="module")
+def places():
+    with Manifest.empty() as manifest:
+        manifest.finish([row(path) for path in FILES])
+        yield Places(manifest)
+
+
+def meant(globs: list[str]) -> list[str]:
+    """Return the files that pathspec finds."""
+    lines = [glob if "/" in glob else f"/**/{glob}" for glob in globs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spec = PathSpec.from_lines("gitignore", lines)
+    return [f for f in sorted(FILES) if spec.match_file(f) or spec.match_file(f"v/{f}")]
+
+
+PIECES = ["a", "b", "*", "*", "?", "/", "/", "**/", "/**/", "[ab]", "[!a]", "!", "\\", "[", ".md"]
+
+
+@settings(max_examples=1_000, deadline=None)
+@example(["*a*b*"])
+@example(["**/a/**/b*"])
+@example(["a/**/a", "!a/**/a/a"])
+@given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join), max_size=2))
+def test_a_pattern_means_what_it_does_in_gitignore(places, globs):
+    try:
+        expected = meant(globs)
+    except (ValueError, re.error):
+        with pytest.raises(QueryError):
+            places.at_paths(globs)
+    else:
+        assert places.at_paths(globs) == expected
+
+
+ENDLESS = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_places import Manifest, Places, row
+with Manifest.empty() as manifest:
+    manifest.finish([row("a" * 100 + ".md"), row("a/" * 50 + "a.md")])
+    for pattern in ("*?" * 25 + "b", "*a" * 1900 + "b", "*/**/" * 25 + "b", "**/*a*/" * 25 + "b"):
+        print(Places(manifest).at_paths([pattern]))
+"""
+
+
+def test_no_pattern_tries_all_ways_to_share_a_name_among_its_stars():
+    ran = subprocess.run(
+        [sys.executable, "-c", ENDLESS.format(tests=__file__.rpartition("/")[0])],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.splitlines() == ["[]"] * 4, ran.stderr
