@@ -9,6 +9,12 @@ from rag.composing import compose
 
 # Zero-width characters that editors leave behind; NFKC keeps them and they split words.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+# Some ligatures stand for whole words, two of Arabic for phrases of many letters; no text consists
+# of them. What grows to more than so many times its length, and some characters more, is cut.
+_PHRASES = "\ufdfa\ufdfb"
+_LONGEST_PHRASE = 18
+_MOST_GROWTH = 3
+_GRACE = 1_000
 
 
 def normalize(text: str) -> str:
@@ -18,7 +24,11 @@ def normalize(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    lower = compose(_INVISIBLE.sub("", text), "NFKC").lower()
+    longest = _MOST_GROWTH * len(text) + _GRACE
+    text = _INVISIBLE.sub("", text)
+    if _LONGEST_PHRASE * sum(map(text.count, _PHRASES)) > longest:
+        text = text.translate(dict.fromkeys(map(ord, _PHRASES), " "))
+    lower = compose(text, "NFKC")[:longest].lower()
     # A few letters have a composed form in lower case only (T̈ stays two characters, ẗ does not).
     return unicodedata.normalize("NFC", lower)
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 # A run of Latin stops is looked at once, and not again from each of them; most abbreviations
 # (see below) are passed over at once too.
 _SHORT = (
-    r"(?:(?<=\b[A-Za-z])|(?<=\b(?:vs|cf|Mr|Ms|Dr|St|No|Eq|ca))"
-    r"|(?<=\b(?:e\.g|i\.e|etc|Mrs|Fig))|(?<=\bProf)|(?<=\bapprox))"
+    r"(?:(?<=\b[A-Za-z]\.)|(?<=\b(?:vs|cf|Mr|Ms|Dr|St|No|Eq|ca)\.)"
+    r"|(?<=\b(?:e\.g|i\.e|etc|Mrs|Fig)\.)|(?<=\bProf\.)|(?<=\bapprox\.))"
 )
-_CLOSING = "\"'”’)\\]"
 _END = re.compile(
-    rf"[。．！？]+[」』）】”’]*"
-    rf"|(?<![.!?])(?!{_SHORT}\.\s)[.!?]++[{_CLOSING}]*+(?=\s)|\n(?:[ \t\u3000]*\n)*"
+    r"[。．！？]+[」』）】”’]*"
+    rf"|[.!?](?<![.!?][.!?])(?!{_SHORT}\s)[.!?]*+[\"'”’)\]]*+(?=\s)"
+    r"|\n(?:[ \t\u3000]*\n)*"
 )
 ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|Eq|approx|ca)|^\s*\d+)\.$"

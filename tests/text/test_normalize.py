@@ -1,0 +1,20 @@
+"""The normal form of texts that grow in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.text.normalize import normalize
+
+
+@pytest.mark.parametrize("ligature", ["\ufdfa", "\ufdfb", "㍿", "㌖"])
+def test_a_text_of_ligatures_grows_to_no_more_than_three_times_its_length(ligature):
+    assert len(normalize(ligature * 10_000)) <= 3 * 10_000 + 1_000
+
+
+def test_ligatures_among_words_are_spelt_out():
+    assert normalize("㍿ " * 20 + "\ufdfa") == "株式会社 " * 20 + "صلى الله عليه وسلم"
+
+
+def test_marks_past_the_thirtieth_go():
+    assert len(normalize("a" + "\u0323\u0302" * 50_000)) <= 31
