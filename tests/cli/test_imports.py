@@ -18,7 +18,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 # Our rooms, and packages of others.
 CONFIG = "config checks"
-MANIFEST = f"{CONFIG} durable owned platformdirs stores vault pipelines lazy Stemmer"
+MANIFEST = f"{CONFIG} composing durable owned platformdirs stores vault pipelines lazy Stemmer"
 ENGINE = f"{MANIFEST} clients runtime haystack qdrant_edge"
 ANSWER = f"{ENGINE} query context plugins transport ollama answers locking"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
@@ -26,8 +26,8 @@ ANSWER = f"{ENGINE} query context plugins transport ollama answers locking"
 ALWAYS = "typer annotated_doc shellingham cli exceptions leaving text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{CONFIG} durable owned platformdirs stores vault pipelines lazy clients"
-    " runtime transport ollama",
+    "init --dry-run": f"{CONFIG} composing durable owned platformdirs stores vault pipelines lazy"
+    " clients runtime transport ollama",
     "index -q {library}": ENGINE,
     "search backups": f"{ENGINE} query",
     "search --help": CONFIG,

@@ -11,7 +11,7 @@ import pytest
 from rag.cli.app import run
 from rag.config import RAGConfig
 from rag.pipelines.refresh import IndexRun
-from rag.stores import generations
+from rag.stores import sync_mark
 from rag.stores.generations import SHARD, IndexDirectory
 
 
@@ -23,7 +23,7 @@ def vault(write_notes) -> Path:
 @pytest.fixture
 def started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on the machine goes by another name."""
-    monkeypatch.setattr(generations, "boot", lambda: "started again")
+    monkeypatch.setattr(sync_mark, "boot", lambda: "started again")
 
 
 def texts(points, config: RAGConfig) -> set[str]:
@@ -70,7 +70,7 @@ def test_a_run_that_ended_is_trusted_after_a_start(
 ) -> None:
     with IndexRun(config) as run:
         run.index_vault("v", vault)
-    monkeypatch.setattr(generations, "boot", lambda: "started again")
+    monkeypatch.setattr(sync_mark, "boot", lambda: "started again")
     assert refresh(config, v=vault).notices == []
     assert len(points(config)) == 2
 

@@ -126,7 +126,10 @@ def test_no_folder_of_segments_is_left(vault, config, refresh, cut) -> None:
 
 
 def test_what_a_killed_run_built_is_swept_by_the_next(vault, config, refresh) -> None:
-    left = IndexDirectory(config.index_dir).parts / "tmpab" / "shard"
+    directory = IndexDirectory.of(config)
+    with directory.writing():
+        directory.make_parts()
+    left = directory.parts / "tmpab" / "shard"
     left.mkdir(parents=True)
     refresh(v=vault)
     assert not left.exists()

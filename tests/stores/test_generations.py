@@ -259,7 +259,7 @@ def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
     publish(index, 1)
     reader = start(READER, index.path)
     publish(index, 2)
-    assert generations(index) == ["gen-1", "gen-1.lock", "gen-2"]
+    assert generations(index) == ["gen-1", "gen-2"]
     finish(reader)
     publish(index, 3)
     assert generations(index) == ["gen-3"]

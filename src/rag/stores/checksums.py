@@ -28,7 +28,7 @@ STAMPS = "stamps"
 WRITING = "writing"  # in the working copy: it may hold more than its checksums say
 # The engine writes these whenever it opens a shard, and changes nothing of what they say. They
 # hold next to nothing: to read them again costs less than to note what they look like now.
-_REWRITTEN = (CONFIG, "flags_a.dat", "flags_b.dat")
+_REWRITTEN = (CONFIG, "segment.json", "flags_a.dat", "flags_b.dat")
 _READ = "read at"
 _DAY = 24 * 3600.0
 

@@ -43,9 +43,9 @@ def copy_tree(
     """
     os.makedirs(target, 0o700, exist_ok=True)
     sums: dict[str, Checksum] = {}
-    for entry in os.scandir(source):
-        if skip(entry.name):
-            continue
+    with os.scandir(source) as listed:
+        entries = [entry for entry in listed if not skip(entry.name)]
+    for entry in entries:
         copied = target / entry.name
         if entry.is_dir():
             below = copy_tree(Path(entry.path), copied, skip, is_fixed, sum_up)
