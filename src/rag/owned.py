@@ -37,7 +37,18 @@ def claim_data_folder(folder: Path) -> None:
     :raises UsageError: when it holds files that are not ours.
     :raises OSError: when it cannot be made.
     """
-    _claim(folder, "data", known=any(map(_is_index, folder.glob("index*"))))
+    check_data_folder(folder)
+    _claim(folder, "data", known=True)
+
+
+def check_data_folder(folder: Path) -> None:
+    """Make sure that a data folder is ours, or may be; nothing is written.
+
+    :raises UsageError: when it holds files that are not ours.
+    :raises OSError: when it cannot be looked at.
+    """
+    if not is_marked(folder) and not any(map(_is_index, folder.glob("index*"))):
+        _check(folder, "data")
 
 
 def claim_index_folder(folder: Path) -> None:
