@@ -175,7 +175,8 @@ def _make(folder: Path) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in missing:
-        sync_folder(path.parent)
+        with suppress(PermissionError):  # what may be written to and not read cannot be synced
+            sync_folder(path.parent)
 
 
 def _mark(folder: Path) -> None:
