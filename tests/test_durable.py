@@ -87,6 +87,14 @@ class TestSyncing:
         wanted = {path.stat().st_ino for path in (tmp_path / "tree").rglob("*")}
         assert {inode for _, inode in calls} == wanted | {(tmp_path / "tree").stat().st_ino}
 
+    def test_a_folder_behind_a_link_is_synced(
+        self, tmp_path: Path, calls: list[tuple[str, int]]
+    ) -> None:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to("real")
+        replace_durably(tmp_path / "link" / "list", b"new")
+        assert calls[-1] == ("sync", (tmp_path / "real").stat().st_ino)
+
     def test_links_to_nowhere_and_pipes_are_passed_over(self, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to("nowhere")
         os.mkfifo(tmp_path / "pipe")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 # As many files are synced at once: the file system then writes its journal once for several.
 _THREADS = 4
-_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY, errno.EBADF)
+_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY)
 
 
 def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
@@ -38,43 +38,41 @@ def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make the names in a folder safe: what was made, renamed or removed there."""
-    _sync_path(str(path), to_the_disk=True)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _sync(descriptor, to_the_disk=True)
+    finally:
+        os.close(descriptor)
 
 
 def sync_tree(folder: Path) -> None:
     """Make all that a folder holds safe: the content of every file, and every name."""
     from concurrent.futures import ThreadPoolExecutor
 
-    paths = [str(folder)]
+    paths: list[str] = []
     for base, folders, names in os.walk(folder):
         paths += [f"{base}/{name}" for name in folders + names]
     with ThreadPoolExecutor(_THREADS) as threads:
         for _ in threads.map(_sync_paths, [paths[n::_THREADS] for n in range(_THREADS)]):
             pass  # to raise what they raised
-    if hasattr(fcntl, "F_FULLFSYNC"):
-        sync_folder(folder)
+    sync_folder(folder)
 
 
 def _sync_paths(paths: list[str]) -> None:
     for path in paths:
-        _sync_path(path)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                continue  # a link has no content of its own; a socket is none of ours
+            raise
+        try:
+            _sync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
-def _sync_path(path: str, to_the_disk: bool = False) -> None:
-    # A link has no content of its own, and a pipe or a device is none of ours.
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):
-            return
-        raise
-    try:
-        _sync(descriptor, to_the_disk)
-    finally:
-        os.close(descriptor)
-
-
-def _sync(descriptor: int, to_the_disk: bool) -> None:
+def _sync(descriptor: int, to_the_disk: bool = False) -> None:
     """Write out an open file or folder.
 
     :param to_the_disk: what the disk itself holds back, too: on macOS that takes another call,

@@ -37,7 +37,18 @@ def claim_data_folder(folder: Path) -> None:
     :raises UsageError: when it holds files that are not ours.
     :raises OSError: when it cannot be made.
     """
-    _claim(folder, "data", known=any(map(_is_index, folder.glob("index*"))))
+    check_data_folder(folder)
+    _claim(folder, "data", known=True)
+
+
+def check_data_folder(folder: Path) -> None:
+    """Make sure that a data folder is ours, or may be; nothing is written.
+
+    :raises UsageError: when it holds files that are not ours.
+    :raises OSError: when it cannot be looked at.
+    """
+    if not is_marked(folder) and not any(map(_is_index, folder.glob("index*"))):
+        _check(folder, "data")
 
 
 def claim_index_folder(folder: Path) -> None:
@@ -164,7 +175,8 @@ def _make(folder: Path) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in missing:
-        sync_folder(path.parent)
+        with suppress(PermissionError):  # what may be written to and not read cannot be synced
+            sync_folder(path.parent)
 
 
 def _mark(folder: Path) -> None:

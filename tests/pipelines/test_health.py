@@ -297,6 +297,13 @@ class TestVaults:
         assert check.status == "warn" and "was damaged" in check.message
 
 
+def test_a_data_folder_of_somebody_else_fails(config: RAGConfig) -> None:
+    config.data_dir.mkdir()
+    (config.data_dir / "thesis.md").touch()
+    [check] = [check for check in run_checks(config) if check.name == "data folder"]
+    assert check.status == "fail" and "thesis.md" in check.message and "RAG_DATA_DIR" in check.hint
+
+
 class TestIndex:
     def test_it_says_what_the_index_holds(self, config: RAGConfig, indexed: Path) -> None:
         index, freshness = run(check_index, config)

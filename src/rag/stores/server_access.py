@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from qdrant_client import models
 
+from rag.durable import replace_durably
 from rag.exceptions import IndexingError, UsageError
 from rag.stores.collection import NoteCollection
 from rag.stores.generations import MANIFEST, SERVER, Generation, IndexDirectory
@@ -72,7 +73,7 @@ class ServerAccess:
                 " index did not write",
                 hint="Name another in store.collection, or delete that one first.",
             )
-        mark.write_text(f"{settings.url} {settings.collection}\n", "utf-8")
+        replace_durably(mark, f"{settings.url} {settings.collection}\n".encode())
 
     def publish(self, number: int | None = None) -> None:
         """Make the writer's manifest the current one, once the server holds what it says.

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from rag import owned
 from rag.config import unknown_in_environment
+from rag.exceptions import UsageError
 from rag.pipelines.health.check import Check, Examination
 from rag.stores.generations import IndexDirectory
 from rag.stores.reader_copy import copied_size
@@ -38,6 +40,13 @@ def check_data_folder(examination: Examination) -> Iterator[Check]:
     wanted = examination.config.data_dir
     folder = _existing(wanted)
     facts = {"path": str(wanted)}
+    try:
+        owned.check_data_folder(wanted)
+    except UsageError as error:
+        yield Check("data folder", "fail", str(error), error.hint, facts)
+        return
+    except OSError:
+        pass  # what is wrong with it is said below
     if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
         yield Check("data folder", "pass", str(wanted), facts=facts)
         return
