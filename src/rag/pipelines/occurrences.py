@@ -81,7 +81,7 @@ class Occurrences:
         self._words = sorted({word_dimension(stem(cleaned(word))) for word in words})
         self._spent = 0  # entries of the index
         self._rows: dict[str, tuple[str, list[str]]] = {}  # a chunk's note and texts, by its id
-        self._all: list[str] | None = None  # the ids of all chunks, where they are few
+        self._all: list[str] | None = None  # ids of chunks, of the first by id
 
     @property
     def dimensions(self) -> set[int]:
