@@ -32,7 +32,18 @@ ROOMS = {
     "stores": {
         *("", "config", "durable", "exceptions", "lazy", "leaving", "owned", "text", "transport"),
     },
-    "query": {"", "config", "exceptions", "lazy", "locking", "owned", "text", "clients", "plugins"},
+    "query": {
+        "",
+        "composing",
+        "config",
+        "exceptions",
+        "lazy",
+        "locking",
+        "owned",
+        "text",
+        "clients",
+        "plugins",
+    },
     "context": {
         *("", "durable", "exceptions", "lazy", "locking", "owned", "text", "query", "plugins"),
     },

@@ -19,7 +19,12 @@ def compose(text: str, form: Literal["NFC", "NFKC", "NFD"] = "NFC") -> str:
     30th."""
     if text.isascii():
         return text
-    return unicodedata.normalize(form, _LONG_RUN.sub(_without_excess, text))
+    return unicodedata.normalize(form, with_few_marks(text))
+
+
+def with_few_marks(text: str) -> str:
+    """Return a text without the marks on a letter past the 30th."""
+    return _LONG_RUN.sub(_without_excess, text)
 
 
 def _without_excess(found: re.Match[str]) -> str:

@@ -21,10 +21,12 @@ _TEXT = b"""This folder is kept by rag, which searches notes.
 It writes here and deletes here: keep nothing of your own in this folder.
 """
 _NOISE = {".DS_Store", "lost+found"}  # what systems put into folders by themselves
-# Names that `rag` gave before it marked folders. On macOS its settings lie in the data folder.
+# Names that `rag` gave before it marked folders. On macOS its settings, and
+# the list of trusted files, lie in the data folder.
 _PART = r"work|parts|\.?gen-\d+(\.tmp)?"
 _KNOWN = {
-    "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml",
+    "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml"
+    r"|\.?trusted\.json(\.tmp)?",
     "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
     r"|SERVER|COPIED|vectors\.sqlite3(-\w+)?",
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",

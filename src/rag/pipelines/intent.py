@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import NamedTuple
 
+from rag.composing import with_few_marks
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError
 from rag.pipelines.catalogue import ManifestCatalogue
@@ -17,7 +18,6 @@ from rag.pipelines.planner_models import PlannerModels
 from rag.pipelines.variants import HYDE, Variant, Variants, shown, weighed
 from rag.plugins import canonical, unknown_name
 from rag.query.audit import AuditRecord, AuditTrail
-from rag.query.bounds import with_few_marks
 from rag.query.metadata import MetadataTransformer
 from rag.query.plan import (
     FullTransformationResult,

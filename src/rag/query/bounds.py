@@ -5,8 +5,7 @@ A query in words stays far below each bound; beyond one, what counts and what do
 
 from __future__ import annotations
 
-from unicodedata import combining
-
+from rag.composing import with_few_marks
 from rag.exceptions import QueryError
 from rag.text.normalize import normalize
 
@@ -16,10 +15,6 @@ MOST_EXCLUDED = 32  # words and phrases that must not
 MOST_BEGINNINGS = 16  # of words, with a star; as many again that are excluded
 MOST_FIELDS = 16  # `tag:`, `vault:`, `path:` and `title:`
 MOST_WORDS = 2_000  # of the notes that all beginnings of a query stand for
-
-# As in the stream-safe text format of Unicode (UAX 15): no language puts more on one letter, and
-# to put them in order takes the square of their number.
-_MOST_MARKS = 30
 
 
 def bounded(query: str) -> str:
@@ -43,14 +38,3 @@ def _too_long(length: int) -> QueryError:
         f"the query has {length:,} characters, more than {MAX_LENGTH:,}",
         hint="Say it in fewer words.",
     )
-
-
-def with_few_marks(text: str) -> str:
-    """Return a text without the marks that are more than a language puts on a letter."""
-    kept: list[str] = []
-    marks = 0
-    for char in text:
-        marks = marks + 1 if combining(char) else 0
-        if marks <= _MOST_MARKS:
-            kept.append(char)
-    return "".join(kept)
