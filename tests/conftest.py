@@ -95,7 +95,8 @@ def empty_home(
     for name in [n for n in os.environ if n.startswith(("RAG_", "XDG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
-    # Marks of servers that hung would meet others at the same ports.
+    # What is known of servers, that they hung or answered, would meet others at the same ports.
+    looking._answered.clear()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime_folder))
     silence._here.clear()
     for mark in runtime_folder.glob("rag/*.silent"):
