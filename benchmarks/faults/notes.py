@@ -185,7 +185,7 @@ _OTHERS: dict[str, Callable[[Path], None]] = {
 _COMMANDS: dict[tuple[str, ...], tuple[int, ...]] = {
     ("search", "holding"): (0,),
     ("get", "Holding"): (1,),
-    ("index",): (0,),
+    ("index",): (0, 5),  # 5: an ignore file could not be read, and is named
     ("search", "other"): (0,),
 }
 

@@ -34,6 +34,7 @@ SMALLEST = 1_000_000
 USUAL = 18_000_000
 _MOST_NOTES = 5_000
 _BATCH_CHUNKS = 1000
+_TOGETHER = 512  # chunks whose vectors are held at once; those of one may take 100 KB
 Progress = Callable[[int], None]
 
 
@@ -127,8 +128,8 @@ def _points(
 ) -> Iterator[list[qe.Point]]:
     """Yield the points of some notes; those of a large note some at a time."""
     chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
-    for start in range(0, len(chunks), _BATCH_CHUNKS):
-        yield _weighed(chunks[start : start + _BATCH_CHUNKS], directory, encoder, words)
+    for start in range(0, len(chunks), _TOGETHER):
+        yield _weighed(chunks[start : start + _TOGETHER], directory, encoder, words)
 
 
 def _weighed(

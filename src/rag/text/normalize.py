@@ -13,8 +13,8 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 # of them. What grows to more than so many times its length, and some characters more, is cut.
 _PHRASES = "\ufdfa\ufdfb"
 _LONGEST_PHRASE = 18
-_MOST_GROWTH = 3
-_GRACE = 1_000
+_MOST_GROWTH = 2
+_GRACE = 200
 
 
 def normalize(text: str) -> str:

@@ -34,7 +34,7 @@ MOST_LINKS = 10_000
 LONGEST_LINK = 1_000
 
 # 5 MB of English or Japanese make 4,400 chunks of the usual size.
-MOST_CHUNKS = 10_000
+MOST_CHUNKS = 6_000
 # Paragraphs, lines and sentences that are measured one by one where a chunk must be cut; 5 MB of
 # prose without a blank line have 17,000. Past these the text is cut in halves, at spaces.
 MOST_PIECES = 50_000
