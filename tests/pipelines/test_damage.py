@@ -144,7 +144,7 @@ def test_an_index_that_nothing_happened_to_is_not_read(
     )
     refresh(work=indexed)
     touched = {Path(file).name for file in seen}
-    assert touched <= {"flags_a.dat", "flags_b.dat", "edge_config.json"}
+    assert touched <= {"flags_a.dat", "flags_b.dat", "edge_config.json", "segment.json"}
 
 
 def test_a_folder_that_was_moved_is_no_damage(
@@ -223,6 +223,7 @@ def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
         generation / "narrow-x/segments/one",
         generation / "stamps-1.tmp",
         config.index_dir / "work/stamps-1.tmp",
+        config.index_dir / "work/.shard.tmp/segments/one/page_0.dat",
         config.index_dir / "parts/one/shard",
     ]
     IndexDirectory(config.index_dir).make_parts()

@@ -10,6 +10,7 @@ from hostile import heads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.vault import read_note
 from rag.vault.limits import MOST_NESTED
 from rag.vault.yaml_reading import load_yaml
 
@@ -80,3 +81,10 @@ def test_any_block_is_read_or_refused(block: str) -> None:
     except Exception:
         return
     repr(loaded)
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "1" + ":1" * 200])
+def test_a_number_that_nobody_writes_is_text_and_told(number: str) -> None:
+    note = read_note(f"---\ntitle: A\nkey: {number}\n---\nbody\n".encode(), "v", "a.md", 0.0)
+    assert note.fields == {"title": "A", "key": number}
+    assert note.problems == ["front matter: a number of more than 300 characters"]

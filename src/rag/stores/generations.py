@@ -26,7 +26,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -41,7 +40,7 @@ from rag.stores.checksums import Record, Seen, find_damage
 from rag.stores.private_folder import PREFIX
 from rag.stores.reader_copy import copied_size, copy_for_readers
 from rag.stores.room import RESERVE, disk_in_view, is_watched, require_room
-from rag.stores.shard_files import CONFIG
+from rag.stores.shard_files import CONFIG, discard
 from rag.stores.sparse_copy import checksum
 from rag.stores.sync_mark import SyncMark
 from rag.stores.working_files import WorkingFiles
@@ -307,7 +306,7 @@ class IndexDirectory:
         for left in (*self.path.glob(f"gen-*/{PREFIX}*"), *self.path.glob("gen-*/*.tmp")):
             with suppress(OSError):  # it may be gone meanwhile
                 if time.time() - left.stat().st_mtime > _OPENING:
-                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+                    discard(left)
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return
         for old in self.path.glob("gen-*"):

@@ -32,6 +32,17 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(Path(base, name), ignore_errors=True)
 
 
+def discard(path: Path) -> None:
+    """Remove a file, or a folder with all that it holds; one that is gone is no error.
+
+    :raises OSError: when a file cannot be removed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def change_settings(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Change a JSON file in place; whoever reads it sees it before or after."""
     before = file.read_text("utf-8")

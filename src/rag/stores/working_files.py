@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag.stores.checksums import WRITING, Record, Seen, find_damage, stamp_of
 from rag.stores.reader_copy import is_fixed
+from rag.stores.shard_files import discard
 from rag.stores.sparse_copy import Checksum, checksum
 
 
@@ -38,7 +39,7 @@ class WorkingFiles:
         self.known, self.seen, self.is_closed, self._record = {}, set(), False, None
         self._read_at, self.was_due = "", True
         for left in self.folder.glob("*.tmp"):  # of a writer that was killed
-            left.unlink(missing_ok=True)
+            discard(left)
         try:
             record = Record.read(self.folder)
         except ValueError as error:

@@ -19,6 +19,8 @@ from rag.vault.limits import MOST_NESTED, MOST_VALUES
 _FEW_BRACKETS = 12
 _NEAR = 8
 _FAR = re.compile(rf"^[ \t?:-]{{{_NEAR + 1},}}", re.MULTILINE)
+_LONGEST_NUMBER = 300  # characters; to read one costs the square of them
+_LONG_NUMBER = re.compile(rf"\d[\d:._]{{{_LONGEST_NUMBER}}}")
 _TOO_DEEP = f"nested deeper than {MOST_NESTED} levels"
 _UNKNOWN = (0, 0)
 assert _FEW_BRACKETS + 2 * (_NEAR + 1) <= MOST_NESTED
@@ -27,11 +29,14 @@ assert _FEW_BRACKETS + 2 * (_NEAR + 1) <= MOST_NESTED
 def load_yaml(block: str) -> Any:
     """Return what a block of YAML holds.
 
-    :raises ValueError: when it is nested too deep, or its aliases stand for too much.
+    :raises ValueError: when it is nested too deep, its aliases stand for too much, or a number is
+        too long.
     :raises Exception: whatever the parser says of a block that is no YAML.
     """
     from frontmatter.default_handlers import SafeLoader, YAMLHandler
 
+    if _LONG_NUMBER.search(block):
+        raise ValueError(f"a number of more than {_LONGEST_NUMBER} characters")
     if block.count("[") + block.count("{") > _FEW_BRACKETS or _FAR.search(block):
         _check_depth(SafeLoader(block))
     if "*" in block and "&" in block:
