@@ -23,17 +23,17 @@ from faults.power_model import Spec
 from faults.power_notes import change, fresh_contents
 from faults.power_verdicts import SETTINGS, Left, Verdict, judge
 
-_TURNS = 10
-_CUTS = 20  # in each turn
+_TURNS = 8
+_CUTS = 25  # in each turn
 
 
 def rows(room: Path) -> Iterator[Row]:
     """Yield the figures of both."""
-    verdicts = [v for turn in _modelled(room / "model", _TURNS) for v in turn]
+    verdicts = [v for turn in _modelled(room / "model", _TURNS, _CUTS) for v in turn]
     why_not = may_mount(room)
     note = f"no ext4 was tried: {why_not}" if why_not else ""
     yield from _counted(verdicts, "cuts by a model of a disk", note)
-    seen = [v for turn in _modelled(room / "deaf", 2, deaf=True) for v in turn]
+    seen = [v for turn in _modelled(room / "deaf", 2, 10, deaf=True) for v in turn]
     missed = not any(v.search for v in seen) or not any(v.after or v.index for v in seen)
     note = f"{sum(bool(v.search or v.index or v.after) for v in seen)} of {len(seen)} cuts seen"
     yield Row("nothing synced at all: the model sees it", 1, int(missed), note)
@@ -52,7 +52,9 @@ def _counted(verdicts: list[Verdict], what: str, note: str = "") -> Iterator[Row
         yield Row(f"{what}: {name}", len(verdicts), len(wrong), first)
 
 
-def _modelled(room: Path, turns: int, deaf: bool = False) -> Iterator[list[Verdict]]:
+def _modelled(
+    room: Path, turns: int, cuts_each: int, deaf: bool = False
+) -> Iterator[list[Verdict]]:
     """Index again and again after changes; yield the verdicts on the cuts of each time."""
     vault, data = room / "vault", room / "data"
     vault.mkdir(parents=True)
@@ -61,7 +63,7 @@ def _modelled(room: Path, turns: int, deaf: bool = False) -> Iterator[list[Verdi
         change(vault, turn)
         total = _record(room, Spec(str(_copied(data)), "", [], _index(vault)))
         chance = random.Random(turn)
-        wanted = sorted(chance.sample(range(total), min(_CUTS - 1, total)))
+        wanted = sorted(chance.sample(range(total), min(cuts_each - 1, total)))
         cuts = room / "cuts"
         cuts.mkdir()
         _record(room, Spec(str(data), str(cuts), wanted, _index(vault), deaf))
