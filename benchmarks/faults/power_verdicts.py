@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from rag.config import load_config
 from rag.pipelines import create_search_pipeline, search
-from rag.stores import generations, get_document_store
+from rag.stores import get_document_store, sync_mark
 
 _AT_ONCE = max(2, os.cpu_count() or 1)
 SETTINGS = {"RAG_OLLAMA__ENABLED": "false", "RAG_WARM": "false", "RAG_PLANNER__AUDIT": "false"}
@@ -85,6 +85,7 @@ def run(data: Path, *arguments: str) -> tuple[int, str]:
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
             os.environ.update(SETTINGS, RAG_DATA_DIR=str(data))
+            os.chdir(data.parent)  # away from any project's own settings and vaults
             return run_command(list(arguments))
 
         _, status = os.waitpid(_fork(command), 0)
@@ -110,7 +111,9 @@ def contents(data: Path) -> str:
 
 def _judge(left: Left, file: Path) -> int:
     # The machine started again, so that it goes by another name.
-    vars(generations)["boot"] = lambda: "started again"
+    names = vars(sync_mark)
+    assert "boot" in names
+    names["boot"] = lambda: "started again"
     try:
         data = left.open()
         verdict = {
