@@ -17,7 +17,8 @@ def cut(text: str) -> tuple[Note, list[Chunk]]:
 def test_chunks_are_kept_up_to_the_most_words(word: str) -> None:
     note, chunks = cut("".join(word.format(n, n) for n in range(limits.MOST_WORDS + 5_000)))
     assert note.problems == [
-        f"more than 100,000 different words: only its first {len(chunks):,} chunks are indexed"
+        f"more than {limits.MOST_WORDS:,} different words:"
+        f" only its first {len(chunks):,} chunks are indexed"
     ]
     held = sum(len(chunk.text) for chunk in chunks)
     assert 0.85 < held / len("".join(note.lines)) < 1.1  # overlaps count twice
@@ -32,7 +33,9 @@ def test_the_words_of_a_long_note_are_no_trouble_when_they_are_the_same(text: st
 def test_tags_are_kept_as_far_as_chunks_may_bear_them() -> None:
     tags = " ".join(f"#t{number}" for number in range(1000))
     note, chunks = cut(tags + "\n" + "# h\n\ntext\n\n" * 1000)
-    assert len(note.tags) == limits.MOST_TAG_ENTRIES // len(chunks) < 1000
+    assert len(note.tags) < 1000
+    spent = sum(limits.COST_OF_TAG + len(tag) for tag in note.tags) * len(chunks)
+    assert 0.9 * limits.MOST_OF_TAGS < spent <= limits.MOST_OF_TAGS
     assert note.problems == [
         f"1,000 tags are too many for a note of {len(chunks):,} chunks:"
         f" only the first {len(note.tags)} are kept"

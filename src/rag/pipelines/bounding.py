@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from rag.text.counting import rough_words
 from rag.vault import Chunk, Note, limits
@@ -18,7 +19,7 @@ def bound_chunks(note: Note, chunks: list[Chunk]) -> list[Chunk]:
     the note is changed then, and its `problems` say so.
     """
     kept = _within_words(note, chunks)
-    most = limits.MOST_TAG_ENTRIES // max(1, len(kept))
+    most = _within_budget(note.tags, limits.MOST_OF_TAGS // max(1, len(kept)))
     if len(note.tags) > most:
         note.problems.append(
             f"{len(note.tags):,} tags are too many for a note of {len(kept):,} chunks:"
@@ -26,6 +27,12 @@ def bound_chunks(note: Note, chunks: list[Chunk]) -> list[Chunk]:
         )
         note.tags = note.tags[:most]
     return _within_share(note, kept)
+
+
+def _within_budget(tags: Sequence[str], budget: int) -> int:
+    """Return how many tags there is room for, from the first on."""
+    costs = accumulate(limits.COST_OF_TAG + len(tag) for tag in tags)
+    return sum(cost <= budget for cost in costs)
 
 
 def _within_words(note: Note, chunks: list[Chunk]) -> list[Chunk]:

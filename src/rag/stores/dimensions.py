@@ -14,7 +14,6 @@ tests hold it to that.
 from __future__ import annotations
 
 import json
-from array import array
 from bisect import bisect_left
 from collections.abc import Collection
 from contextlib import suppress
@@ -34,11 +33,20 @@ def sort_tables(shard: Path) -> None:
         target = table.with_name(SORTED)
         if table.stat().st_size < _LARGE or target.exists():
             continue
-        places = json.loads(table.read_bytes())["map"].items()
-        pairs = array("Q", sorted(int(dimension) << 32 | place for dimension, place in places))
         staged = target.with_suffix(".tmp")
-        staged.write_bytes(pairs)
+        staged.write_bytes(_sorted_pairs(table))
         staged.replace(target)
+
+
+def _sorted_pairs(table: Path) -> bytes:
+    """Return the dimensions of a table and their places, as 64-bit numbers in order."""
+    import numpy as np
+
+    places = json.loads(table.read_bytes())["map"]
+    pairs = np.fromiter(map(int, places), np.uint64, len(places)) << np.uint64(32)
+    pairs |= np.fromiter(places.values(), np.uint64, len(places))
+    pairs.sort()
+    return pairs.tobytes()
 
 
 def small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:

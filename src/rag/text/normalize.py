@@ -15,6 +15,10 @@ _PHRASES = "\ufdfa\ufdfb"
 _LONGEST_PHRASE = 18
 _MOST_GROWTH = 2
 _GRACE = 200
+_LAST_LATIN = "\u024f"
+# A letter with what may be a mark of it.
+_MARKED_LATIN = re.compile(f"[\0-{_LAST_LATIN}](?![\0-\u02ff])\\W")
+_ASCII_AND_ACCENTS = re.compile("[\0-\x7f][\0-\x7f\u0300-\u034e\u0350-\u036f]*")
 
 
 def normalize(text: str) -> str:
@@ -46,13 +50,24 @@ def fold_accents(word: str) -> str:
     """
     if word.isascii():
         return word
+    apart = compose(word, "NFD")
+    if _ASCII_AND_ACCENTS.fullmatch(apart):  # nearly every word
+        return apart.encode("ascii", "ignore").decode("ascii")
+    plain = apart
+    if _MARKED_LATIN.search(apart):
+        plain = _without_marks(apart)
+    return unicodedata.normalize("NFC", plain)
+
+
+def _without_marks(apart: str) -> str:
+    """Drop every mark of a Latin letter from a text in NFD."""
     kept: list[str] = []
     latin = False
-    for char in compose(word, "NFD"):
+    for char in apart:
         if unicodedata.combining(char):
             if latin:
                 continue
         else:
-            latin = char < "\u0250"
+            latin = char <= _LAST_LATIN
         kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept))
+    return "".join(kept)
