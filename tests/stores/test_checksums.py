@@ -76,6 +76,18 @@ def test_damage_that_leaves_no_trace_shows_when_all_is_read(folder: Path) -> Non
     assert find_damage(folder) == ["one"], "nobody trusts the stamps any more"
 
 
+def test_a_list_of_points_on_which_the_engine_would_spend_half_a_minute_is_always_read(
+    tmp_path: Path,
+) -> None:
+    points = tmp_path / "mutable_id_tracker.mappings"
+    points.write_bytes(b"points" * 100)
+    record = Record(tmp_path, {points.name: sum_of(points)})
+    record.write()
+    flip(points)
+    record.stamp()  # as a fault of the disk leaves it
+    assert find_damage(tmp_path) == [points.name]
+
+
 def test_what_looks_as_it_did_is_not_read(folder: Path, reads: list[str]) -> None:
     assert find_damage(folder) == []
     assert reads == []
