@@ -144,7 +144,8 @@ def test_an_index_that_nothing_happened_to_is_not_read(
     )
     refresh(work=indexed)
     touched = {Path(file).name for file in seen}
-    assert touched <= {"flags_a.dat", "flags_b.dat", "edge_config.json", "segment.json"}
+    always = {"mutable_id_tracker.mappings", "edge_config.json", "segment.json"}
+    assert touched <= {"flags_a.dat", "flags_b.dat", *always}
 
 
 def test_a_folder_that_was_moved_is_no_damage(
@@ -171,6 +172,20 @@ def test_an_index_of_an_older_program_is_read_and_gets_checksums(
     assert refresh(work=indexed).published
     files = next(check for check in run_checks(config) if check.name == "files")
     assert files.status == "pass"
+
+
+def test_a_run_that_wrote_and_published_nothing_knows_its_files_all_the_same(
+    config: RAGConfig, indexed: Path, refresh: Refresh
+) -> None:
+    (indexed / "new.md").write_text("new")
+    with IndexRun(config) as run:
+        run.index_vault("work", indexed)
+    work = config.index_dir / "work"
+    assert not (work / WRITING).exists()
+    record = Record.read(work)
+    assert record and record.damaged(all_read=True) == []
+    flip(next(work.glob(f"{SHARD}/segments/*/payload_storage/page_0.dat")))
+    assert "was damaged" in " ".join(refresh(work=indexed).notices)
 
 
 def kill(run: IndexRun) -> None:

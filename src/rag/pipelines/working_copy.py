@@ -77,12 +77,16 @@ class WorkingCopy:
         """Let go of everything; what was written stays."""
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
-            stack.callback(self.directory.working.close)
+            stack.push(self._note_closed)
             if self._pipeline is not None:
                 stack.callback(self.store.close)
             if self._vectors is not None:
                 stack.callback(self._vectors.close)
             stack.callback(self.manifest.close)
+
+    def _note_closed(self, failure: type[BaseException] | None, *_: object) -> None:
+        if failure is None:
+            self.directory.working.close()
 
     # -- the manifest ------------------------------------------------------------------
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from rag.stores.checksums import WRITING, Record, Seen, find_damage, stamp_of
+from rag.owned import MARK
+from rag.stores.checksums import STAMPS, SUMS, WRITING, Record, Seen, find_damage, stamp_of, sum_of
 from rag.stores.reader_copy import is_fixed
-from rag.stores.shard_files import discard
+from rag.stores.shard_files import discard, is_leftover
 from rag.stores.sparse_copy import Checksum, checksum
+
+_NOTES = frozenset({MARK, SUMS, STAMPS, WRITING})  # of the folder, not files of the index
 
 
 class WorkingFiles:
@@ -32,11 +35,13 @@ class WorkingFiles:
         self._manifest = manifest
         self._read_at = ""  # when all was read last
         self._record: Record | None = None  # as long as only the manifest may differ from it
+        self._before: Record | None = None  # the last that held for all files
 
     def check(self) -> list[str]:
         """Return the files that are damaged, by their paths in the folder, and begin to write."""
         mark = self.folder / WRITING
-        self.known, self.seen, self.is_closed, self._record = {}, set(), False, None
+        self.known, self.seen, self.is_closed = {}, set(), False
+        self._record = self._before = None
         self._read_at, self.was_due = "", True
         for left in self.folder.glob("*.tmp"):  # of a writer that was killed
             discard(left)
@@ -53,7 +58,7 @@ class WorkingFiles:
         if not wrong:
             mark.touch()
             self.known, self._read_at = record.sums, record.read_at
-            self._record = record if self.is_closed else None
+            self._record = self._before = record if self.is_closed else None
         return wrong
 
     def damage(self) -> list[str]:
@@ -78,18 +83,19 @@ class WorkingFiles:
     def publish(self, sums: Mapping[str, Checksum], generation: Record) -> None:
         """Note what the closed working copy holds, and that a generation was made of it."""
         (self.folder / WRITING).touch()  # the manifest may be
-        self._record = Record(self.folder, sums)
+        self._record = self._before = Record(self.folder, sums)
         self._record.write()
         for record in (generation, self._record):
             record.stamp(self._read_at)
         self.known = self._record.sums
 
     def close(self) -> None:
-        """Note that nobody writes any more; the manifest is as it stays."""
-        record = self._record
-        if record is None:
-            return
+        """Note that nobody writes any more: the shard is flushed and closed, and the manifest is as
+        it stays."""
         with suppress(OSError):  # without the note that they are closed they are looked at again
+            record = self._record or (self._before and self._sum_up(self._before))
+            if record is None:
+                return
             file = self.folder / self._manifest
             if stamp_of(file) != record.stamps.get(self._manifest):
                 record.sums[self._manifest] = checksum(file)
@@ -97,3 +103,17 @@ class WorkingFiles:
                 record.stamp(record.read_at)
             record.remember()
             (self.folder / WRITING).unlink()
+
+    def _sum_up(self, before: Record) -> Record:
+        """Return the record of files that were written since and not published."""
+        sums = {}
+        # Not every file system gives a file another time when the engine writes what it has mapped.
+        for file in self.folder.rglob("*"):
+            name = str(file.relative_to(self.folder))
+            if file.is_file() and file.name not in _NOTES and not is_leftover(file.name):
+                is_same = is_fixed(str(file)) and stamp_of(file) == before.stamps.get(name)
+                sums[name] = before.sums[name] if is_same else sum_of(file)
+        record = Record(self.folder, sums)
+        record.write()
+        record.stamp(before.read_at)
+        return record
