@@ -131,7 +131,7 @@ def test_a_reason_that_quotes_all_of_a_note_is_cut_short() -> None:
 def test_chunks_past_their_number_are_left_out() -> None:
     note, chunks = cut("a\n\n" * (limits.MOST_CHUNKS + 5), size=1)
     assert len(chunks) == limits.MOST_CHUNKS
-    assert note.problems == ["more than 5,000 chunks: only the first 5,000 are kept"]
+    assert note.problems == ["more than 4,500 chunks: only the first 4,500 are kept"]
 
 
 @pytest.mark.parametrize("block", ["```\n{}```\n", "| a | b |\n|---|---|\n{}"])
