@@ -80,7 +80,7 @@ warm-load: install
 
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml
-	$(BIN)/python -m rag.cli.reference > docs/commands.md
+	$(BIN)/python -m rag.cli.framework.reference > docs/commands.md
 
 index: install
 	$(RAG) index $(if $(ACTION),$(if $(filter preview,$(ACTION)),--dry-run,$(error ACTION is preview, or nothing)))

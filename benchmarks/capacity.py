@@ -23,7 +23,7 @@ import numpy as np
 import qdrant_edge as qe
 
 from rag.config import RAGConfig
-from rag.pipelines.refresh import IndexRun
+from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 
 VAULTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "vaults"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.config import load_config
-from rag.pipelines.refresh import IndexRun
+from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 from vaults import make_vault
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from rag.config import OllamaConfig, RAGConfig
-from rag.pipelines.refresh import IndexRun
+from rag.indexing.run import IndexRun
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 AIM = 1.5  # milliseconds a chunk

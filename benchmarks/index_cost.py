@@ -23,11 +23,11 @@ import qdrant_edge as qe
 from competitors import QMD, RAG, Competitor, competitors
 from measuring import measure
 from rag.config import IndexConfig
-from rag.pipelines.parts import lexical_parts
-from rag.pipelines.reading import ReadNote, read_file
-from rag.stores.points import SPARSE, chunk_point
-from rag.stores.segments import build_segments
-from rag.text.encoding import DocumentEncoder
+from rag.index.searchable_text import lexical_parts
+from rag.indexing.note_reader import ReadNote, read_file
+from rag.stores.base.points import SPARSE, chunk_point
+from rag.stores.edge.segments import build_segments
+from rag.text.bm25_documents import DocumentEncoder
 from rag.vault import NoteFile, scan_folder
 from vaults import BYTES, make_vault
 

@@ -23,10 +23,10 @@ from statistics import median
 from typing import Any
 
 from rag.config import RAGConfig, load_config
+from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.intent import find_intent
-from rag.pipelines.refresh import IndexRun
-from rag.query.reading.cues import looks_filtered
+from rag.query.planner.rules.cue_gate import looks_filtered
+from rag.search.planned_query import find_intent
 from rag.stores import get_document_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "query"))
@@ -84,7 +84,7 @@ config = load_config()
 with get_document_store(config) as store:
     search(create_search_pipeline(store, config), "word")
     started = time.perf_counter()
-    from rag.pipelines.intent import find_intent
+    from rag.search.planned_query import find_intent
     find_intent(store, config, "notes tagged k8s from last month in my work vault about rollbacks")
     print(1e3 * (time.perf_counter() - started))
 """

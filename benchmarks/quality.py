@@ -35,8 +35,8 @@ from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, score
 from rag.evaluation.questions import Question, read_questions
 from rag.evaluation.run import LATENCY, Outcome, summary
+from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.refresh import IndexRun
 from rag.stores import get_document_store
 from rag.vault import Note, read_note, scan_folder
 

@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 from rag.config import load_config
+from rag.indexing.run import IndexRun
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.pipelines.refresh import IndexRun
 from rag.stores import get_document_store
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

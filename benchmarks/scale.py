@@ -30,12 +30,12 @@ from typing import Any
 from haystack import Pipeline
 
 from rag.config import load_config
+from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.variants import Variant, Variants, weighed
-from rag.stores.candidates import Candidate
-from rag.stores.edge import QdrantEdgeDocumentStore
-from rag.stores.protocol import NoteStore
+from rag.search.query_variants import Variant, Variants, weighed
+from rag.stores.base.protocol import NoteStore
+from rag.stores.base.scored_chunk import Candidate
+from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 from rag.vault import read_note, scan_folder
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"

@@ -1,4 +1,4 @@
-"""How close `rag.text.budget` comes to real tokenizers, on the shared English and Japanese notes.
+"""How close `rag.text.token_estimate` comes to real tokenizers, on shared notes.
 
     pip install mistral-common dashscope tiktoken
     python benchmarks/token_counts.py [--fit]
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.text.budget import FEATURES, WEIGHTS, count_tokens, features
+from rag.text.token_estimate import FEATURES, WEIGHTS, count_tokens, features
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 SETS = {

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import Stemmer
 
-from rag.text.encoding import DocumentEncoder
-from rag.text.grams import weigh_grams
-from rag.text.lexical import edges
+from rag.text.bm25 import edges
+from rag.text.bm25_documents import DocumentEncoder
+from rag.text.ngrams import weigh_grams
 from rag.text.normalize import fold_accents
-from rag.text.tokens import TOKEN, cleaned
+from rag.text.tokenizer import TOKEN, cleaned
 from rag.vault.markdown import plain
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"

@@ -27,8 +27,8 @@ from rag.evaluation.questions import Question
 from rag.evaluation.run import Outcome, summary
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
-from rag.text.lexical import content_words
-from rag.text.tokens import cleaned
+from rag.text.bm25 import content_words
+from rag.text.tokenizer import cleaned
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from both_ways import WAY
-from rag.clients import looking, silence
+from rag.clients.ollama import probe as looking
+from rag.clients.ollama import silent_servers as silence
 from warm_house import House
 
 REPO = Path(__file__).resolve().parents[1]

@@ -1,64 +1,28 @@
-"""The house rules of the design: who may import whom, words for what is public, small modules."""
+"""The map of docs/architecture.md, held to: who may import whom, small folders, small modules."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import pytest
-
-SOURCE = Path(__file__).resolve().parents[1] / "src"
+REPO = Path(__file__).resolve().parents[1]
+SOURCE = REPO / "src"
 MODULES = sorted((SOURCE / "rag").rglob("*.py"))
-
-# Room -> the rooms of ours that it may import; the modules at the top are rooms too.
-ROOMS = {
-    "": {""},
-    "exceptions": {""},
-    "checks": {""},
-    "composing": {""},
-    "transport": {""},
-    "lazy": {""},
-    "leaving": {""},
-    "locking": {"", "exceptions"},
-    "durable": {""},
-    "owned": {"", "durable", "exceptions"},
-    "plugins": {"", "exceptions"},
-    "runtime": {""},
-    "config": {"", "checks", "durable", "exceptions", "locking"},
-    "vault": {"", "composing", "config", "exceptions"},
-    "text": {"", "composing", "exceptions"},
-    "clients": {"", "checks", "config", "exceptions", "lazy", "runtime", "transport"},
-    "stores": {
-        *("", "config", "durable", "exceptions", "lazy", "leaving", "owned", "text", "transport"),
-    },
-    "query": {
-        "",
-        "composing",
-        "config",
-        "exceptions",
-        "lazy",
-        "locking",
-        "owned",
-        "text",
-        "clients",
-        "plugins",
-    },
-    "context": {
-        *("", "durable", "exceptions", "lazy", "locking", "owned", "text", "query", "plugins"),
-    },
-    "answers": {"", "config", "durable", "exceptions", "locking", "owned", "text", "vault"},
+# The warm process runs the program, and the program governs it.
+EXCEPTIONS = {
+    ("rag.cli.commands.serve", "rag.daemon.control"),
+    ("rag.cli.framework.settings", "rag.daemon.client"),
+    ("rag.daemon.child", "rag.cli.app"),
+    ("rag.daemon.preload", "rag.cli.app"),
+    ("rag.daemon.preload", "rag.cli.framework.lazy_group"),
+    ("rag.daemon.preload", "rag.cli.framework.typer_parameters"),
 }
-ROOMS["pipelines"] = {*ROOMS}
-ROOMS["evaluation"] = {*ROOMS}
-ROOMS["cli"] = {*ROOMS, "service"}
-ROOMS["service"] = {*ROOMS}  # the warm process runs commands, and a command governs it
-ROOMS["__main__"] = {"", "cli", "leaving", "service"}
-WITHOUT_HAYSTACK = (
-    *("", "durable", "exceptions", "checks", "composing", "lazy", "leaving", "locking", "owned"),
-    *("plugins", "runtime", "transport"),
-    *("config", "vault", "text", "answers"),
-)
+WITHOUT_HAYSTACK = {"exceptions", "support", "config", "vault", "text", "index", "answers"}
+MOST_MODULES, MOST_LINES = 21, 400
 
 
 def name_of(file: Path) -> str:
@@ -66,80 +30,135 @@ def name_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room_of(module: str) -> str:
-    """`rag.stores.edge` lives in `stores`, `rag` itself in the hall, which has no name."""
+NAMES = {name_of(file) for file in MODULES}
+
+
+def package_of(module: str) -> str:
+    """`rag.stores.edge` lies in `stores`; `rag` itself in none."""
     return module.split(".")[1] if "." in module else ""
 
 
+@cache
+def layers() -> tuple[tuple[str, ...], ...]:
+    """The lines of the map in docs/architecture.md, the upper ones first."""
+    document = (REPO / "docs/architecture.md").read_text("utf-8")
+    found = re.search(r"```layers\n(.*?)```", document, re.DOTALL)
+    assert found
+    return tuple(tuple(line.split()) for line in found[1].splitlines())
+
+
+@cache
+def level_of(package: str) -> int:
+    """Return how high a package stands; the lowest has 0."""
+    return next(n for n, line in enumerate(reversed(layers())) if package in line)
+
+
 def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and module of every import that can happen, those inside functions too."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            yield from imports(ast.Module(node.orelse, []))
-        elif isinstance(node, ast.Import):
+    """Yield line and module of every import: of those for type checkers too, of those inside
+    functions, and of modules that are named for later."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, "imports are absolute"
-            module = node.module or ""
-            yield node.lineno, module
-            if module == "rag":  # `from rag import config` names a room, or a value of the hall
-                for alias in node.names:
-                    if alias.name in ROOMS:
-                        yield node.lineno, f"rag.{alias.name}"
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for alias in node.names:
+                below = f"{node.module}.{alias.name}"
+                yield node.lineno, below if below in NAMES else node.module or ""
+        elif isinstance(node, ast.Constant) and node.value in NAMES - {"rag"}:
             # Names that load lazily: `import_module(_HOMES[name])`.
-            if node.value.startswith("rag.") and node.value in map(name_of, MODULES):
-                yield node.lineno, node.value
-        else:
-            yield from imports(node)
+            yield node.lineno, str(node.value)
 
 
+@cache
 def tree_of(file: Path) -> ast.Module:
     return ast.parse(file.read_text("utf-8"))
 
 
-def test_every_room_is_one_of_the_design():
-    assert {room_of(name_of(file)) for file in MODULES} <= set(ROOMS)
-
-
-@pytest.mark.parametrize("file", MODULES, ids=name_of)
-def test_no_import_runs_against_the_arrows(file: Path):
-    room = room_of(name_of(file))
-    allowed = ROOMS[room] | {room}
-    wrong = [
-        f"{file.name}:{line} imports {module}"
+@cache
+def arrows() -> tuple[tuple[str, int, str], ...]:
+    """Every import of one of our modules by another: module, line, imported module."""
+    return tuple(
+        (name_of(file), line, module)
+        for file in MODULES
         for line, module in imports(tree_of(file))
-        if module.split(".")[0] == "rag" and room_of(module) not in allowed
+        if module.split(".")[0] == "rag" and module != name_of(file)
+    )
+
+
+def test_every_package_is_on_the_map():
+    packages = {package_of(name) for name in NAMES} - {"", "__main__"}
+    assert packages <= {name for line in layers() for name in line}
+
+
+def test_no_import_goes_up_or_sideways():
+    wrong = [
+        f"{module}:{line} imports {imported}"
+        for module, line, imported in arrows()
+        if package_of(module) not in ("", "__main__", package_of(imported))
+        and package_of(imported)
+        and level_of(package_of(imported)) >= level_of(package_of(module))
+        and (module, imported) not in EXCEPTIONS
     ]
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    "file", [f for f in MODULES if room_of(name_of(f)) in WITHOUT_HAYSTACK], ids=name_of
-)
-def test_rooms_without_haystack_do_not_import_it(file: Path):
-    assert [m for _, m in imports(tree_of(file)) if m.split(".")[0] == "haystack"] == []
+def test_no_modules_import_each_other_in_a_circle():
+    below = defaultdict(set)
+    # The face of a package names its modules, to be loaded later, and these may use the face.
+    faces = {name_of(file) for file in MODULES if file.name == "__init__.py"}
+    for module, _, imported in arrows():
+        if module not in faces:
+            below[module].add(imported)
+    assert circle(below) == []
 
 
-def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+def circle(below: dict[str, set[str]]) -> list[str]:
+    """Return modules that import each other, none when there are no such."""
+    left = {module: {*found} & {*below} for module, found in below.items()}
+    while ends := {module for module, found in left.items() if not found}:
+        left = {module: found - ends for module, found in left.items() if module not in ends}
+    while tops := {*left} - {module for found in left.values() for module in found}:
+        left = {module: found for module, found in left.items() if module not in tops}
+    return sorted(left)
+
+
+def test_packages_without_haystack_do_not_import_it():
+    wrong = [
+        f"{name_of(file)}:{line}"
+        for file in MODULES
+        if package_of(name_of(file)) in WITHOUT_HAYSTACK
+        for line, module in imports(tree_of(file))
+        if module.split(".")[0] == "haystack"
+    ]
+    assert wrong == []
+
+
+def test_what_is_public_has_a_docstring():
+    bare = [
+        f"{name_of(file)}.{getattr(node, 'name', '')}".rstrip(".")
+        for file in MODULES
+        if tree_of(file).body
+        for node in (tree_of(file), *public(tree_of(file)))
+        if not ast.get_docstring(node)
+    ]
+    assert bare == []
+
+
+def public(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
     for node in tree.body:
         named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         if named and not node.name.startswith("_"):
             yield node
 
 
-@pytest.mark.parametrize("file", MODULES, ids=name_of)
-def test_public_functions_and_classes_and_modules_have_docstrings(file: Path):
-    tree = tree_of(file)
-    empty = not tree.body
-    bare = [node.name for node in public_functions(tree) if not ast.get_docstring(node)]
-    assert bare == []
-    assert empty or ast.get_docstring(tree)
+def test_no_module_is_too_long():
+    lengths = {name_of(file): len(file.read_text("utf-8").splitlines()) for file in MODULES}
+    assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
 
 
-@pytest.mark.parametrize("file", MODULES, ids=name_of)
-def test_no_module_is_longer_than_450_lines(file: Path):
-    assert len(file.read_text("utf-8").splitlines()) <= 450
+def test_no_folder_has_too_many_modules():
+    counts = Counter(file.parent for file in MODULES if file.name != "__init__.py")
+    assert {folder.name: n for folder, n in counts.items() if n > MOST_MODULES} == {}
 
 
 class TestTheWalkItself:
@@ -149,14 +168,18 @@ class TestTheWalkItself:
         return [module for _, module in imports(ast.parse(source))]
 
     def test_it_sees_imports_inside_functions(self):
-        assert self.found("def f():\n    from rag.cli import app") == ["rag.cli"]
+        assert self.found("def f():\n    from rag.cli import app") == ["rag.cli.app"]
 
-    def test_it_sees_rooms_imported_from_the_hall(self):
-        assert self.found("from rag import cli") == ["rag", "rag.cli"]
+    def test_it_sees_names_imported_from_a_module(self):
+        assert self.found("from rag.exceptions import RAGError") == ["rag.exceptions"]
 
     def test_it_sees_modules_named_for_later(self):
         assert self.found("HOMES = {'x': 'rag.stores.edge'}") == ["rag.stores.edge"]
 
-    def test_it_passes_over_what_is_for_type_checkers(self):
-        source = "if TYPE_CHECKING:\n    import rag.cli\nelse:\n    import rag.text"
-        assert self.found(source) == ["rag.text"]
+    def test_it_sees_what_is_for_type_checkers(self):
+        assert self.found("if TYPE_CHECKING:\n    import rag.text") == ["rag.text"]
+
+    def test_it_sees_circles(self):
+        below = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
+        assert circle(below) == ["b", "c"]
+        assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []

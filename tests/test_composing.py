@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.composing import compose
+from rag.support.unicode_forms import compose
 
 MARKS = "\u0301\u0323\u0345\u3099\uff9e\u0f73\u05b0"
 FORMS = ["NFC", "NFKC", "NFD"]

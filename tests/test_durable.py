@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.durable import boot, replace_durably, sync_folder, sync_tree
+from rag.support.durable_files import boot, replace_durably, sync_folder, sync_tree
 
 
 @pytest.fixture

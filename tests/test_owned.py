@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.exceptions import UsageError
-from rag.owned import (
+from rag.support.owned_folders import (
     MARK,
     claim_data_folder,
     claim_index_folder,

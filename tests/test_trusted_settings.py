@@ -19,7 +19,7 @@ from rag.config.sections import free_rules
 from rag.config.trust import TrustList, forget, record, trust_file
 from rag.config.untrusted import TRANSFORMS, Place, needs_trust
 from rag.exceptions import ConfigError
-from rag.pipelines.vaults import configured_vaults
+from rag.index.vault_registry import configured_vaults
 from rag.query import registry
 
 # Setting -> a value that takes trust, or None where no value does. A setting that is not here

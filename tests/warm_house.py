@@ -22,7 +22,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from rag.service import place
+from rag.daemon import endpoint as place
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -31,7 +31,7 @@ from processes import processes_with, state_of
 REPO = Path(__file__).resolve().parents[1]
 RAG = [sys.executable, "-m", "rag"]
 _LIGHT = """
-from rag.service import preload, warm
+from rag.daemon import preload, warm
 preload.preload = lambda: None
 raise SystemExit(warm.main())
 """

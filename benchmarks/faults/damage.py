@@ -171,7 +171,7 @@ def _write(vault: Path, how: str) -> None:
 
 
 def _preload() -> None:
-    from rag.service.preload import preload
+    from rag.daemon.preload import preload
 
     preload()
 
@@ -188,8 +188,8 @@ def _run(*arguments: str) -> Answer:
 
 
 def _command(arguments: list[str]) -> int:
-    from rag import leaving
     from rag.cli.app import run
+    from rag.support import process_exit as leaving
 
     sys.argv = ["rag", *arguments]
     leaving.begin()
@@ -302,7 +302,7 @@ def _copy(site: Site) -> None:
 def _stamp(index: Path, read_at: str = "") -> None:
     """Let the files look as they did when they were found whole."""
     with suppress(ImportError):
-        from rag.stores.checksums import Record
+        from rag.index.checksums import Record
 
         for folder in (index / "work", *index.glob("gen-*[0-9]")):
             with suppress(ValueError):

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from faults.power_notes import change, fresh_contents
 from faults.power_verdicts import SETTINGS, Left
-from rag.stores.sparse_copy import copy_file
+from rag.support.sparse_files import copy_file
 
 _MEGABYTES = 300
 # Seconds after publishing. The kernel writes names out after 5, and content after 30.

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rag.stores.sparse_copy import copy_file
+from rag.support.sparse_files import copy_file
 
 # What survives of that which was not synced: nothing; every name and no content; some of all.
 LUCK = ("nothing", "names", "some")

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from rag.config import load_config
+from rag.index import sync_mark
 from rag.pipelines import create_search_pipeline, search
-from rag.stores import get_document_store, sync_mark
+from rag.stores import get_document_store
 
 _AT_ONCE = max(2, os.cpu_count() or 1)
 SETTINGS = {"RAG_OLLAMA__ENABLED": "false", "RAG_WARM": "false", "RAG_PLANNER__AUDIT": "false"}
@@ -174,10 +175,10 @@ def _end_with(work: Callable[[], int]) -> NoReturn:
 def _warm_up() -> None:
     """Import what the commands need, once."""
     import rag.cli.app
-    import rag.cli.index
-    import rag.cli.search
-    import rag.pipelines.refresh
-    import rag.pipelines.writing
+    import rag.cli.commands.index
+    import rag.cli.commands.search
+    import rag.indexing.pipeline
+    import rag.indexing.run
 
-    assert rag.cli.app and rag.pipelines.writing
+    assert rag.cli.app and rag.indexing.pipeline
     assert create_search_pipeline and search

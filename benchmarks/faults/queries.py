@@ -19,17 +19,17 @@ from pathlib import Path
 
 from faults import Row
 from made_words import english_word, japanese_word
+from rag.app.transform_preview import plan_search
 from rag.config import RAGConfig, load_config
 from rag.exceptions import RAGError
+from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.attempts import intent_of
-from rag.pipelines.intent import find_intent
-from rag.pipelines.previewing import plan_search
-from rag.pipelines.qa import ask, create_qa_pipeline
-from rag.pipelines.refresh import IndexRun
+from rag.qa.run import ask, create_qa_pipeline
+from rag.search.planned_query import find_intent
+from rag.search.relaxation import intent_of
 from rag.stores import get_document_store
-from rag.stores.protocol import NoteStore
-from rag.text.highlight import snippet
+from rag.stores.base.protocol import NoteStore
+from rag.text.snippets import snippet
 from vaults import BYTES, make_vault, title_query
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "query"))

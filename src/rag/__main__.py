@@ -20,13 +20,13 @@ def main() -> None:
     if sys.getfilesystemencoding() != "utf-8":
         _run_in_utf8()
     try:
-        from rag.service.client import hand_over
+        from rag.daemon.client import hand_over
 
         code = hand_over(arguments)
         if code is None:
             code = _run_cold(arguments)
     except KeyboardInterrupt:
-        from rag.leaving import interrupted
+        from rag.support.process_exit import interrupted
 
         code = interrupted()
     os._exit(code)
@@ -45,13 +45,13 @@ def _run_in_utf8() -> None:
 
 
 def _run_cold(arguments: list[str]) -> int:
-    from rag import leaving
     from rag.cli.app import run
+    from rag.support import process_exit as leaving
 
     leaving.begin()
     code = leaving.finish(run(arguments))
     if arguments[:1] != ["serve"] and all(map(os.isatty, range(3))):
-        from rag.service.control import start_after
+        from rag.daemon.control import start_after
 
         start_after()
     return code

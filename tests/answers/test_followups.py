@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.followups import Exchange, expanded, is_accepted
+from rag.answers.follow_ups import Exchange, expanded, is_accepted
 
 HISTORY = [Exchange("How long do we keep backups?", "We keep backups for ninety days. [1]")]
 JAPANESE = [Exchange("証明書の更新はいつ？", "証明書は毎年三月に更新する。[1]")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.planted import is_planted, without_instructions
+from rag.answers.prompt_injection import is_planted, without_instructions
 
 
 @pytest.mark.parametrize(

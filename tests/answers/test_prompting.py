@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.prompting import Prompt, Source, as_said, cut, fact_line, render, was_cut
-from rag.text.budget import count_tokens
+from rag.answers.prompt_texts import Prompt, Source, as_said, cut, fact_line, render, was_cut
+from rag.text.token_estimate import count_tokens
 
 LONG = Source("Long", "v/l.md", " ".join(f"Sentence number {n} says a little." for n in range(60)))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.answers.sessions import Turn, latest_session, list_sessions, new_session, open_session
 from rag.exceptions import NotFoundError, UsageError
+from rag.qa.sessions import Turn, latest_session, list_sessions, new_session, open_session
 
 NOW = datetime(2026, 11, 21, 9, 30, 5)
 TURN = Turn("and now?", "backups now?", "証明書 [1]", sources=[{"number": 1, "path": "a.md"}])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.units import UnitSplitter
+from rag.answers.sentence_stream import UnitSplitter
 
 
 def units(*deltas: str, whole: bool = True) -> list[tuple[str, str]]:

@@ -88,7 +88,7 @@ def indexed(notes: Path, rag: Callable[..., Ran]) -> Path:
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same in a place where it stays for the whole run: nobody may change it."""
     from rag.config import RAGConfig
-    from rag.pipelines.refresh import IndexRun
+    from rag.indexing.run import IndexRun
 
     base = tmp_path_factory.mktemp("shelf")
     for path, text in NOTES.items():
@@ -111,7 +111,7 @@ def library(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the index of `ANSWER_NOTES`; link to it, so that nothing is added."""
     from rag.config import RAGConfig
-    from rag.pipelines.refresh import IndexRun
+    from rag.indexing.run import IndexRun
 
     base = tmp_path_factory.mktemp("answers")
     (base / "v").mkdir()

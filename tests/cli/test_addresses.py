@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ollama_server import Model, OllamaServer
-from rag.cli.commands import COMMANDS as ALL
+from rag.cli.framework.lazy_group import COMMANDS as ALL
 
 COMMANDS = {
     "index": ["index"],

@@ -11,7 +11,7 @@ import tomllib
 import pytest
 
 from rag import __version__
-from rag.cli.output import print_error
+from rag.cli.render.console import print_error
 from rag.exceptions import UsageError
 
 COMMANDS = ["index", "search", "ask", "get", "status", "eval", "config", "vault"]

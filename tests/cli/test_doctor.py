@@ -9,7 +9,7 @@ import pytest
 
 from ollama_server import OllamaServer
 from rag.config import load_config
-from rag.stores.generations import IndexDirectory
+from rag.index.snapshots import IndexDirectory
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.stores.sparse_copy import copy_tree
+from rag.support.sparse_files import copy_tree
 
 # What a trial has at hand on its disk, which is gone with its process.
 HEAD = """

@@ -12,38 +12,41 @@ from pathlib import Path
 
 import pytest
 
-from rag.cli.commands import COMMANDS, load_command
+from rag.cli.framework.lazy_group import COMMANDS, load_command
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
-# Our rooms, and packages of others.
-CONFIG = "config checks"
-MANIFEST = f"{CONFIG} composing durable owned platformdirs stores vault pipelines lazy Stemmer"
-ENGINE = f"{MANIFEST} clients runtime haystack qdrant_edge"
-ANSWER = f"{ENGINE} query context plugins transport ollama answers locking"
+# Our packages, those of others, and our modules in `support`.
+CONFIG = "config"
+FILES = f"{CONFIG} platformdirs durable_files owned_folders"
+MANIFEST = f"{FILES} disk_space sparse_files unicode_forms index vault Stemmer"
+ENGINE = f"{MANIFEST} lazy_imports runtime_folder clients stores haystack qdrant_edge"
+SEARCH = f"{ENGINE} search query indexing pipeline_errors"
+ANSWER = f"{SEARCH} qa answers context plugins http_transport ollama file_locks"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
-ALWAYS = "typer annotated_doc shellingham cli exceptions leaving text"
+ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{CONFIG} composing durable owned platformdirs stores vault pipelines lazy"
-    " clients runtime transport ollama",
-    "index -q {library}": ENGINE,
-    "search backups": f"{ENGINE} query",
+    "init --dry-run": f"{FILES} app clients disk_space http_transport index lazy_imports ollama"
+    " runtime_folder sparse_files unicode_forms vault",
+    "index -q {library}": f"{ENGINE} indexing memory_limits pipeline_errors",
+    "search backups": SEARCH,
     "search --help": CONFIG,
     "ask backups": ANSWER,
-    "plan backups": f"{ENGINE} query plugins locking rapidfuzz",
-    "transform backups": f"{ENGINE} query plugins",
-    "audit": f"{MANIFEST} clients runtime haystack query plugins locking rapidfuzz",
+    "plan backups": f"{ENGINE} file_locks indexing plugins query rapidfuzz search",
+    "transform backups": f"{ENGINE} app plugins query search",
+    "audit": f"{MANIFEST} clients file_locks haystack lazy_imports plugins query rapidfuzz"
+    " runtime_folder search stores",
     "chat -q": ANSWER,
-    "chat --list": f"{CONFIG} durable owned platformdirs answers locking",
+    "chat --list": f"{FILES} file_locks qa",
     "get Backups": MANIFEST,
-    "status": MANIFEST,
-    "doctor": f"{ENGINE} query context plugins transport ollama",
-    "eval questions.jsonl": f"{ENGINE} query evaluation",
+    "status": f"{MANIFEST} indexing",
+    "doctor": f"{ENGINE} app context http_transport indexing ollama plugins qa query search",
+    "eval questions.jsonl": f"{SEARCH} evaluation",
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",
-    "serve --status": f"{CONFIG} service runtime",
+    "serve --status": f"{CONFIG} daemon runtime_folder",
     "vault list": MANIFEST,
     "vault --help": CONFIG,
 }
@@ -54,6 +57,8 @@ _OURS = {
     *("Stemmer", "frontmatter", "haystack", "haystack_integrations", "ollama", "pathspec"),
     *("platformdirs", "qdrant_client", "qdrant_edge", "rapidfuzz", "readline", "typer"),
 }
+
+OUR_PARTS = {path.stem for folder in ("rag", "rag/support") for path in (SOURCE / folder).iterdir()}
 
 SCRIPT = """
 import sys
@@ -81,7 +86,7 @@ import os, sys
 def opened(what):
     return len(os.listdir(f"/proc/self/{what}")) if os.path.isdir("/proc/self") else 1
 files = opened("fd")
-from rag.service.preload import preload
+from rag.daemon.preload import preload
 preload()
 assert opened("fd") == files and opened("task") == 1
 assert "readline" not in sys.modules  # it looks at TERM and INPUTRC when it is imported
@@ -108,7 +113,12 @@ def run(script: str, *arguments: str, **variables: str) -> subprocess.CompletedP
 def parts_of(modules: list[str]) -> set[str]:
     """Return our rooms and the packages of others among some modules."""
     names = (name.split(".") for name in modules)
-    tops = {parts[1] if parts[0] == "rag" else parts[0] for parts in names if parts != ["rag"]}
+    tops = {
+        # Of the small parts each counts for itself.
+        parts[2] if parts[:2] == ["rag", "support"] else parts[parts[0] == "rag"]
+        for parts in names
+        if parts not in (["rag"], ["rag", "support"])
+    }
     others = tops - sys.stdlib_module_names - {"cython_runtime"}  # of compiled packages
     return {name for name in others if not name.startswith("_")}
 
@@ -121,7 +131,7 @@ def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Pat
     loaded = parts_of(done.stderr.splitlines()[-1].split())
     expected = {*ALWAYS.split(), *TABLE[command].split()}
     if expected & _BIG:
-        loaded &= expected | _OURS | {path.stem for path in (SOURCE / "rag").iterdir()}
+        loaded &= expected | _OURS | OUR_PARTS
     assert loaded == expected
 
 
@@ -144,7 +154,7 @@ def test_completion_loads_one_command_at_most(line: str, completed: str) -> None
     done = run(PROGRAM, _RAG_COMPLETE="complete_bash", **typed)
     assert completed in done.stdout.split()
     loaded = done.stderr.split()
-    commands = {f"rag.cli.{place.partition('.')[0]}" for place, _ in COMMANDS.values()}
+    commands = {f"rag.cli.commands.{place.partition('.')[0]}" for place, _ in COMMANDS.values()}
     assert len(commands & {*loaded}) == len(words) - 2
     assert not parts_of(loaded) & {*_BIG, *_THEIRS, "pipelines", "stores"}
 

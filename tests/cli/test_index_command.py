@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import load_config
-from rag.stores.generations import IndexDirectory
+from rag.index.snapshots import IndexDirectory
 
 
 def data_files() -> dict[Path, bytes | tuple[int, int]]:
@@ -100,7 +100,7 @@ class TestIndex:
 
     @pytest.mark.inside
     def test_notes_that_failed_give_5_and_are_named(self, rag, indexed, monkeypatch):
-        import rag.pipelines.refresh as module
+        import rag.indexing.run as module
 
         read = module.read_file
 
@@ -119,7 +119,7 @@ class TestIndex:
 
     @pytest.mark.inside
     def test_an_unreadable_note_does_not_make_the_index_look_stale(self, rag, indexed, monkeypatch):
-        import rag.pipelines.refresh as module
+        import rag.indexing.run as module
 
         def fail(*_: object) -> None:
             raise PermissionError(13, "Permission denied")

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from ollama_faults import KINDS
 from ollama_server import OllamaServer
+from rag.app.setup import obsidian_vaults as vault_finding
+from rag.app.setup import plan as beginning
+from rag.app.setup.obsidian_vaults import find_vaults, usual_places
+from rag.app.setup.plan import plan
 from rag.config import load_config, user_file
 from rag.exceptions import UsageError
-from rag.pipelines import beginning, vault_finding
-from rag.pipelines.beginning import plan
-from rag.pipelines.vault_finding import find_vaults, usual_places
-from rag.stores.generations import IndexDirectory
+from rag.index.snapshots import IndexDirectory
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import load_config
-from rag.stores.generations import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import load_config
-from rag.stores.generations import IndexDirectory
+from rag.index.snapshots import IndexDirectory
 
 ESCAPE = "\x1b"
 

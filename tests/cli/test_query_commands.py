@@ -191,8 +191,8 @@ class TestFreshness:
 
     @pytest.mark.inside
     def test_where_a_look_would_take_too_long_it_is_not_begun(self, rag, indexed, monkeypatch):
-        monkeypatch.setattr("rag.pipelines.changes._PER_NOTE", 1.0)
-        monkeypatch.setattr("rag.pipelines.changes.scan_folder", lambda *_: pytest.fail("begun"))
+        monkeypatch.setattr("rag.indexing.changes._PER_NOTE", 1.0)
+        monkeypatch.setattr("rag.indexing.changes.scan_folder", lambda *_: pytest.fail("begun"))
         (indexed / "new.md").write_text("new")
         ran = rag("search", "rolling back", "--json")
         assert (ran.err, ran.json["index"]["stale"]) == ("", None)

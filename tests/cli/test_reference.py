@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from rag.cli.app import app
-from rag.cli.reference import reference
+from rag.cli.framework.reference import reference
 
 REPO = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import RAGConfig
-from rag.pipelines.refresh import IndexRun
+from rag.indexing.run import IndexRun
 
 SAME = (
     "The harbour office keeps a ledger of every vessel that enters before sunrise, with the name"

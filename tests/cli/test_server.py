@@ -119,7 +119,7 @@ def test_a_server_that_fails_is_exit_code_4(
 
 def test_what_fails_is_not_told_a_second_time_by_haystack() -> None:
     """Where nobody has set up logging, Python prints the warnings that no handler takes."""
-    import_module("rag.pipelines.searching")
+    import_module("rag.search.run")
     handlers = logging.getLogger("haystack").handlers
     assert any(isinstance(handler, logging.NullHandler) for handler in handlers)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from rag.cli.output import make_console
-from rag.text.controls import visible, visible_lines
+from rag.cli.render.console import make_console
+from rag.text.sanitize import visible, visible_lines
 from warm_house import RAG, Terminal
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
@@ -28,7 +28,7 @@ NOTE = (
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault with such a name, in which notes have such names."""
     from rag.config import RAGConfig
-    from rag.pipelines.refresh import IndexRun
+    from rag.indexing.run import IndexRun
 
     base = tmp_path_factory.mktemp("hostile")
     root = base / f"vault {EVIL}"
@@ -174,7 +174,7 @@ def test_a_console_passes_its_own_styles_and_shows_what_it_prints(capsys, monkey
 def test_a_bar_shows_the_name_of_a_vault_as_it_is(capsys, monkeypatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "150")
-    from rag.cli.index import _make_bar
+    from rag.cli.commands.index import _make_bar
 
     bar, _ = _make_bar("a\nb\x1b[2J [red]c[/red]", "notes", 3)
     bar.stop()
@@ -182,6 +182,6 @@ def test_a_bar_shows_the_name_of_a_vault_as_it_is(capsys, monkeypatch) -> None:
 
 
 def test_completion_offers_no_name_that_steers(here) -> None:
-    from rag.cli.options import _offered
+    from rag.cli.framework.options import _offered
 
     assert _offered([EVIL, "xavier"], "x") == ["xavier"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ollama_answers import QUESTION, TRUE
 from ollama_server import Model, OllamaServer
-from rag.cli.slash import HELP, as_command
+from rag.cli.commands.chat_slash import HELP, as_command
 
 
 @pytest.fixture

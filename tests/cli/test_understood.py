@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
-from rag.cli.understood import understood_line, window_words
-from rag.pipelines.intent import Intent
-from rag.pipelines.models import QueryFilters
-from rag.query.plan import FullTransformationResult, MetadataExtraction, TimeWindow
+from rag.cli.render.interpretation import understood_line, window_words
+from rag.query.planner.plan import FullTransformationResult, MetadataExtraction, TimeWindow
+from rag.search.planned_query import Intent
+from rag.search.results import QueryFilters
 
 TODAY = date(2026, 11, 20)
 

@@ -15,13 +15,13 @@ import httpx
 import pytest
 
 from ollama_server import OllamaServer, refused
-from rag.clients.connection import Connection, check_connection, check_servers
-from rag.clients.generation import generate_response
-from rag.clients.streaming import embed_texts, get_embedding
-from rag.clients.wire import OllamaClient
+from rag.clients.ollama.chat import generate_response
+from rag.clients.ollama.connection import Connection, check_connection, check_servers
+from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
+from rag.clients.ollama.http_client import OllamaClient
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, RAGError
-from rag.transport import is_loopback, proxy_for
+from rag.support.http_transport import is_loopback, proxy_for
 
 Settings = Callable[..., OllamaConfig]
 

@@ -18,10 +18,15 @@ import pytest
 from haystack import Document, Pipeline
 
 from ollama_server import Model, OllamaServer, refused
-from rag.clients.batches import estimate_tokens, pack, split
-from rag.clients.embedding import OllamaChunkEmbedder, OllamaQueryEmbedder
-from rag.clients.streaming import EmbeddedBatch, QueryVectors, embed_texts, get_embedding
-from rag.clients.vectors import mean
+from rag.clients.ollama.batching import estimate_tokens, pack, split
+from rag.clients.ollama.embedders import OllamaChunkEmbedder, OllamaQueryEmbedder
+from rag.clients.ollama.embedding_stream import (
+    EmbeddedBatch,
+    QueryVectors,
+    embed_texts,
+    get_embedding,
+)
+from rag.clients.ollama.vectors import mean
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, QueryError
 

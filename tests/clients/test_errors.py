@@ -14,9 +14,9 @@ import pytest
 
 from ollama_faults import KINDS
 from ollama_server import OllamaServer, refused
-from rag.clients.errors import Blame, diagnose
-from rag.clients.generation import generate_response
-from rag.clients.streaming import embed_texts, get_embedding
+from rag.clients.ollama.chat import generate_response
+from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
+from rag.clients.ollama.errors import Blame, diagnose
 from rag.config import OllamaConfig
 from rag.exceptions import (
     ConnectionError,

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from ollama_server import KNOWN, Model, OllamaServer
-from rag.clients.connection import check_connection
-from rag.clients.generation import generate_response
-from rag.clients.models import (
+from rag.clients.ollama.chat import generate_response
+from rag.clients.ollama.connection import check_connection
+from rag.clients.ollama.http_client import OllamaClient
+from rag.clients.ollama.inventory import survey
+from rag.clients.ollama.model_info import (
     ModelInfo,
     Traits,
     describe_model,
@@ -18,10 +20,8 @@ from rag.clients.models import (
     pick_chat_model,
     traits,
 )
-from rag.clients.wire import OllamaClient
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError
-from rag.pipelines.survey import survey
 
 Settings = Callable[..., OllamaConfig]
 SENTENCE = "Represent this sentence for searching relevant passages: "

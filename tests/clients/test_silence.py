@@ -14,15 +14,16 @@ from pathlib import Path
 import pytest
 
 from ollama_server import OllamaServer
-from rag import runtime
-from rag.clients import looking, silence
-from rag.clients.connection import check_connection
-from rag.clients.errors import our_errors
-from rag.clients.listening import check_listening
-from rag.clients.models import ask_servers, find_digest
-from rag.clients.wire import OllamaClient
+from rag.clients.ollama import probe as looking
+from rag.clients.ollama import silent_servers as silence
+from rag.clients.ollama.connection import check_connection
+from rag.clients.ollama.errors import our_errors
+from rag.clients.ollama.http_client import OllamaClient
+from rag.clients.ollama.model_info import ask_servers, find_digest
+from rag.clients.reachability import check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError
+from rag.support import runtime_folder as runtime
 
 
 class Hanging:
@@ -176,7 +177,7 @@ def test_marks_need_a_folder_of_the_user(
 
 def test_to_know_of_silence_takes_no_http_client() -> None:
     script = (
-        "import sys; from rag.clients.silence import silent_for; silent_for('http://x')\n"
+        "import sys; from rag.clients.ollama.silent_servers import silent_for; silent_for('http://x')\n"
         "print(*sorted({'haystack', 'httpx', 'ollama'} & set(sys.modules)))"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -17,7 +17,7 @@ from rag.context import (
     SlidingWindowMemory,
     SourceType,
 )
-from rag.context.tokens import truncate
+from rag.context.token_counter import truncate
 
 
 def memory(size: int = 10, **fields) -> SlidingWindowMemory:

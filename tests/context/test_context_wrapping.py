@@ -41,10 +41,10 @@ from rag.context import (
     to_items,
 )
 from rag.exceptions import ConnectionError
+from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import search_inputs
-from rag.pipelines.understanding import understand
+from rag.search.query_understanding import understand
+from rag.search.run import search_inputs
 from rag.stores import (
     QdrantEdgeDocumentStore,
     QdrantEdgeEmbeddingRetriever,

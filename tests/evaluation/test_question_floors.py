@@ -16,8 +16,8 @@ from rag.config import RAGConfig
 from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question, read_questions
 from rag.evaluation.run import Outcome, run_questions, summary
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import create_search_pipeline
+from rag.indexing.run import IndexRun
+from rag.search.run import create_search_pipeline
 from rag.stores import get_document_store
 from rag.vault import scan_folder
 

@@ -11,9 +11,9 @@ from rag.config import RAGConfig
 from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question
 from rag.evaluation.run import Outcome, Run, run_questions, summaries
-from rag.pipelines.models import QueryFilters
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import create_search_pipeline
+from rag.indexing.run import IndexRun
+from rag.search.results import QueryFilters
+from rag.search.run import create_search_pipeline
 from rag.stores import get_document_store
 
 NOTES = {

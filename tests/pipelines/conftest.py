@@ -13,8 +13,8 @@ import pytest
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.reports import RunReport
+from rag.indexing.reports import RunReport
+from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
 
 Vaults = Mapping[str, Mapping[str, str]]

@@ -10,9 +10,9 @@ import pytest
 
 from rag.cli.app import run
 from rag.config import RAGConfig
-from rag.pipelines.refresh import IndexRun
-from rag.stores import sync_mark
-from rag.stores.generations import SHARD, IndexDirectory
+from rag.index import sync_mark
+from rag.index.snapshots import SHARD, IndexDirectory
+from rag.indexing.run import IndexRun
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.pipelines.reading import cut_note
+from rag.indexing.note_reader import cut_note
 from rag.vault import Chunk, Note, limits, read_note
 
 

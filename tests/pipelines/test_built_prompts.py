@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answers.prompting import MARGIN, Prompt, Source
+from rag.answers.prompt_texts import MARGIN, Prompt, Source
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem, SourceType
 from rag.context.steps import PipelineStep
 from rag.exceptions import ContextError, TooLongError
-from rag.pipelines.prompting import SHARES, BuiltPrompt, build_prompt
+from rag.qa.prompt import SHARES, BuiltPrompt, build_prompt
 from rag.query.models import QueryBundle
-from rag.text.budget import count_tokens
+from rag.text.token_estimate import count_tokens
 
 BACKUPS = Source("Backups", "work/Backups.md", "We keep backups for ninety days.", ("Backups",))
 ON_CALL = Source("On call", "work/Call.md", "Answer the pager.", ("On call", "Nights"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rag.config import RAGConfig
-from rag.pipelines.catalogue import ManifestCatalogue
-from rag.pipelines.lookup import open_manifest
-from rag.query.catalogue import Catalogue, StaticCatalogue
+from rag.index.filter_catalog import ManifestCatalogue
+from rag.index.lookup import open_manifest
+from rag.query.planner.catalog import Catalogue, StaticCatalogue
 
 NOTES = {
     "a.md": "---\ntags: [Kubernetes, ops/backup]\naliases: [K8s]\nstatus: Open\n---\n# Clusters\n",

@@ -14,14 +14,14 @@ import pytest
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import OllamaServer
 from rag.answers.refusals import PHRASES
-from rag.answers.sessions import Turn, new_session, open_session
 from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.context import MemoryManager
 from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
-from rag.pipelines.conversation import Conversation
-from rag.pipelines.generation import AnswerWriter
-from rag.pipelines.remembering import FACTS_FILE, remember
+from rag.qa.answer_generator import AnswerWriter
+from rag.qa.conversation import Conversation
+from rag.qa.sessions import Turn, new_session, open_session
+from rag.qa.user_facts import FACTS_FILE, remember
 from rag.stores import get_document_store
 
 
@@ -153,7 +153,7 @@ def test_what_there_is_to_say_of_an_answer_is_said_each_time(talk, server) -> No
 def test_a_conversation_that_another_process_holds_is_not_waited_for_long(
     talk, monkeypatch
 ) -> None:
-    monkeypatch.setattr("rag.locking.lock.__defaults__", (0.0,))
+    monkeypatch.setattr("rag.support.file_locks.lock.__defaults__", (0.0,))
     conversation = talk(enabled=False)
     conversation.ask(QUESTION)
     with conversation.session.path.open("rb") as held:

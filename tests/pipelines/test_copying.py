@@ -12,11 +12,11 @@ import pytest
 from qdrant_server import QdrantServer
 from rag.config import RAGConfig, StoreConfig
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST
+from rag.indexing.server_migration import copy_to_server
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.copying import copy_to_server
 from rag.stores import get_document_store
-from rag.stores.generations import MANIFEST
-from rag.stores.manifest import Manifest
 
 WRITE = "PUT /collections/obsidian_knowledge/points"
 NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n in range(12)}
@@ -44,7 +44,7 @@ def folder(write_notes: Callable[..., Path], refresh: Callable[..., Any], age: A
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.pipelines.copying._PAGE", 3)
+    monkeypatch.setattr("rag.indexing.server_migration._PAGE", 3)
 
 
 def embed(config: RAGConfig, size: int) -> None:
@@ -232,7 +232,7 @@ def test_without_an_index_there_is_nothing_to_copy(remote: RAGConfig, server: Qd
 def test_an_index_of_another_version_is_not_copied(
     remote: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.pipelines.fingerprint.SCHEMA_VERSION", 99)
+    monkeypatch.setattr("rag.index.fingerprint.SCHEMA_VERSION", 99)
     with pytest.raises(IndexUnavailableError, match="another version"):
         copy_to_server(remote)
 

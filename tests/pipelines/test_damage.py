@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from rag.app.doctor import run_checks
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
-from rag.pipelines.health import run_checks
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.reports import RunReport
+from rag.index.checksums import STAMPS, SUMS, WRITING, Record
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.indexing.reports import RunReport
+from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
-from rag.stores.checksums import STAMPS, SUMS, WRITING, Record
-from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
 
 Refresh = Callable[..., RunReport]
 Points = Callable[[RAGConfig], object]
@@ -140,7 +140,7 @@ def test_an_index_that_nothing_happened_to_is_not_read(
     refresh(work=indexed)
     seen: list[str] = []
     monkeypatch.setattr(
-        "rag.stores.checksums._holds", lambda file, known: bool(seen.append(file)) or True
+        "rag.index.checksums._holds", lambda file, known: bool(seen.append(file)) or True
     )
     refresh(work=indexed)
     touched = {Path(file).name for file in seen}

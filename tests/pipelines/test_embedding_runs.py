@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from ollama_server import Model, OllamaServer, refused
 from rag.config import RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
+from rag.index.embedding_space import Embedded, read_embedded
+from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.vector_cache import VECTORS
+from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.spaces import Embedded, read_embedded
 from rag.stores import get_document_store
-from rag.stores.generations import MANIFEST, IndexDirectory
-from rag.stores.manifest import UNEMBEDDED, Manifest, published_manifest
-from rag.stores.vector_cache import VECTORS
 
 NOTES = {
     "kettle.md": "# Kettle\n\nThe kettle boils water.\n\n## Descaling\n\nUse vinegar.\n",
@@ -80,13 +80,16 @@ def vectors(config: RAGConfig) -> dict[str, list[float] | None]:
 
 def is_made_by(model: Model, config: RAGConfig) -> bool:
     """Tell whether all vectors that readers see are this model's, each of its own text."""
-    from rag.pipelines.parts import embedded_text
+    from rag.index.searchable_text import embedded_text
 
     with get_document_store(config) as store:
         documents = store.filter_documents()
     return all(
         document.embedding is not None
-        and math.dist(document.embedding, model.vector(embedded_text(document))) < 0.01
+        and math.dist(
+            document.embedding, model.vector(embedded_text(document.meta, document.content))
+        )
+        < 0.01
         for document in documents
     )
 
@@ -178,7 +181,7 @@ class TestNothingToDo:
         script = (
             "import sys; from pathlib import Path\n"
             "from rag.config import OllamaConfig, RAGConfig\n"
-            "from rag.pipelines.refresh import IndexRun\n"
+            "from rag.indexing.run import IndexRun\n"
             f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}),"
             f" ollama=OllamaConfig(url={config.ollama.url!r}))\n"
             "with IndexRun(config) as run:\n"
@@ -304,7 +307,7 @@ class TestOnlyWhatIsNew:
     def test_nor_is_one_that_is_met_again_while_it_is_under_way(
         self, embed, write_notes, with_ollama, sent, monkeypatch
     ):
-        monkeypatch.setattr("rag.stores.embeddings._PAGE", 1)
+        monkeypatch.setattr("rag.stores.base.embeddings._PAGE", 1)
         same = {f"{n}/x.md": "# Same\n\nsame" for n in range(4)}
         report = embed(with_ollama(max_in_flight=4), again=write_notes("again", same))
         assert sent() == ["Same\nsame"]
@@ -410,7 +413,7 @@ class TestInterrupted:
         script = (
             "import os, signal; from pathlib import Path\n"
             "from rag.config import OllamaConfig, RAGConfig\n"
-            "from rag.pipelines.refresh import IndexRun\n"
+            "from rag.indexing.run import IndexRun\n"
             f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}), ollama=OllamaConfig("
             f"url={config.ollama.url!r}, batch_tokens=1, max_in_flight=1))\n"
             "def stop(done, total):\n"
@@ -698,7 +701,9 @@ class TestWhatReadersAreTold:
 
         with IndexRun(with_ollama()) as run:
             run.index_vault("work", work)
-            monkeypatch.setattr("rag.stores.edge.QdrantEdgeDocumentStore.publish", fail)
+            monkeypatch.setattr(
+                "rag.stores.edge.document_store.QdrantEdgeDocumentStore.publish", fail
+            )
             with pytest.raises(IndexUnavailableError, match="no room"):
                 run.publish()
             monkeypatch.undo()

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.explaining import explain
-from rag.pipelines.models import result_to_dict
-from rag.pipelines.ranking import Hits
+from rag.search.components.note_ranker import Hits
+from rag.search.explanation import explain
+from rag.search.results import result_to_dict
 from rag.stores import get_document_store
-from rag.text.lexical import FIELDS, query_terms
+from rag.text.bm25 import FIELDS, query_terms
 
 NOTES = {
     "deploy.md": "# Rolling back a deploy\n\nRolling back takes two minutes.\n\n"

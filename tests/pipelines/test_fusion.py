@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag.pipelines.fusion import fuse
-from rag.stores.candidates import Candidate
+from rag.search.score_fusion import fuse
+from rag.stores.base.scored_chunk import Candidate
 
 COSINES = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 4))
 WEIGHTS = st.floats(0.1, 50)

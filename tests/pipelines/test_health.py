@@ -22,6 +22,17 @@ from haystack.document_stores.types import DuplicatePolicy
 from ollama_faults import KINDS
 from ollama_server import KNOWN, Model, OllamaServer, refused
 from qdrant_server import QdrantServer
+from rag.app import doctor as health
+from rag.app.doctor import Check, run_checks
+from rag.app.doctor.check import Examination, IndexView
+from rag.app.doctor.chunks import check_chunks
+from rag.app.doctor.environment import check_configuration, check_data_folder, check_disk
+from rag.app.doctor.index import check_index
+from rag.app.doctor.model_servers import check_models, check_servers
+from rag.app.doctor.plugins import check_transforms
+from rag.app.doctor.qdrant_server import check_server
+from rag.app.doctor.vaults import check_vaults
+from rag.app.doctor.vectors import check_vectors
 from rag.config import (
     IndexConfig,
     OllamaConfig,
@@ -31,23 +42,12 @@ from rag.config import (
     StoreConfig,
 )
 from rag.exceptions import IndexUnavailableError
-from rag.pipelines import health
-from rag.pipelines.health import Check, run_checks
-from rag.pipelines.health.check import Examination, IndexView
-from rag.pipelines.health.chunks import check_chunks
-from rag.pipelines.health.index import check_index
-from rag.pipelines.health.ollama import check_models, check_servers
-from rag.pipelines.health.qdrant import check_server
-from rag.pipelines.health.surroundings import check_configuration, check_data_folder, check_disk
-from rag.pipelines.health.transforms import check_transforms
-from rag.pipelines.health.vaults import check_vaults
-from rag.pipelines.health.vectors import check_vectors
-from rag.pipelines.parts import embedded_text
-from rag.pipelines.spaces import TEXT_VERSION, Embedded, Space
-from rag.pipelines.vaults import Registry
+from rag.index.embedding_space import TEXT_VERSION, Embedded, Space
+from rag.index.manifest import Manifest
+from rag.index.searchable_text import embedded_text
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.vault_registry import Registry
 from rag.stores import get_document_store
-from rag.stores.generations import MANIFEST, IndexDirectory
-from rag.stores.manifest import Manifest
 
 Checker = Callable[[Examination], Iterator[Check]]
 EMBED, CHAT = "nomic-embed-text", "llama3.2"
@@ -220,7 +220,7 @@ class TestSurroundings:
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         size = 3 << 30
-        monkeypatch.setattr("rag.pipelines.health.surroundings.copied_size", lambda _: size)
+        monkeypatch.setattr("rag.app.doctor.environment.copied_size", lambda _: size)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=size + (1 << 30)))
         assert statuses(run(check_disk, config)) == [("disk", "warn")]
 
@@ -277,7 +277,7 @@ class TestVaults:
     def test_one_that_takes_too_long(
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("rag.pipelines.health.vaults._SECONDS", -1.0)
+        monkeypatch.setattr("rag.app.doctor.vaults._SECONDS", -1.0)
         [check] = run(check_vaults, config)
         assert check.status == "warn" and "took too long" in check.message
 
@@ -339,7 +339,7 @@ class TestIndex:
     def test_too_many_notes_to_look_at_are_no_fault(
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("rag.pipelines.health.index._SECONDS", -1.0)
+        monkeypatch.setattr("rag.app.doctor.index._SECONDS", -1.0)
         _, check = run(check_index, config)
         assert check.status == "pass" and "takes too long" in check.message
 
@@ -440,7 +440,7 @@ def server() -> Iterator[OllamaServer]:
 
 def embedded(documents: list[Document], model: Model) -> list[Document]:
     """Give documents the vectors that an index has of them."""
-    texts = [f"search_document: {embedded_text(d)}" for d in documents]
+    texts = [f"search_document: {embedded_text(d.meta, d.content)}" for d in documents]
     pairs = zip(documents, texts, strict=True)
     return [replace(document, embedding=model.vector(text)) for document, text in pairs]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.attempts import intent_of
+from rag.search.relaxation import intent_of
 from rag.stores import get_document_store
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "query"))
@@ -95,7 +95,7 @@ def test_what_does_not_count_is_said(opened):
 
 
 def test_beginnings_stand_for_so_many_words_together(opened, monkeypatch):
-    from rag.pipelines import understanding
+    from rag.search import query_understanding as understanding
 
     monkeypatch.setattr(understanding, "MOST_WORDS", 2)
     store, _, _ = opened

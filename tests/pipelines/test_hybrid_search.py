@@ -13,6 +13,7 @@ from haystack import Pipeline
 
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
+from rag.indexing.run import IndexRun
 from rag.pipelines import (
     QueryFilters,
     SearchResponse,
@@ -21,9 +22,8 @@ from rag.pipelines import (
     create_search_pipeline,
     search,
 )
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import search_inputs
-from rag.pipelines.understanding import understand
+from rag.search.query_understanding import understand
+from rag.search.run import search_inputs
 from rag.stores import get_document_store
 
 NEAR = 1e-3
@@ -182,7 +182,7 @@ def test_the_same_query_finds_the_same(find, settings):
 
 
 def test_each_search_asks_for_one_vector_and_the_store_once(find, thesaurus, monkeypatch):
-    from rag.stores.edge import QdrantEdgeDocumentStore as Store
+    from rag.stores.edge.document_store import QdrantEdgeDocumentStore as Store
 
     asked = []
     both = Store.find_both

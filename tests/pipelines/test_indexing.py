@@ -285,7 +285,7 @@ class TestIndexVault:
         assert points(config) == before
 
     def test_an_error_of_publishing_lands_in_errors(self, write_notes, index, monkeypatch, config):
-        from rag.stores.generations import IndexDirectory
+        from rag.index.snapshots import IndexDirectory
 
         def full(*_: object) -> None:
             raise IndexingError("not enough room")

@@ -13,16 +13,16 @@ import pytest
 from ollama_server import Model, OllamaServer, refused
 from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import ConfigError, QueryError
+from rag.indexing.run import IndexRun
 from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
-from rag.pipelines.attempts import intent_of, wants_plan
-from rag.pipelines.intent import Intent, find_intent
-from rag.pipelines.planner_models import PlannerModels
-from rag.pipelines.qa import ask, create_qa_pipeline
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import open_store
-from rag.query.audit import AuditTrail
-from rag.query.metadata import MetadataTransformer
-from rag.query.plan import MetadataExtraction, Route, TimeWindow, WindowName
+from rag.qa.run import ask, create_qa_pipeline
+from rag.query.planner.audit_log import AuditTrail
+from rag.query.planner.plan import MetadataExtraction, Route, TimeWindow, WindowName
+from rag.query.planner.query_planner import MetadataTransformer
+from rag.search.planned_query import Intent, find_intent
+from rag.search.planner_llm import PlannerModels
+from rag.search.relaxation import intent_of, wants_plan
+from rag.search.run import open_store
 from rag.stores import get_document_store
 
 TODAY = date(2026, 11, 20)
@@ -168,7 +168,7 @@ def planned(plan, run, monkeypatch) -> Callable[..., list[str]]:
 
 
 def plan_of(query: str, metadata: MetadataExtraction):
-    from rag.query.plan import FullTransformationResult
+    from rag.query.planner.plan import FullTransformationResult
 
     return FullTransformationResult(query=query, text=query, metadata=metadata)
 

@@ -6,7 +6,7 @@ import pytest
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, NotFoundError
-from rag.pipelines.lookup import find_note, open_manifest
+from rag.index.lookup import find_note, open_manifest
 
 NOTES = {
     "work": {
@@ -140,7 +140,7 @@ def test_without_an_index_there_is_nothing_to_find_in(tmp_path):
 
 
 def test_an_index_of_another_version_says_what_mends_it(config, refresh, write_notes, monkeypatch):
-    import rag.pipelines.fingerprint as module
+    import rag.index.fingerprint as module
 
     refresh(v=write_notes("v", {"a.md": "x"}))
     monkeypatch.setattr(module, "SCHEMA_VERSION", 999)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.pipelines.memory import free_memory
+from rag.support.memory_limits import free_memory
 
 MB = 1 << 20
 FILES = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rag.pipelines import create_search_pipeline, occurrences, search
-from rag.pipelines.occurrences import Occurrences
-from rag.pipelines.understanding import understand
+from rag.pipelines import create_search_pipeline, search
+from rag.search import phrase_match as occurrences
+from rag.search.phrase_match import Occurrences
+from rag.search.query_understanding import understand
 from rag.stores import get_document_store
 
 NOTES = {

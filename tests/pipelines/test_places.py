@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pathspec import PathSpec
 
 from rag.exceptions import QueryError
-from rag.pipelines.places import Places
-from rag.stores.manifest import Manifest
-from rag.stores.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.search.title_lookup import Places
 
 FILES = ["a.md", "ab/a.md", "ab/bb.md", "a/b/ab/b.a", "b/a/ba/aab", "ba", "a/a/a/a", "b/aaab.md"]
 

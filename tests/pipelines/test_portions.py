@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
-from rag.pipelines import portions, workers
-from rag.pipelines.portions import split
-from rag.pipelines.refresh import IndexRun
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.indexing import bulk_build as portions
+from rag.indexing import worker_pool as workers
+from rag.indexing.bulk_build import split
+from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
-from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
-from rag.vault.files import NoteFile
+from rag.vault.discovery import NoteFile
 
 NOTES = {
     f"{number:02}.md": f"---\ntitle: Note {number}\ntags: [t{number % 3}]\n---\n"
@@ -258,7 +259,7 @@ import sys, time
 from pathlib import Path
 from rag.config import RAGConfig
 from rag.pipelines import portions, workers
-from rag.pipelines.refresh import IndexRun
+from rag.indexing.run import IndexRun
 
 portions.SMALLEST = portions.USUAL = 1200
 workers._affordable = lambda: 2
@@ -273,7 +274,7 @@ def adopt(copy, built):
     time.sleep(60)
 
 workers._Worker.__init__ = tell
-from rag.pipelines.working_copy import WorkingCopy
+from rag.indexing.index_writer import WorkingCopy
 WorkingCopy.adopt = adopt
 with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
     run.index_vault("v", Path(sys.argv[2]))

@@ -9,7 +9,7 @@ import pytest
 from rag.config import AskConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.pipelines import QueryFilters, ask, create_qa_pipeline
-from rag.pipelines.qa import NOT_FOUND
+from rag.qa.run import NOT_FOUND
 from rag.stores import get_document_store
 
 NOTES = {

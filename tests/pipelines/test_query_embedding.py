@@ -12,8 +12,8 @@ import pytest
 from ollama_server import Model, OllamaServer, refused
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
-from rag.pipelines.meaning import QueryEmbedder
-from rag.pipelines.refresh import IndexRun
+from rag.indexing.run import IndexRun
+from rag.search.components.query_embedder import QueryEmbedder
 from rag.stores import get_document_store
 
 NOTES = {"a.md": "# Alpha\n\nfirst", "b.md": "# Beta\n\nsecond", "c.md": "# Gamma\n\nthird"}

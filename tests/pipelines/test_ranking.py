@@ -13,10 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.pipelines import create_search_pipeline, search
-from rag.pipelines.components import LexicalTextEmbedder
-from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker, Part
+from rag.search.components.lexical_embedder import LexicalTextEmbedder
+from rag.search.components.note_ranker import (
+    ChunkRetriever,
+    DocumentLoader,
+    Hit,
+    Hits,
+    NoteRanker,
+    Part,
+)
 from rag.stores import QdrantEdgeDocumentStore, get_document_store
-from rag.stores.candidates import Candidate, Candidates
+from rag.stores.base.scored_chunk import Candidate, Candidates
 
 LONG = (
     "The harbour office keeps a ledger of every vessel that enters before sunrise, with the name"

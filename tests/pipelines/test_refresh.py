@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.writing import create_indexing_pipeline
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.indexing.pipeline import create_indexing_pipeline
+from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
-from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
-from rag.stores.manifest import Manifest
 
 
 class Killed(BaseException):
@@ -72,7 +72,7 @@ class TestNothingToDo:
         refresh(work=work)
         script = (
             "import sys; from pathlib import Path\n"
-            "from rag.config import RAGConfig; from rag.pipelines.refresh import IndexRun\n"
+            "from rag.config import RAGConfig; from rag.indexing.run import IndexRun\n"
             f"with IndexRun(RAGConfig(data_dir=Path({str(config.data_dir)!r}))) as run:\n"
             f"    report = run.index_vault('work', Path({str(work)!r})); run.publish()\n"
             "print(report.unchanged, run.report.published,"
@@ -191,7 +191,7 @@ class TestNotesThatCannotBeRead:
     def test_a_note_that_vanished_after_it_was_listed_is_passed_over(
         self, work, refresh, monkeypatch, titles, config
     ):
-        import rag.pipelines.refresh as module
+        import rag.indexing.run as module
 
         read = module.read_file
 
@@ -222,7 +222,7 @@ class TestKilledRuns:
     @pytest.fixture
     def kill(self, config, monkeypatch) -> Callable[..., None]:
         """Run the indexer and stop it at its n-th call of a method."""
-        import rag.pipelines.refresh as module
+        import rag.indexing.run as module
 
         monkeypatch.setattr(module, "_BATCH_CHUNKS", 4)  # several batches of few notes
 

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from haystack.components.generators.chat import MockChatGenerator
 
+from rag.app.audit import replay
 from rag.config import PlannerConfig, RAGConfig
 from rag.exceptions import IndexUnavailableError, QueryError
-from rag.pipelines.catalogue import ManifestCatalogue
-from rag.pipelines.lookup import open_manifest
-from rag.pipelines.replaying import replay
-from rag.query.audit import AuditRecord, decoded, encoded
-from rag.query.metadata import MetadataTransformer
+from rag.index.filter_catalog import ManifestCatalogue
+from rag.index.lookup import open_manifest
 from rag.query.models import QueryBundle
-from rag.query.plan import MetadataExtraction, Route
-from rag.query.router import IntentRouter
-from rag.query.trace import LiveAsker, Stage
+from rag.query.planner.audit_log import AuditRecord, decoded, encoded
+from rag.query.planner.intent_router import IntentRouter
+from rag.query.planner.plan import MetadataExtraction, Route
+from rag.query.planner.query_planner import MetadataTransformer
+from rag.query.planner.trace import LiveAsker, Stage
 
 TODAY = date(2026, 11, 21)
 QUERY = "notes tagged k8s from last month in my work vault about rollbacks"
@@ -166,7 +166,7 @@ def test_settings_that_cannot_be_are_an_error(config, odd):
 def test_no_tool_is_used_again(config, monkeypatch):
     asks = MockChatGenerator(ANSWERS["with a tool"], model="m")
     record = recorded(config, models={"metadata": asks})
-    monkeypatch.setattr("rag.query.tools.best_matches", None)
+    monkeypatch.setattr("rag.query.planner.tools.best_matches", None)
     assert replay(config, record).same
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ollama_server import OllamaServer, refused
 from rag.config import OllamaConfig
-from rag.pipelines.ranking import Hit, Hits
-from rag.pipelines.reranking import DEPTH, ModelReranker, parse_ranking
+from rag.search.components.llm_ranker import DEPTH, ModelReranker, parse_ranking
+from rag.search.components.note_ranker import Hit, Hits
 
 
 @pytest.fixture

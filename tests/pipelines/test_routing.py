@@ -15,10 +15,10 @@ from haystack.dataclasses import ChatMessage
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError
+from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
-from rag.pipelines.models import QueryFilters
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.routing import EXAMPLES, QueryRouter
+from rag.search.components.query_router import EXAMPLES, QueryRouter
+from rag.search.results import QueryFilters
 from rag.stores import get_document_store
 
 RULES = {
@@ -212,8 +212,8 @@ def test_a_plug_in_classifies_and_may_fail(find, monkeypatch):
         def classify(self, query: Any) -> str:
             return {"a": "ops", "b": "no such"}[query.query_str]
 
-    monkeypatch.setattr("rag.pipelines.routing.classifier_names", lambda: ["mine"])
-    monkeypatch.setattr("rag.pipelines.routing.create_classifier", lambda *_: Plugin())
+    monkeypatch.setattr("rag.search.components.query_router.classifier_names", lambda: ["mine"])
+    monkeypatch.setattr("rag.search.components.query_router.create_classifier", lambda *_: Plugin())
     assert [find(q, classifier="mine").route for q in "ab"] == ["ops", ""]
     response = find("c", classifier="mine")
     assert response.route == "" and any("KeyError" in notice for notice in response.notices)
@@ -228,9 +228,9 @@ def test_the_generator_of_a_plug_in_is_closed_and_opens_again(index, server, mon
             return self.generator.run([ChatMessage.from_user("?")])["replies"][0].text
 
     made = []
-    monkeypatch.setattr("rag.pipelines.routing.classifier_names", lambda: ["mine"])
+    monkeypatch.setattr("rag.search.components.query_router.classifier_names", lambda: ["mine"])
     monkeypatch.setattr(
-        "rag.pipelines.routing.create_classifier",
+        "rag.search.components.query_router.create_classifier",
         lambda _, generator: made.append(generator) or Plugin(generator),
     )
     server.say("ops", "ops")

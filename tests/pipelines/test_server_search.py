@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 from qdrant_server import QdrantServer
 from rag.config import IndexConfig, RAGConfig, StoreConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST
+from rag.indexing.server_migration import copy_to_server
 from rag.pipelines import QueryFilters, ask, create_qa_pipeline, create_search_pipeline, search
-from rag.pipelines.copying import copy_to_server
-from rag.pipelines.searching import open_store
+from rag.search.run import open_store
 from rag.stores import get_document_store
-from rag.stores.generations import MANIFEST
-from rag.stores.manifest import Manifest
-from rag.stores.protocol import NoteStore
-from rag.text.lexical import encode_query
+from rag.stores.base.protocol import NoteStore
+from rag.text.bm25 import encode_query
 
 NOTES = {
     "work": {

@@ -23,21 +23,21 @@ from ollama_server import Model, OllamaServer, refused
 from rag.clients import OllamaGenerator
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError, UsageError
+from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
-from rag.pipelines.expanding import VariantMaker, wanted_transforms
-from rag.pipelines.meaning import QueryEmbedder
-from rag.pipelines.models import QueryFilters
-from rag.pipelines.ranking import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import search_inputs
-from rag.pipelines.understanding import understand
-from rag.pipelines.variants import SHARE, Variant, Variants, blended_vector, blended_words
-from rag.pipelines.widening import Lists, widened, wider_depth
 from rag.query.models import QueryBundle
 from rag.query.registry import create_transformer
+from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
+from rag.search.components.query_embedder import QueryEmbedder
+from rag.search.components.query_expander import VariantMaker, wanted_transforms
+from rag.search.query_understanding import understand
+from rag.search.query_variants import SHARE, Variant, Variants, blended_vector, blended_words
+from rag.search.results import QueryFilters
+from rag.search.run import search_inputs
+from rag.search.widening import Lists, widened, wider_depth
 from rag.stores import get_document_store
-from rag.stores.candidates import Candidate, Candidates
-from rag.text.lexical import encode_query
+from rag.stores.base.scored_chunk import Candidate, Candidates
+from rag.text.bm25 import encode_query
 
 # The hard set: a question, a note that answers it in other words, and what a model might say.
 HARD = {
@@ -476,7 +476,7 @@ def test_a_plug_in_may_fail_and_may_make_too_many(monkeypatch):
 
     made = {"bad": Plugin(0), "many": Plugin(1000)}
     monkeypatch.setattr(
-        "rag.pipelines.expanding.create_transformer", lambda name, _, **__: made[name]
+        "rag.search.components.query_expander.create_transformer", lambda name, _, **__: made[name]
     )
     maker = VariantMaker(OllamaConfig(enabled=False))
     variants, notices = maker.make("words", ["bad", "many"])
@@ -497,7 +497,8 @@ def plug_in(monkeypatch) -> Callable[..., tuple[Variants, list[str]]]:
 
     def make(transform: Callable[[Any], Any], **changes: Any) -> tuple[Variants, list[str]]:
         monkeypatch.setattr(
-            "rag.pipelines.expanding.create_transformer", lambda *_, **__: Mine(transform)
+            "rag.search.components.query_expander.create_transformer",
+            lambda *_, **__: Mine(transform),
         )
         return VariantMaker(OllamaConfig(**{"enabled": False, **changes})).make("words", ["mine"])
 
@@ -534,7 +535,7 @@ def test_a_plug_in_that_would_end_the_program_is_told(plug_in):
 
 
 def test_a_plug_in_that_hangs_is_given_up(plug_in, monkeypatch):
-    monkeypatch.setattr("rag.pipelines.expanding._GRACE", 0.0)
+    monkeypatch.setattr("rag.search.components.query_expander._GRACE", 0.0)
     over = threading.Event()
     variants, notices = plug_in(lambda query: list([over.wait(60)][:0]), transform_timeout=0.2)
     over.set()
@@ -577,7 +578,7 @@ def test_transforms_share_the_time_and_what_it_is_too_short_for_is_told(index, s
 def test_a_transform_may_take_more_than_a_minute_where_that_is_configured(index, monkeypatch):
     given = []
     monkeypatch.setattr(
-        "rag.pipelines.expanding.create_transformer",
+        "rag.search.components.query_expander.create_transformer",
         lambda name, generator, timeout: given.append((generator.timeout, timeout)) or Mine(list),
     )
     VariantMaker(replace(index.ollama, transform_timeout=90.0)).make("words", ["hyde"])
@@ -692,7 +693,8 @@ def test_a_plain_search_does_not_wait_for_what_it_does_not_use():
         " from rag.stores import get_document_store;"
         " create_search_pipeline(get_document_store(RAGConfig()), RAGConfig());"
         " print([m for m in sys.modules if m in"
-        " ('rag.query.models', 'rag.pipelines.expanding', 'rag.pipelines.routing')])"
+        " ('rag.query.models', 'rag.search.components.query_expander',"
+        " 'rag.search.components.query_router')])"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

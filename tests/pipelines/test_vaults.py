@@ -11,8 +11,8 @@ import pytest
 
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.vaults import Registry, configured_vaults, overlaps, unknown_vault
+from rag.index.vault_registry import Registry, configured_vaults, overlaps, unknown_vault
+from rag.indexing.run import IndexRun
 
 NFC, NFD = normalize("NFC", "ガイド"), normalize("NFD", "ガイド")
 

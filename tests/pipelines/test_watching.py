@@ -17,7 +17,7 @@ import os, signal, sys, time
 from rag.exceptions import RAGError, UsageError
 from rag.pipelines import watching
 from rag.stores import room
-from rag.stores.generations import IndexDirectory
+from rag.index.snapshots import IndexDirectory
 
 watching._PLENTY = 1 << 62
 directory = IndexDirectory(sys.argv[1])

@@ -15,7 +15,7 @@ from ollama_server import Model, OllamaServer, Reply, refused
 from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConnectionError, ModelMissingError, UnfinishedError
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.pipelines.qa import NOT_FOUND, writer_of
+from rag.qa.run import NOT_FOUND, writer_of
 from rag.stores import get_document_store
 
 Run = Callable[..., Answer]

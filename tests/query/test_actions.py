@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.query import QueryPurpose, QueryType
-from rag.query.actions import Final, ToolUse, action_in, confidence_of, result_of
+from rag.query.planner.llm_actions import Final, ToolUse, action_in, confidence_of, result_of
 
 TODAY = date(2026, 11, 21)
 TOOLS = ["rapidfuzz_similarity", "weather"]

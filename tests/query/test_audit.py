@@ -23,15 +23,23 @@ from hypothesis import strategies as st
 
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
-from rag.query.audit import FILE, FOLDER, LARGEST, AuditRecord, AuditTrail, decoded, encoded
-from rag.query.plan import (
+from rag.query.planner.audit_log import (
+    FILE,
+    FOLDER,
+    LARGEST,
+    AuditRecord,
+    AuditTrail,
+    decoded,
+    encoded,
+)
+from rag.query.planner.plan import (
     FullTransformationResult,
     MetadataExtraction,
     Named,
     QueryIntent,
     TimeWindow,
 )
-from rag.query.trace import RawResponse, ToolCall, Trace
+from rag.query.planner.trace import RawResponse, ToolCall, Trace
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).astimezone()
 
@@ -310,7 +318,7 @@ def ids(trail: AuditTrail) -> list[str]:
 def test_processes_that_write_at_the_same_time_lose_no_line(trail):
     code = """
 import sys
-from rag.query.audit import AuditTrail, decoded
+from rag.query.planner.audit_log import AuditTrail, decoded
 from pathlib import Path
 record = decoded(sys.stdin.buffer.read())
 trail = AuditTrail(Path(sys.argv[1]))

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.exceptions import QueryError
-from rag.query.bounds import (
+from rag.query.limits import (
     MAX_LENGTH,
     MOST_BEGINNINGS,
     MOST_EXCLUDED,
@@ -18,8 +18,8 @@ from rag.query.bounds import (
     MOST_PHRASES,
     bounded,
 )
-from rag.query.fallbacks import parts_of
 from rag.query.syntax import parse_query
+from rag.query.transforms.fallbacks import parts_of
 
 ACUTE, BELOW = "\u0301", "\u0316"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plan_table import ROWS
 
-from rag.query.reading.cues import looks_filtered
+from rag.query.planner.rules.cue_gate import looks_filtered
 
 FIRES_ON = 0.8  # of the queries of the table that filter; the others need --plan
 QUESTIONS = Path(__file__).resolve().parents[2] / "benchmarks" / "questions"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.reading.folding import HIDDEN, TAKEN, Folded
-from rag.query.reading.words import EXAMINED
+from rag.query.planner.rules.normalized_query import HIDDEN, TAKEN, Folded
+from rag.query.planner.rules.shared_patterns import EXAMINED
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from haystack.dataclasses import ChatMessage
 from haystack_integrations.components.generators.ollama import OllamaChatGenerator
 
 from ollama_server import OllamaServer, refused
-from rag.clients.generator import OllamaGenerator
+from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.config import OllamaConfig
 from rag.query import (
     ConversationRewriter,
@@ -37,8 +37,8 @@ from rag.query import (
     StepBackTransformer,
     SubQuestions,
 )
-from rag.query.fallbacks import bare_words, parts_of, subject_words, without_specifics
-from rag.query.prompts import VARIATIONS, build_prompt
+from rag.query.transforms.fallbacks import bare_words, parts_of, subject_words, without_specifics
+from rag.query.transforms.prompts import VARIATIONS, build_prompt
 
 Model = Callable[..., OllamaGenerator]
 QUERY = "How do I roll back a bad deploy?"
@@ -204,7 +204,7 @@ class TestPrompts:
     ):
         codes = iter(["11111111", "22222222", "33333333"])
         fake = SimpleNamespace(hexdigest=lambda: next(codes))
-        monkeypatch.setattr("rag.text.fencing.sha256", lambda seed: fake)
+        monkeypatch.setattr("rag.text.data_delimiters.sha256", lambda seed: fake)
         assert build_prompt(VARIATIONS, "11111111 of 22222222").code == "33333333"
 
     def test_the_server_is_given_the_schema(self, server: OllamaServer, model: Model):

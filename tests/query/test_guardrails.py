@@ -24,9 +24,9 @@ from rag.query import (
     TagExplosionCap,
     TimeWindow,
 )
-from rag.query.reading.resolving import Resolver
-from rag.query.synthesis import is_short
-from rag.query.windows import window_of
+from rag.query.planner.fallback_texts import is_short
+from rag.query.planner.rules.name_resolver import Resolver
+from rag.query.planner.time_windows import window_of
 
 TODAY = date(2026, 11, 21)
 CATALOGUE = StaticCatalogue(

@@ -25,10 +25,10 @@ from rag.query import (
     ReplayAsker,
     StaticCatalogue,
     TimeWindow,
-    metadata,
 )
-from rag.query.plan import Extraction
-from rag.query.synthesis import is_short
+from rag.query.planner.fallback_texts import is_short
+from rag.query.planner.llm_planner import query_planner as metadata
+from rag.query.planner.plan import Extraction
 
 TODAY = date(2026, 11, 21)
 CATALOGUE = StaticCatalogue(
@@ -378,7 +378,7 @@ def test_rules_that_fail_are_told_of(monkeypatch: pytest.MonkeyPatch, name: str)
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(f"rag.query.metadata.{name}", fail)
+    monkeypatch.setattr(f"rag.query.planner.query_planner.{name}", fail)
     made = plan("rollbacks #helm", asker(FINAL))
     assert "metadata: the rules failed: boom" in made.fallbacks
     assert made.metadata.tags == (["helm"] if name == "filled" else [])

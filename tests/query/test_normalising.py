@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.query import FullTransformationResult, MetadataExtraction, Normaliser, StaticCatalogue
-from rag.query.reading.resolving import Resolver
+from rag.query.planner.rules.name_resolver import Resolver
 
 CATALOGUE = StaticCatalogue(
     tags=["machine-learning", "book-review", "travel/kyoto", "会議", "pdf"],

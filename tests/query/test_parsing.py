@@ -9,7 +9,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rag.query.parsing import LONGEST_DOCUMENT, LONGEST_QUERY, document_in, same_text, texts_in
+from rag.query.llm.reply_parsing import (
+    LONGEST_DOCUMENT,
+    LONGEST_QUERY,
+    document_in,
+    same_text,
+    texts_in,
+)
 from rag.text.normalize import normalize
 
 AB = ["alpha", "beta"]

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from rag.config import WINDOWS
-from rag.query.guardrails import DefaultTimeWindow
-from rag.query.plan import (
+from rag.query.planner.guardrails import DefaultTimeWindow
+from rag.query.planner.plan import (
     FullTransformationResult,
     MetadataExtraction,
     QueryIntent,

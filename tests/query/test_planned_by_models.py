@@ -14,11 +14,11 @@ from haystack.dataclasses import ChatMessage
 from plan_table import CATALOGUE, ROWS, TODAY
 
 from ollama_server import OllamaServer, Reply
-from rag.clients.generator import OllamaGenerator
+from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.config import OllamaConfig, PlannerConfig
 from rag.query import FullTransformationResult, LiveAsker, MetadataTransformer
-from rag.query.plan import Named
-from rag.query.synthesis import is_short
+from rag.query.planner.fallback_texts import is_short
+from rag.query.planner.plan import Named
 
 WELL = {
     "action": "final",

@@ -15,7 +15,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from ollama_server import OllamaServer
-from rag.clients.generator import OllamaGenerator
+from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.config import PlannerConfig
 from rag.query import (
     LiveAsker,
@@ -24,8 +24,8 @@ from rag.query import (
     QueryTransformerFactory,
     StaticCatalogue,
 )
-from rag.query.planner import QueryTransformer
-from rag.query.templates import build
+from rag.query.planner.llm_planner import QueryTransformer
+from rag.query.planner.templates import build
 
 TODAY = date(2026, 11, 21)
 CATALOGUE = StaticCatalogue(
@@ -240,7 +240,7 @@ class TestPrompt:
         assert len(codes) == 3
 
     def test_templates_are_files_of_the_package(self):
-        folder = files("rag.query.templates")
+        folder = files("rag.query.planner.templates")
         for name in ("query_transformation", "hyde", "route"):
             for language in ("en", "ja"):
                 text = folder.joinpath(f"{name}.{language}.md").read_text("utf-8")

@@ -11,8 +11,8 @@ import pytest
 from haystack.tools import Tool
 
 from rag.query import StaticCatalogue, similarity_tool
-from rag.query import matching as names
-from rag.query.tools import ToolBox, plugin_tools
+from rag.query.planner.llm_planner import fuzzy_match as names
+from rag.query.planner.tools import ToolBox, plugin_tools
 
 Install = Callable[..., None]
 CATALOGUE = StaticCatalogue(
@@ -70,7 +70,7 @@ class TestSimilarity:
 
     def test_without_rapidfuzz_it_is_difflib(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(names, "SCORERS", {})
-        monkeypatch.setattr("rag.query.tools.ENGINE", "difflib")
+        monkeypatch.setattr("rag.query.planner.tools.ENGINE", "difflib")
         made = found(query="kuberntes")
         assert (made["engine"], made["matches"][0]["value"]) == ("difflib", "kubernetes")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag.exceptions import QueryError, RAGError, UsageError
-from rag.plugins import find_plugin, make_plugin, plugin_names
+from rag.support.plugins import find_plugin, make_plugin, plugin_names
 
 Install = Callable[..., None]
 GROUP = "rag.steps"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rag.query import matching
-from rag.query.catalogue import StaticCatalogue
-from rag.query.reading.resolving import Resolver
+from rag.query.planner.catalog import StaticCatalogue
+from rag.query.planner.llm_planner import fuzzy_match as matching
+from rag.query.planner.rules.name_resolver import Resolver
 
 INDEX = StaticCatalogue(
     vaults=["Work", "home lab", "仕事"],

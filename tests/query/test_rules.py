@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_table import CATALOGUE, ROWS, TODAY, Row
 
-from rag.query.catalogue import StaticCatalogue
-from rag.query.plan import Extraction, MetadataExtraction
-from rag.query.reading.rules import extract
+from rag.query.planner.catalog import StaticCatalogue
+from rag.query.planner.plan import Extraction, MetadataExtraction
+from rag.query.planner.rules.extractor import extract
 from rag.query.syntax import parse_query
 
 FLOOR = 0.9  # of rows that are right in every part

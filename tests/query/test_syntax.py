@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.query.syntax import FIELDS, FieldTerm, ParsedQuery, parse_query
-from rag.text.tokens import cleaned, has_words
+from rag.text.tokenizer import cleaned, has_words
 
 
 def query(

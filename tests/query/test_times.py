@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 from plan_table import TODAY
 
-from rag.query.plan import TimeWindow, WindowName
-from rag.query.reading.folding import Folded
-from rag.query.reading.times import find_time
-from rag.query.windows import named_window, window_name
+from rag.query.planner.plan import TimeWindow, WindowName
+from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.time_range_reader import find_time
+from rag.query.planner.time_windows import named_window, window_name
 
 ALWAYS = (None, None, "created")
 

@@ -39,7 +39,7 @@ def house() -> Iterator[House]:
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three notes in a vault `work`, indexed once: nobody may change them."""
     from rag.config import RAGConfig
-    from rag.pipelines.refresh import IndexRun
+    from rag.indexing.run import IndexRun
 
     base = tmp_path_factory.mktemp("shelf")
     for path, text in NOTES.items():

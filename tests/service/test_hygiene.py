@@ -14,8 +14,8 @@ from warm_house import children_of, wait_until
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
-OURS = {"rag", "rag.__main__", "rag.runtime", "rag.service", "rag.service.client"}
-OURS.add("rag.service.place")
+OURS = {"rag", "rag.__main__", "rag.support.runtime_folder", "rag.daemon", "rag.daemon.client"}
+OURS.add("rag.daemon.endpoint")
 PYTHON = {"__future__", "_socket", "binascii", "resource", "select"}
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from rag.cli.app import run as run_app
-from rag.service import client, control, place
+from rag.daemon import client, control
+from rag.daemon import endpoint as place
 from warm_house import RAG, REPO, state_of, wait_until
 
 
@@ -124,7 +125,7 @@ class TestEnd:
         process = house.launch(**house_path)
         assert house.run("config", env=house_path).returncode == 0
         assert house.commands() == 1
-        ending = tmp_path / "src/rag/cli/config.py"
+        ending = tmp_path / "src/rag/cli/commands/config.py"
         ending.write_text(ending.read_text() + "\nprint('changed')\n")
         assert b"changed" in house.run("config", env=house_path).stdout
         assert process.wait(20) == 0

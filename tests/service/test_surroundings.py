@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.service import child, client
+from rag.daemon import child, client
 from warm_house import RAG, normal
 
 TEXT = st.binary(max_size=30).map(lambda b: b.replace(b"\0", b"/"))

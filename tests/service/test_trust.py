@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.service import client, place
+from rag.daemon import client
+from rag.daemon import endpoint as place
 from warm_house import House
 
 NOBODY = 65534

@@ -11,11 +11,11 @@ import qdrant_edge as qe
 
 from qdrant_server import QdrantServer
 from rag.config import StoreConfig
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST
 from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
-from rag.stores.engine import create_shard, load_shard
-from rag.stores.generations import MANIFEST
-from rag.stores.manifest import Manifest
-from rag.stores.sparse_copy import copy_tree
+from rag.stores.edge.shard import create_shard, load_shard
+from rag.support.sparse_files import copy_tree
 
 Store = QdrantEdgeDocumentStore
 Either = QdrantEdgeDocumentStore | QdrantServerDocumentStore
@@ -45,7 +45,7 @@ def quick_shards(
         return load_shard(path)
 
     if "slow_shards" not in request.fixturenames:
-        monkeypatch.setattr("rag.stores.access.create_shard", copied)
+        monkeypatch.setattr("rag.stores.edge.session.create_shard", copied)
 
 
 @pytest.fixture

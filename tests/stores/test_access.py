@@ -14,11 +14,11 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, LockedError
-from rag.pipelines.refresh import IndexRun
-from rag.pipelines.searching import create_search_pipeline, search
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.indexing.run import IndexRun
+from rag.search.run import create_search_pipeline, search
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.generations import MANIFEST, IndexDirectory
-from rag.stores.manifest import Manifest
 
 Store = QdrantEdgeDocumentStore
 Publish = Callable[[Store, str], None]
@@ -506,7 +506,7 @@ def test_the_next_search_sees_what_was_published_since(
 
 @pytest.fixture
 def merge_every_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.stores.access._MERGE_EVERY", 10)
+    monkeypatch.setattr("rag.stores.edge.session._MERGE_EVERY", 10)
 
 
 def test_the_working_copy_is_merged_and_closed_when_enough_was_written(
@@ -550,8 +550,8 @@ def wide(n: int) -> Document:
 
 @pytest.fixture
 def small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.stores.engine._SEGMENT_KB", 1500)
-    monkeypatch.setattr("rag.stores.access._MERGE_EVERY", 4)
+    monkeypatch.setattr("rag.stores.edge.shard._SEGMENT_KB", 1500)
+    monkeypatch.setattr("rag.stores.edge.session._MERGE_EVERY", 4)
 
 
 def write_wide(store: Store, numbers: range) -> None:

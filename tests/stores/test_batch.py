@@ -7,8 +7,8 @@ import pytest
 from haystack import Pipeline, component
 from haystack.dataclasses import Document
 
-from rag.stores.batch import Batch, DocumentBatch
-from rag.stores.candidates import Candidate, Candidates
+from rag.stores.base.batch import Batch, DocumentBatch
+from rag.stores.base.scored_chunk import Candidate, Candidates
 
 
 def test_a_batch_is_a_sequence() -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stores.manifest import Manifest
-from rag.stores.note_rows import ChunkKey, NoteRow
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stores import checksums
-from rag.stores.checksums import STAMPS, SUMS, Record, find_damage, sum_of
-from rag.stores.shard_files import CONFIG
-from rag.stores.sparse_copy import checksum, copy_file
+from rag.index import checksums
+from rag.index.checksums import STAMPS, SUMS, Record, find_damage, sum_of
+from rag.index.shard_files import CONFIG
+from rag.support.sparse_files import checksum, copy_file
 
 
 @pytest.fixture

@@ -11,12 +11,13 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.stores import QdrantEdgeDocumentStore, access
-from rag.stores.candidates import Candidate
-from rag.stores.checksums import SUMS
-from rag.stores.dimensions import SORTED, TABLE
-from rag.stores.generations import SHARD
-from rag.stores.sparse_copy import copy_tree
+from rag.index.checksums import SUMS
+from rag.index.shard_files import SORTED, TABLE
+from rag.index.snapshots import SHARD
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.base.scored_chunk import Candidate
+from rag.stores.edge.document_store import session as access
+from rag.support.sparse_files import copy_tree
 
 Store = QdrantEdgeDocumentStore
 

@@ -18,15 +18,15 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import load_config
 from rag.exceptions import IndexUnavailableError, LockedError
+from rag.index.checksums import SUMS
+from rag.index.snapshots import SHARD
 from rag.stores import (
     COLLECTION_NAME,
     QdrantEdgeDocumentStore,
     get_collection_stats,
     get_document_store,
 )
-from rag.stores.checksums import SUMS
-from rag.stores.generations import SHARD
-from rag.stores.sparse_copy import copy_tree
+from rag.support.sparse_files import copy_tree
 
 Store = QdrantEdgeDocumentStore
 
@@ -679,7 +679,7 @@ def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
     store = Store(path, similarity="dot_product", half_precision=True)
     data = store.to_dict()
     assert data == {
-        "type": "rag.stores.edge.QdrantEdgeDocumentStore",
+        "type": "rag.stores.edge.document_store.QdrantEdgeDocumentStore",
         "init_parameters": {
             "path": path,
             "similarity": "dot_product",

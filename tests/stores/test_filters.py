@@ -100,7 +100,7 @@ def ids(store: QdrantEdgeDocumentStore, filters: dict[str, Any] | None) -> set[s
 
 
 def holds(node: dict[str, Any], document: Document) -> bool:
-    """Evaluate a filter as the documentation of `rag.stores.filters` says."""
+    """Evaluate a filter as the documentation of `rag.stores.base.filters` says."""
     if "conditions" in node:
         results = [holds(condition, document) for condition in node["conditions"]]
         return {"AND": all(results), "OR": any(results), "NOT": not all(results)}[node["operator"]]

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
-from rag.owned import MARK, make_owned
-from rag.stores import sparse_copy
-from rag.stores.generations import SHARD, IndexDirectory
-from rag.stores.sparse_copy import copy_file, copy_tree, disk_usage
+from rag.index.snapshots import SHARD, IndexDirectory
+from rag.support import sparse_files as sparse_copy
+from rag.support.owned_folders import MARK, make_owned
+from rag.support.sparse_files import copy_file, copy_tree, disk_usage
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -60,7 +60,7 @@ def start() -> Iterator[Start]:
     started = []
 
     def run(code: str, *arguments: object) -> subprocess.Popen[str]:
-        head = "import sys\nfrom rag.stores.generations import IndexDirectory\n"
+        head = "import sys\nfrom rag.index.snapshots import IndexDirectory\n"
         process = subprocess.Popen(
             [sys.executable, "-c", f"{head}index = IndexDirectory(sys.argv[1])\n{code}"]
             + [str(argument) for argument in arguments],

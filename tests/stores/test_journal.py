@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import qdrant_edge as qe
 
-from rag.stores import journal
-from rag.stores.engine import load_work
-from rag.stores.journal import JOURNAL, begin_anew
-from rag.stores.points import SPARSE
-from rag.stores.sparse_copy import copy_tree
+from rag.index.shard_files import JOURNAL
+from rag.stores.base.points import SPARSE
+from rag.stores.edge.layout import journal
+from rag.stores.edge.layout.journal import begin_anew
+from rag.stores.edge.shard import load_work
+from rag.support.sparse_files import copy_tree
 
 POINT = "00000000-0000-4000-8000-{:012}"
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.exceptions import IndexUnavailableError
-from rag.stores import manifest as manifests
-from rag.stores.checksums import SUMS
-from rag.stores.generations import MANIFEST, IndexDirectory
-from rag.stores.manifest import Manifest
-from rag.stores.note_rows import ChunkKey, NoteRow
+from rag.index import manifest as manifests
+from rag.index.checksums import SUMS
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.snapshots import MANIFEST, IndexDirectory
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_a_second_look_that_is_interrupted_leaves_a_note_its_names(
 
     manifest.finish([note("a.md", title="Plan", id="1")])
     with monkeypatch.context() as patch:
-        patch.setattr("rag.stores.manifest.name_key", killed)
+        patch.setattr("rag.index.manifest.name_key", killed)
         with pytest.raises(KeyboardInterrupt):
             manifest.refresh([note("a.md", title="Plan", id="1")])
     assert manifest.named("Plan") == ["1"]

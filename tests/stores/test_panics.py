@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.stores import panics
+from rag.stores.edge.document_store import panics
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 BACKTRACE = b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
@@ -20,8 +20,8 @@ from pathlib import Path
 import qdrant_edge as qe
 from rag import leaving
 from rag.exceptions import IndexUnavailableError
-from rag.stores.engine import create_shard, guard
-from rag.stores.points import SPARSE
+from rag.stores.edge.shard import create_shard, guard
+from rag.stores.base.points import SPARSE
 
 shard = create_shard(Path(sys.argv[1]))
 if "program" in sys.argv:
@@ -84,7 +84,7 @@ def test_it_may_be_entered_again_and_again_and_within_itself(
 def test_without_a_standard_error_the_engine_works_all_the_same() -> None:
     code = (
         "import os; from rag import leaving; leaving.begin(); os.close(2)\n"
-        "from rag.stores.panics import without_panics\n"
+        "from rag.stores.edge.panics import without_panics\n"
         "with without_panics(): print('worked')\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

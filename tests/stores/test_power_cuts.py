@@ -16,9 +16,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from faults.power_model import LUCK, Disk
 from rag.exceptions import IndexUnavailableError
-from rag.owned import is_marked
-from rag.stores import sync_mark as module
-from rag.stores.generations import MANIFEST, SHARD, IndexDirectory
+from rag.index import sync_mark as module
+from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.support.owned_folders import is_marked
 
 VECTORS = f"{SHARD}/segments/one/vectors.dat"
 
@@ -65,7 +65,7 @@ def cutting(folder: Path, room: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     with monkeypatch.context() as patch:
         # One thread at a time: the model looks at the whole folder.
-        patch.setattr("rag.durable._THREADS", 1)
+        patch.setattr("rag.support.durable_files._THREADS", 1)
         patch.setattr(os, "fsync", sync)
         for name in ("rename", "replace", "mkdir"):
             patch.setattr(os, name, watched(name))

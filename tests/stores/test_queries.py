@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.candidates import Candidate
+from rag.stores.base.scored_chunk import Candidate
 
 Store = QdrantEdgeDocumentStore
 
@@ -204,7 +204,7 @@ def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
 def test_all_are_found_however_many_there_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.stores.queries._MATCHES", 3)
+    monkeypatch.setattr("rag.stores.base.chunk_queries._MATCHES", 3)
     store.write_documents(
         [doc(f"{n:02}", (1, 1.0), file_id=str(uuid.UUID(int=n))) for n in range(30)]
     )

@@ -7,9 +7,9 @@ import pytest
 from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.index.snapshots import SHARD
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.generations import SHARD
-from rag.stores.reader_copy import has_points
+from rag.stores.edge.layout.snapshot_copy import has_points
 
 Store = QdrantEdgeDocumentStore
 

@@ -93,10 +93,10 @@ def test_it_is_written_down_with_its_store_and_made_again(
     made = retriever(store, filters=WORK, top_k=2, filter_policy=FilterPolicy.MERGE)
     data = made.to_dict()
     assert data == {
-        "type": f"rag.stores.retrievers.{retriever.__name__}",
+        "type": f"rag.stores.edge.retrievers.{retriever.__name__}",
         "init_parameters": {
             "document_store": {
-                "type": "rag.stores.edge.QdrantEdgeDocumentStore",
+                "type": "rag.stores.edge.document_store.QdrantEdgeDocumentStore",
                 "init_parameters": {
                     "path": store.path,
                     "similarity": "cosine",

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from rag.exceptions import ConnectionError, DiskFullError, IndexingError, RAGError, UsageError
-from rag.stores import room
-from rag.stores.engine import StoreError, merge
+from rag.stores.edge.shard import StoreError, merge
+from rag.support import disk_space as room
 
 WANTING = (
     "Service runtime error: Not enough space available for optimization, needed: 162.83 MiB, "

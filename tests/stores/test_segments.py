@@ -11,10 +11,11 @@ from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
-from rag.stores import QdrantEdgeDocumentStore, segments
-from rag.stores.points import chunk_point, to_point
-from rag.stores.segments import SegmentHome, build_segments
-from rag.text.lexical import SparseVector
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.base.points import chunk_point, to_point
+from rag.stores.edge.document_store import segments
+from rag.stores.edge.segments import SegmentHome, build_segments
+from rag.text.bm25 import SparseVector
 
 Store = QdrantEdgeDocumentStore
 WORD = SparseEmbedding([7], [1.0])

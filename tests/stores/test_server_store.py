@@ -22,11 +22,11 @@ from rag.exceptions import (
     LockedError,
     UsageError,
 )
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.snapshots import MANIFEST, SERVER
 from rag.stores import QdrantServerDocumentStore, get_collection_stats, get_document_store
-from rag.stores.generations import MANIFEST, SERVER
-from rag.stores.manifest import Manifest
-from rag.stores.note_rows import ChunkKey, NoteRow
-from rag.stores.retrievers import with_store
+from rag.stores.edge.retrievers import with_store
 
 Store = QdrantServerDocumentStore
 IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
@@ -381,7 +381,7 @@ def test_without_a_server_its_client_is_never_imported(tmp_path: Path) -> None:
 def test_it_is_made_anew_from_its_serialised_form(open_server: Callable[..., Store]) -> None:
     store = open_server(collection="notes", quantization="scalar")
     data = store.to_dict()
-    assert data["type"] == "rag.stores.server.QdrantServerDocumentStore"
+    assert data["type"] == "rag.stores.server.document_store.QdrantServerDocumentStore"
     again = Store.from_dict(data)
     assert (again.path, again.settings) == (store.path, store.settings)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag.stores import vector_cache
-from rag.stores.vector_cache import VectorCache
+from rag.index import vector_cache
+from rag.index.vector_cache import VectorCache
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.stores.manifest import Manifest
-from rag.stores.note_rows import ChunkKey, NoteRow
-from rag.stores.vocabulary import Vocabulary
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.vocabulary import Vocabulary
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text.budget import FEATURES, WEIGHTS, count_tokens, features
+from rag.text.token_estimate import FEATURES, WEIGHTS, count_tokens, features
 
 TEXTS = {
     "english": [

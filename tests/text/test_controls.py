@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.controls import escaped_json, visible, visible_lines, without_controls
+from rag.text.sanitize import escaped_json, visible, visible_lines, without_controls
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.text.counting import rough_words
+from rag.text.word_count import rough_words
 
 
 @pytest.mark.parametrize(

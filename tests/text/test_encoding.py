@@ -14,10 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text import encoding
-from rag.text.encoding import DocumentEncoder, Encoded
-from rag.text.grams import UNSEGMENTED, hash_gram, weigh_grams
-from rag.text.lexical import (
+from rag.text import bm25_documents as encoding
+from rag.text.bm25 import (
     AVERAGE_WORDS,
     CHARACTERS_PER_WORD,
     GRAMS,
@@ -30,8 +28,10 @@ from rag.text.lexical import (
     shingle_dimension,
     word_dimension,
 )
+from rag.text.bm25_documents import DocumentEncoder, Encoded
+from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
 from rag.text.normalize import fold_accents
-from rag.text.tokens import SPACED_WORD, cleaned, has_words, stem
+from rag.text.tokenizer import SPACED_WORD, cleaned, has_words, stem
 
 ENGLISH = "a an the apple Linking links administration administer Maria's it’s C++ c# F# x_y 3.14"
 JAPANESE = "2024年 日本語 サーバー ﾌﾟﾗｸﾞ か\u3099 のは です 々 〇 𠮷 図書館 ＰＤＦ"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text.grams import (
+from rag.text.ngrams import (
     HIRAGANA,
     IDEOGRAPHS,
     KATAKANA,

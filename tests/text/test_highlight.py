@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text.highlight import match_spans, snippet
+from rag.text.snippets import match_spans, snippet
 
 
 def marked(text: str, query: str) -> list[str]:

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text.encoding import DocumentEncoder
-from rag.text.grams import hash_gram, weigh_grams
-from rag.text.lexical import (
+from rag.text.bm25 import (
     EDGE_WEIGHT,
     FIELDS,
     MOST_TERMS,
@@ -32,8 +30,10 @@ from rag.text.lexical import (
     subject_of,
     word_dimension,
 )
+from rag.text.bm25_documents import DocumentEncoder
+from rag.text.ngrams import hash_gram, weigh_grams
 from rag.text.stopwords import STOP_TERMS
-from rag.text.tokens import cleaned, has_words, terms
+from rag.text.tokenizer import cleaned, has_words, terms
 
 WORDS = """the What is linking administration Maria's don't C++ c# 4月 同期 の サーバー か\u3099 ﾌﾟﾗｸﾞ
 도서관 数据库 ห้องสมุด привет café ＰＤＦ 🎉 \x00 \ud800 _ - 。 。 です 誰か いつも どの 教えて"""

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.text.normalize import fold_accents, normalize
-from rag.text.tokens import Token, run_grams, stem, terms, tokens
+from rag.text.tokenizer import Token, run_grams, stem, terms, tokens
 
 ANY_TEXT = st.text(
     st.one_of(

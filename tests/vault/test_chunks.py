@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text.budget import count_tokens
+from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
-from rag.vault import chunks as cutting
-from rag.vault.chunks import Measure
+from rag.vault import chunking as cutting
+from rag.vault.chunking import Measure
 from rag.vault.markdown import Kind
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

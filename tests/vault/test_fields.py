@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.vault.fields import MOST_VALUES, searchable_fields
+from rag.vault.properties import MOST_VALUES, searchable_fields
 
 
 @pytest.mark.parametrize(

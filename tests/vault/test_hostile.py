@@ -11,11 +11,11 @@ from hostile import FAMILIES, FRAGMENTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.pipelines.parts import lexical_parts
-from rag.pipelines.reading import chunk_meta, cut_note
-from rag.text.budget import count_all, count_tokens
-from rag.text.encoding import DocumentEncoder
-from rag.text.highlight import snippet
+from rag.index.searchable_text import lexical_parts
+from rag.indexing.note_reader import chunk_meta, cut_note
+from rag.text.bm25_documents import DocumentEncoder
+from rag.text.snippets import snippet
+from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import limits, read_note
 from rag.vault.note import decode, split_lines
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag.vault import scan_folder
-from rag.vault.opening import open_file
+from rag.vault.file_reader import open_file
 
 
 def make_socket(path: Path) -> None:

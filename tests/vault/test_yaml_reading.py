@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from rag.vault import read_note
 from rag.vault.limits import MOST_NESTED
-from rag.vault.yaml_reading import load_yaml
+from rag.vault.yaml_reader import load_yaml
 
 
 @pytest.mark.parametrize("block", ["[" * 100_000, "- " * 100_000, "? " * 50_000, "{a: " * 50_000])
 def test_what_is_nested_too_deep_does_not_end_the_process(block: str) -> None:
     # The parser itself would: it is tried in a process of its own.
     code = (
-        "import sys\nfrom rag.vault.yaml_reading import load_yaml\n"
+        "import sys\nfrom rag.vault.yaml_reader import load_yaml\n"
         "try: load_yaml(sys.stdin.read())\nexcept ValueError as error: print(error)"
     )
     ended = subprocess.run(

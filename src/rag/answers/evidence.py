@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rag.answers.language import tongue
-from rag.text.grams import is_seam
+from rag.text.ngrams import is_seam
 from rag.text.stopwords import STOP_TERMS
-from rag.text.tokens import TOKEN, cleaned, stem
+from rag.text.tokenizer import TOKEN, cleaned, stem
 from rag.vault.markdown import plain
 
 # A sentence is borne out when its source holds this share of the words it says something with.

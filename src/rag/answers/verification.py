@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 
 from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
 from rag.answers.evidence import MIN_SHARE, Evidence, claimed_numbers, claims, share
-from rag.answers.inventions import Inventions
+from rag.answers.fabrications import Inventions
 from rag.answers.language import marks_for, tongue
-from rag.answers.planted import TEMPLATE_TOKEN
+from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.refusals import is_not_found, is_refusal
-from rag.answers.units import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
-from rag.text.controls import without_controls
-from rag.text.tokens import has_words
+from rag.answers.sentence_stream import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
+from rag.text.sanitize import without_controls
+from rag.text.tokenizer import has_words
 
 _MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
 _FEW_ENDINGS = 4  # pairs of hiragana that say nothing by themselves

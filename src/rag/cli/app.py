@@ -16,11 +16,11 @@ import typer
 from typer import _click
 
 from rag import __version__
-from rag.cli.commands import LazyGroup
-from rag.cli.output import print_error, say
-from rag.cli.parameters import HELP_OPTIONS, checked_late
+from rag.cli.framework.lazy_group import LazyGroup
+from rag.cli.framework.typer_parameters import HELP_OPTIONS, checked_late
+from rag.cli.render.console import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
-from rag.leaving import INTERRUPTED, interrupted
+from rag.support.process_exit import INTERRUPTED, interrupted
 
 _BARE_CONDITION = re.compile("-(tag|vault|path|title)[:：]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -137,7 +137,7 @@ def _run(arguments: list[str], as_json: bool) -> int:
         # A folder that may not be written, a disk that is full: the user's to mend.
         sys.stdout.flush()  # or is it the output?
         if error.filename and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            from rag.stores.room import disk_full
+            from rag.support.disk_space import disk_full
 
             full = disk_full(Path(os.fsdecode(error.filename)).parent)
             print_error(full, as_json)

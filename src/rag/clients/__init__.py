@@ -5,20 +5,25 @@ Names load on first use, since the HTTP client takes 0.2 s to import and Haystac
 
 from __future__ import annotations
 
-from rag.lazy import lazy_names
+from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.clients.connection": ("Connection", "check_connection", "check_servers"),
-    "rag.clients.embedding": ("OllamaChunkEmbedder", "OllamaQueryEmbedder"),
-    "rag.clients.generation": ("ChatModel", "Response", "generate_response"),
-    "rag.clients.generator": ("OllamaGenerator",),
-    "rag.clients.models": (
+    "rag.clients.ollama.connection": ("Connection", "check_connection", "check_servers"),
+    "rag.clients.ollama.embedders": ("OllamaChunkEmbedder", "OllamaQueryEmbedder"),
+    "rag.clients.ollama.chat": ("ChatModel", "Response", "generate_response"),
+    "rag.clients.ollama.chat_generator": ("OllamaGenerator",),
+    "rag.clients.ollama.model_info": (
         "ModelInfo",
         "Traits",
         "describe_model",
         "pick_chat_model",
         "traits",
     ),
-    "rag.clients.streaming": ("EmbeddedBatch", "QueryVectors", "embed_texts", "get_embedding"),
+    "rag.clients.ollama.embedding_stream": (
+        "EmbeddedBatch",
+        "QueryVectors",
+        "embed_texts",
+        "get_embedding",
+    ),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -12,18 +12,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from rag.checks import (
-    may_hold_server_key,
-    ollama_rules,
-    own_rules,
-    planner_rules,
-    routes_rules,
-    store_rules,
-)
 from rag.config.environment import from_environment, unknown_variables
 from rag.config.files import find_project, is_there, new_project_file, read_toml, user_file
-from rag.config.keys import key_hosts, withhold_key
-from rag.config.layers import DEFAULT, ENVIRONMENT, Layers
+from rag.config.keys import key_hosts
+from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_key
 from rag.config.sections import (
     AUTO,
     SECTIONS,
@@ -39,6 +31,14 @@ from rag.config.sections import (
 )
 from rag.config.trust import digest_of, record
 from rag.config.untrusted import Project
+from rag.config.validation import (
+    may_hold_server_key,
+    ollama_rules,
+    own_rules,
+    planner_rules,
+    routes_rules,
+    store_rules,
+)
 from rag.exceptions import ConfigError
 
 __all__ = [

@@ -11,11 +11,10 @@ from rag.config.files import user_file
 from rag.config.untrusted import LeftOut
 
 if TYPE_CHECKING:
-    from rag.config.layers import Layers
     from rag.config.sections import StoreConfig
 
 KEY_HOSTS = "store.key_hosts"
-_VARIABLE = "store.api_key_env"
+KEY_VARIABLE = "store.api_key_env"
 
 
 def no_hosts_for_keys(value: str) -> LeftOut:
@@ -35,26 +34,6 @@ def host_of(url: str) -> str:
 def key_hosts(mine: Mapping[str, Any]) -> set[str]:
     """Return the hosts that the user's own file names for the key, in some settings of it."""
     return {host_of(mine.get("store.url", ""))} - {""}
-
-
-def withhold_key(layers: Layers, project: str, hosts: set[str]) -> None:
-    """Take the variable of the API key away when only a project's file names the server.
-
-    That the user trusts the file does not mean that its server may have the user's key.
-
-    :param project: the file, as the origin of settings.
-    :param hosts: what `key_hosts` gave.
-    """
-    values, origins = layers.values, layers.origins
-    host = host_of(values.get("store.url", ""))
-    named = {name.strip().lower() for name in values.get(KEY_HOSTS, [])}
-    if not host or origins["store.url"] != project or host in hosts | named:
-        return
-    variable = values.get(_VARIABLE, layers.known[_VARIABLE][1])
-    reason = f"only {project} names {host}, so that it gets no key of yours"
-    hint = f'store.key_hosts = ["{host}"] in {user_file()} would change that.'
-    values[_VARIABLE] = ""
-    layers.left_out[_VARIABLE] = LeftOut(variable, reason, hint)
 
 
 def key_in_use(store: StoreConfig) -> tuple[str, str] | None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rag.config.environment import parse_text
-from rag.config.files import ProjectFile
-from rag.config.keys import KEY_HOSTS, no_hosts_for_keys
+from rag.config.files import ProjectFile, user_file
+from rag.config.keys import KEY_HOSTS, KEY_VARIABLE, host_of, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
 from rag.config.trust import TrustList, digest_of, shown, visible
 from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
@@ -211,3 +211,23 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
     close = get_close_matches(name[:100], names, 1, 0)
     return close[0] if close else names[0]
+
+
+def withhold_key(layers: Layers, project: str, hosts: set[str]) -> None:
+    """Take the variable of the API key away when only a project's file names the server.
+
+    That the user trusts the file does not mean that its server may have the user's key.
+
+    :param project: the file, as the origin of settings.
+    :param hosts: what `key_hosts` gave.
+    """
+    values, origins = layers.values, layers.origins
+    host = host_of(values.get("store.url", ""))
+    named = {name.strip().lower() for name in values.get(KEY_HOSTS, [])}
+    if not host or origins["store.url"] != project or host in hosts | named:
+        return
+    variable = values.get(KEY_VARIABLE, layers.known[KEY_VARIABLE][1])
+    reason = f"only {project} names {host}, so that it gets no key of yours"
+    hint = f'store.key_hosts = ["{host}"] in {user_file()} would change that.'
+    values[KEY_VARIABLE] = ""
+    layers.left_out[KEY_VARIABLE] = LeftOut(variable, reason, hint)

@@ -92,7 +92,7 @@ class TrustList:
             },
             "told": dict(sorted(self.told.items())),
         }
-        from rag.durable import replace_durably
+        from rag.support.durable_files import replace_durably
 
         replace_durably(trust_file(), json.dumps(data, indent=2).encode() + b"\n")
 
@@ -133,7 +133,7 @@ def remember_told(host: str, variable: str) -> None:
 @contextmanager
 def _changing() -> Iterator[TrustList]:
     """Give the list to the one process that changes it."""
-    from rag.locking import lock
+    from rag.support.file_locks import lock
 
     folder = trust_file().parent
     try:

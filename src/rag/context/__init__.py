@@ -6,7 +6,7 @@ one; only what wraps Haystack needs it.
 
 from __future__ import annotations
 
-from rag.lazy import lazy_names
+from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
     "rag.context.budget": (
@@ -18,14 +18,14 @@ _HOMES = {
     "rag.context.builder": ("ContextBuilder",),
     "rag.context.callbacks": ("PipelineCallback",),
     "rag.context.enrichment": ("MemoryContextEnricher",),
-    "rag.context.facts": ("FactFile", "FactStore", "MemoryEntry", "RememberedFacts"),
+    "rag.context.fact_store": ("FactFile", "FactStore", "MemoryEntry", "RememberedFacts"),
     "rag.context.formatters": (
         "AnthropicFormatter",
         "ChatMessageFormatter",
         "GenericTextFormatter",
         "OpenAIFormatter",
     ),
-    "rag.context.fusion": ("reciprocal_rank_fusion",),
+    "rag.context.rank_fusion": ("reciprocal_rank_fusion",),
     "rag.context.memory": ("ConversationMemory", "MemoryManager", "SlidingWindowMemory"),
     "rag.context.models": (
         "ContextItem",
@@ -61,8 +61,8 @@ _HOMES = {
         "reranker_step",
         "retriever_step",
     ),
-    "rag.context.tokens": ("TextTokenizer",),
-    "rag.context.wrapping": (
+    "rag.context.token_counter": ("TextTokenizer",),
+    "rag.context.haystack_adapters": (
         "HaystackReranker",
         "HaystackRetriever",
         "fitted_scores",

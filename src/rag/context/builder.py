@@ -9,12 +9,12 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage, Document
 
 from rag.context.formatters import ChatMessageFormatter, GenericTextFormatter
+from rag.context.haystack_adapters import to_items
 from rag.context.models import ContextItem, ContextResult, SourceType
 from rag.context.pipeline import ContextPipeline
-from rag.context.wrapping import to_items
 from rag.exceptions import PipelineExecutionError, TokenBudgetExceededError
-from rag.query.callables import check_callable, to_serialised, with_callables
 from rag.query.models import QueryBundle, as_bundle
+from rag.query.serialization import check_callable, to_serialised, with_callables
 
 _OUTPUTS = {"messages": list[ChatMessage], "prompt": str, "result": ContextResult}
 

@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from rag.context.facts import FactFile, FactStore, MemoryEntry, RememberedFacts
+from rag.context.fact_store import FactFile, FactStore, MemoryEntry, RememberedFacts
 from rag.context.models import ContextItem, SourceType
 from rag.context.protocols import Tokenizer
-from rag.context.tokens import TextTokenizer, truncate
+from rag.context.token_counter import TextTokenizer, truncate
 from rag.query.models import ConversationTurn, Role, now
 
 FACT_PRIORITY, CONVERSATION_PRIORITY = 8, 7

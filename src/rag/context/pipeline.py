@@ -12,10 +12,10 @@ from typing import Any, Self, TypeVar
 from rag.context.budget import TokenBudget
 from rag.context.formatters import GenericTextFormatter
 from rag.context.models import ContextItem, ContextResult, SourceType
+from rag.context.pipeline_run import Run, Setup
 from rag.context.protocols import ContextQueryEnricher, Formatter, MemoryProvider, Tokenizer
-from rag.context.running import Run, Setup
 from rag.context.steps import OnError, PipelineStep, is_async_callable
-from rag.context.tokens import TextTokenizer
+from rag.context.token_counter import TextTokenizer
 from rag.query.models import QueryBundle, as_bundle
 
 Function = TypeVar("Function", bound=Callable[..., Any])

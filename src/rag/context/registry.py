@@ -17,7 +17,14 @@ from rag.context.formatters import (
 from rag.context.protocols import Formatter
 from rag.context.steps import PipelineStep
 from rag.exceptions import RAGError
-from rag.plugins import FORMATTERS, STEPS, canonical, make_plugin, plugin_names, unknown_name
+from rag.support.plugins import (
+    FORMATTERS,
+    STEPS,
+    canonical,
+    make_plugin,
+    plugin_names,
+    unknown_name,
+)
 
 _BUILT_IN: dict[str, Callable[[], Formatter]] = {
     maker.format_type: maker

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from rag.context.fusion import reciprocal_rank_fusion
 from rag.context.models import ContextItem, SourceType
 from rag.context.protocols import (
     AsyncPostProcessor,
@@ -20,6 +19,7 @@ from rag.context.protocols import (
     Reranker,
     Retriever,
 )
+from rag.context.rank_fusion import reciprocal_rank_fusion
 from rag.exceptions import RetrieverError
 from rag.query.models import QueryBundle
 from rag.query.protocols import QueryClassifier, QueryTransformer

@@ -14,9 +14,9 @@ from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, METRICS, score
 from rag.evaluation.questions import Question
 from rag.exceptions import QueryError, UsageError
-from rag.pipelines.meaning import AUTO, HYBRID, LEXICAL
-from rag.pipelines.models import QueryFilters
-from rag.pipelines.searching import search
+from rag.search.components.query_embedder import AUTO, HYBRID, LEXICAL
+from rag.search.results import QueryFilters
+from rag.search.run import search
 
 LATENCY = "latency_ms_p50"
 

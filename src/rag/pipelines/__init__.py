@@ -5,19 +5,13 @@ Names load on first use, since Haystack takes half a second to import.
 
 from __future__ import annotations
 
-from rag.lazy import lazy_names
+from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
-    "rag.pipelines.models": (
-        "Answer",
-        "Document",
-        "DocumentMeta",
-        "IndexingResult",
-        "QueryFilters",
-        "SearchResponse",
-        "SearchResult",
-    ),
-    "rag.pipelines.indexing": (
+    "rag.indexing.documents": ("Document", "DocumentMeta", "IndexingResult"),
+    "rag.qa.answer": ("Answer",),
+    "rag.search.results": ("QueryFilters", "SearchResponse", "SearchResult"),
+    "rag.pipelines.library": (
         "chunk_document",
         "chunk_documents",
         "index_all_vaults",
@@ -25,9 +19,9 @@ _HOMES = {
         "parse_frontmatter",
         "scan_vault",
     ),
-    "rag.pipelines.filtering": ("build_qdrant_filters",),
-    "rag.pipelines.searching": ("create_search_pipeline", "search"),
-    "rag.pipelines.writing": ("create_indexing_pipeline",),
-    "rag.pipelines.qa": ("ask", "create_qa_pipeline"),
+    "rag.search.filters": ("build_qdrant_filters",),
+    "rag.search.run": ("create_search_pipeline", "search"),
+    "rag.indexing.pipeline": ("create_indexing_pipeline",),
+    "rag.qa.run": ("ask", "create_qa_pipeline"),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,21 +5,21 @@ Names load on first use, since Haystack takes half a second to import.
 
 from __future__ import annotations
 
-from rag.lazy import lazy_names
+from rag.support.lazy_imports import lazy_names
 
 _HOMES = {
     "rag.query.classifiers": ("CallbackClassifier", "EmbeddingClassifier", "KeywordClassifier"),
-    "rag.query.catalogue": ("Catalogue", "StaticCatalogue"),
+    "rag.query.planner.catalog": ("Catalogue", "StaticCatalogue"),
     "rag.query.dates": ("DateRange", "parse_date_range"),
-    "rag.query.generate": (
+    "rag.query.transforms.llm_callbacks": (
         "HypotheticalDocuments",
         "QueryVariations",
         "RewrittenQuestions",
         "StepBackQuestions",
         "SubQuestions",
     ),
-    "rag.query.generated": ("GeneratedText", "GeneratedTexts"),
-    "rag.query.guardrails": (
+    "rag.query.transforms.generated_text": ("GeneratedText", "GeneratedTexts"),
+    "rag.query.planner.guardrails": (
         "Allowlist",
         "DefaultTimeWindow",
         "EmptyHyDE",
@@ -27,10 +27,10 @@ _HOMES = {
         "RerankOverride",
         "TagExplosionCap",
     ),
-    "rag.query.metadata": ("MetadataTransformer",),
+    "rag.query.planner.query_planner": ("MetadataTransformer",),
     "rag.query.models": ("ConversationTurn", "QueryBundle"),
-    "rag.query.normalising": ("Normaliser",),
-    "rag.query.plan": (
+    "rag.query.planner.tag_expansion": ("Normaliser",),
+    "rag.query.planner.plan": (
         "Extraction",
         "FullTransformationResult",
         "HyDEGeneration",
@@ -41,7 +41,7 @@ _HOMES = {
         "TimeWindow",
         "WindowName",
     ),
-    "rag.query.planner": ("QueryTransformerFactory",),
+    "rag.query.planner.llm_planner": ("QueryTransformerFactory",),
     "rag.query.protocols": ("AsyncQueryTransformer", "QueryClassifier", "QueryTransformer"),
     "rag.query.registry": (
         "classifier_names",
@@ -50,16 +50,16 @@ _HOMES = {
         "transformer_name",
         "transformer_names",
     ),
-    "rag.query.router": ("IntentRouter",),
-    "rag.query.tools": ("similarity_tool",),
-    "rag.query.trace": ("LiveAsker", "ReplayAsker", "Trace"),
-    "rag.query.transformation": (
+    "rag.query.planner.intent_router": ("IntentRouter",),
+    "rag.query.planner.tools": ("similarity_tool",),
+    "rag.query.planner.trace": ("LiveAsker", "ReplayAsker", "Trace"),
+    "rag.query.planner.llm_result": (
         "QueryPurpose",
         "QueryTransformationResult",
         "QueryTransformationUnit",
         "QueryType",
     ),
-    "rag.query.transformers": (
+    "rag.query.transforms.transformers": (
         "ContextualQueryTransformer",
         "ConversationRewriter",
         "DecompositionTransformer",

@@ -13,8 +13,8 @@ from typing import Any
 
 from haystack import component, default_to_dict
 
-from rag.query.callables import QueryComponent, check_callable, to_serialised
 from rag.query.models import QueryBundle, as_bundle
+from rag.query.serialization import QueryComponent, check_callable, to_serialised
 from rag.text.normalize import normalize
 
 

@@ -32,7 +32,7 @@ class QueryBundle(BaseModel):
     """A query and what is known of it.
 
     :param embedding: the vector of `query_str`, where one was made.
-    :param metadata: what made the query; see `rag.query.transformers`.
+    :param metadata: what made the query; see `rag.query.transforms.transformers`.
     :param chat_history: what was said before it, the oldest first.
     """
 

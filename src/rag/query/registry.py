@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from rag.exceptions import ConfigError, RAGError
-from rag.plugins import (
+from rag.support.plugins import (
     CLASSIFIERS,
     TRANSFORMERS,
     canonical,
@@ -91,7 +91,8 @@ def create_transformer(
             hint="Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks both.",
         )
     kind, callback = _BUILT_IN[name]
-    from rag.query import generate, transformers
+    from rag.query.transforms import llm_callbacks as generate
+    from rag.query.transforms import transformers
 
     made = getattr(generate, callback)(generator, timeout or generate.TIMEOUT)
     return cast("QueryTransformer", getattr(transformers, kind)(made))

@@ -10,7 +10,7 @@
 A value with spaces is quoted (`title:"Daily note"`). Curly and full-width quotes, full-width
 colons and minus signs count too. Whatever else is written is plain text: a quote that is never
 closed, a minus alone or before a digit, a colon after any other word. Nothing is a syntax error.
-Of each kind the first count (`rag.query.bounds`): a phrase or beginning too many is plain text, any
+Of each kind the first count (`rag.query.limits`): a phrase or beginning too many is plain text, any
 other condition too many is passed over.
 """
 
@@ -20,9 +20,9 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from rag.query.bounds import MOST_BEGINNINGS, MOST_EXCLUDED, MOST_FIELDS, MOST_PHRASES
-from rag.text.halves import without_halves
-from rag.text.tokens import TOKEN, cleaned, has_words
+from rag.query.limits import MOST_BEGINNINGS, MOST_EXCLUDED, MOST_FIELDS, MOST_PHRASES
+from rag.text.surrogates import without_halves
+from rag.text.tokenizer import TOKEN, cleaned, has_words
 
 T = TypeVar("T")
 

@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag.config import StoreConfig
-from rag.lazy import lazy_names
+from rag.support.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
-    from rag.stores.generations import IndexDirectory
-    from rag.stores.protocol import NoteStore
+    from rag.index.snapshots import IndexDirectory
+    from rag.stores.base.protocol import NoteStore
 
 COLLECTION_NAME = StoreConfig.collection
 
 _HOMES = {
-    "rag.stores.edge": ("QdrantEdgeDocumentStore",),
-    "rag.stores.generations": ("Generation", "IndexDirectory"),
-    "rag.stores.manifest": ("Manifest",),
-    "rag.stores.protocol": ("NoteStore",),
-    "rag.stores.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
-    "rag.stores.server": ("QdrantServerDocumentStore",),
+    "rag.stores.edge.document_store": ("QdrantEdgeDocumentStore",),
+    "rag.index.snapshots": ("Generation", "IndexDirectory"),
+    "rag.index.manifest": ("Manifest",),
+    "rag.stores.base.protocol": ("NoteStore",),
+    "rag.stores.edge.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
+    "rag.stores.server.document_store": ("QdrantServerDocumentStore",),
 }
 _names, __getattr__, _ = lazy_names(__name__, _HOMES)
 __all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_names]
@@ -38,16 +38,16 @@ def get_document_store(
     :param directory: the index's folder, where the caller holds its lock already.
     """
     from rag.config import load_config
-    from rag.stores.generations import IndexDirectory
+    from rag.index.snapshots import IndexDirectory
 
     config = config or load_config()
     directory = directory or IndexDirectory.of(config)
     path = str(directory.path)
     if config.store.url:  # its client takes a second to import
-        from rag.stores.server import QdrantServerDocumentStore
+        from rag.stores.server.document_store import QdrantServerDocumentStore
 
         return QdrantServerDocumentStore(path, config.store, directory)
-    from rag.stores.edge import QdrantEdgeDocumentStore
+    from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
     store = QdrantEdgeDocumentStore(path, half_precision=True)
     store.access.directory = directory

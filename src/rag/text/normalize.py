@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from rag.composing import compose
+from rag.support.unicode_forms import compose
 
 # Zero-width characters that editors leave behind; NFKC keeps them and they split words.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")

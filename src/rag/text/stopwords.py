@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag.text.tokens import stem
+from rag.text.tokenizer import stem
 
 _ENGLISH = """
 a about all also am an and any are as at be been being both but by can could did do does

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from rag.vault.limits import LONGEST_FRONT_MATTER
-from rag.vault.yaml_reading import load_yaml
+from rag.vault.yaml_reader import load_yaml
 
 _FENCE = re.compile(r"---[ \t]*$")
 _END = re.compile(r"(?:---|\.\.\.)[ \t]*$")

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from urllib.parse import unquote
 
-from rag.composing import compose
+from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter
-from rag.vault.marks import CODE_SPAN, without_emphasis
+from rag.vault.inline_marks import CODE_SPAN, without_emphasis
 
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
 _QUOTE = re.compile(r"[ ]{0,3}(?:>[ ]?)+")

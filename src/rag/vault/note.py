@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from rag.composing import compose
+from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import as_strings, as_text, as_timestamp, split_front_matter
 from rag.vault.markdown import INVISIBLE, Outline, outline

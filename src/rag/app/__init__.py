@@ -1,0 +1,1 @@
+"""What front-ends share: use cases, their requests and reports."""

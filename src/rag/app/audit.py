@@ -1,0 +1,131 @@
+"""Making a recorded plan again, from what the models said then."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from rag.config import PlannerConfig, RAGConfig, planner_config
+from rag.exceptions import ConfigError, QueryError
+from rag.index.filter_catalog import ManifestCatalogue
+from rag.index.lookup import open_manifest
+from rag.query.models import QueryBundle
+from rag.query.planner.audit_log import AuditRecord
+from rag.query.planner.intent_router import ROUTERS, IntentRouter
+from rag.query.planner.plan import FullTransformationResult
+from rag.query.planner.query_planner import MetadataTransformer
+from rag.query.planner.trace import ReplayAsker, Trace
+
+_PARTS = ("intent", "metadata", "hyde")
+
+
+class Difference(NamedTuple):
+    """A field of a plan, such as `metadata.tags`, that is another now."""
+
+    field: str
+    stored: Any
+    replayed: Any
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A recorded plan, and the one that is made of the same query now.
+
+    :param notices: why the two may differ: the index changed, the record was cut, ...
+    """
+
+    record: AuditRecord
+    result: FullTransformationResult
+    differences: list[Difference]
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        """Whether the plans are the same."""
+        return not self.differences
+
+
+def replay(config: RAGConfig, record: AuditRecord) -> Replay:
+    """Plan a recorded query again: with the settings, the flags and the day of then, with what the
+    models said then, and against the index as it is now. No model is asked.
+
+    :raises IndexUnavailableError: when there is no index, or one of another version.
+    :raises QueryError: when the record's settings cannot be.
+    """
+    settings, notices = _settings(record)
+    with open_manifest(config) as manifest:
+        catalogue = ManifestCatalogue(manifest)
+        if catalogue.digest() != record.catalogue:
+            notices.append("the index changed since: names may be there that were not, or be gone")
+        asker = ReplayAsker(record.trace)
+        result = MetadataTransformer(settings, asker, _router(settings, record.trace)).transform(
+            record.query,
+            catalogue,
+            flags=record.flags,
+            today=record.today,
+            full=record.full,
+        )
+    if record.cut:
+        notices.append("the record is not whole, so that the plan cannot be made quite as it was")
+    return Replay(record, result, _differences(record.result, result), notices)
+
+
+class _Verdict:
+    """What a plug-in said was the route of a query; the plug-in itself is not asked again, since
+    it may say something else each time."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._said = [response for response in trace.responses if response.stage == "route"]
+
+    def classify(self, query: QueryBundle) -> str:
+        """Return the route.
+
+        :raises QueryError: when there was none, and why.
+        """
+        if not self._said:
+            raise QueryError("the audit holds no route")
+        [said, *_] = self._said
+        if said.failure:
+            raise QueryError(said.failure)
+        return said.text
+
+
+def _router(settings: PlannerConfig, trace: Trace) -> IntentRouter:
+    own = settings.router in ROUTERS
+    return IntentRouter(settings.router, classifier=None if own else _Verdict(trace))
+
+
+def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
+    known = {setting.name for setting in fields(PlannerConfig)}
+    given = {name: value for name, value in record.settings.items() if name in known}
+    others = sorted(known ^ set(record.settings))
+    told = f"the settings of another version of rag were recorded ({', '.join(others)})"
+    try:
+        settings = planner_config(given, "the record")
+    except ConfigError as error:
+        why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
+        raise QueryError(why, hint="`rag audit ID` shows them.") from error
+    return settings, [told] if others else []
+
+
+def _differences(
+    stored: FullTransformationResult, now: FullTransformationResult
+) -> list[Difference]:
+    before, after = _flat(stored), _flat(now)
+    return [
+        Difference(name, before.get(name), after.get(name))
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _flat(result: FullTransformationResult) -> dict[str, Any]:
+    """Return the fields of a plan as JSON has them; those of its parts by their dotted names."""
+    found: dict[str, Any] = {}
+    for name, value in json.loads(json.dumps(result.model_dump(), default=str)).items():
+        if name in _PARTS:
+            found |= {f"{name}.{inner}": part for inner, part in value.items()}
+        else:
+            found[name] = value
+    return found

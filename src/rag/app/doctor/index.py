@@ -1,0 +1,62 @@
+"""The index as its manifest knows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rag.app.doctor.check import Check, Examination, IndexView
+from rag.config import RAGConfig
+from rag.index.embedding_space import read_embedded
+from rag.index.fingerprint import fingerprint
+from rag.index.lookup import open_manifest
+from rag.index.manifest import Manifest
+from rag.indexing.changes import count_stale
+from rag.support.sparse_files import disk_usage
+from rag.text.messages import plural
+
+_SECONDS = 5.0  # for looking at every file
+
+
+def check_index(examination: Examination) -> Iterator[Check]:
+    """Say what the index holds, whether it is as the settings want it, and how old it is.
+
+    :raises IndexUnavailableError: when there is none, or one that cannot be read.
+    """
+    config = examination.config
+    with open_manifest(config) as manifest:
+        examination.index = IndexView(read_embedded(manifest))
+        yield _check_settings(config, manifest)
+        yield _check_freshness(config, manifest)
+        bad = sum(1 for _ in manifest.notes("problems != '[]'"))
+    if bad:
+        message = f"{plural(bad, 'note')} could not be read as meant"
+        yield Check("notes", "warn", message, "`rag status --problems` lists them.", {"notes": bad})
+
+
+def _check_settings(config: RAGConfig, manifest: Manifest) -> Check:
+    notes, chunks = manifest.totals()
+    size = disk_usage(config.index_dir)
+    facts = {"path": str(config.index_dir), "notes": notes, "chunks": chunks, "bytes": size}
+    message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
+    if not chunks:
+        hint = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
+        return Check("index", "warn", f"it holds nothing ({config.index_dir})", hint, facts)
+    made, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
+    changed = sorted(name for name in wanted if made.get(name) != wanted[name])
+    if changed:
+        message = f"it was made with other settings ({', '.join(changed)})"
+        return Check("index", "warn", message, "`rag index` makes it anew.", facts)
+    return Check("index", "pass", message, facts=facts)
+
+
+def _check_freshness(config: RAGConfig, manifest: Manifest) -> Check:
+    stale, since = count_stale(manifest, config.index.ignore, _SECONDS), manifest.get("indexed_at")
+    facts = {"indexed_at": since, "changed": stale}
+    if stale:
+        message = f"{plural(stale, 'note')} changed since {since}"
+        return Check("freshness", "warn", message, "`rag index`", facts)
+    if stale is None:
+        message = f"indexed {since}; whether notes changed since takes too long to tell"
+        return Check("freshness", "pass", message, facts=facts)
+    return Check("freshness", "pass", f"nothing changed since {since}", facts=facts)

@@ -1,0 +1,39 @@
+"""Whether the files of the index hold what was written into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rag.app.doctor.check import Check, Examination
+from rag.exceptions import IndexUnavailableError
+from rag.index.checksums import find_damage
+from rag.index.snapshots import IndexDirectory
+
+_NAMED = 3
+_MENDED = "`rag index` makes it anew from the notes."
+
+
+def check_files(examination: Examination) -> Iterator[Check]:
+    """Read every file of the index, and compare it with its checksum.
+
+    Of a working copy that somebody is writing, or was when he was killed, nothing is said.
+    """
+    directory = IndexDirectory(examination.config.index_dir)
+    try:
+        generation = directory.open_current()
+    except IndexUnavailableError:  # said already
+        return
+    with generation:
+        found = find_damage(generation.path, all_read=True, remember=False)
+    if found is None:
+        message = "an older version of rag made it, and no checksums of its files"
+        yield Check("files", "warn", message, "`rag index` makes them.")
+        return
+    lost = [f"{generation.name}/{name}" for name in found]
+    lost += [f"{directory.work.name}/{name}" for name in directory.working.damage()]
+    facts = {"damaged": lost}
+    if lost:
+        message = f"damaged: {', '.join(lost[:_NAMED])}"
+        yield Check("files", "fail", message, _MENDED, facts)
+    else:
+        yield Check("files", "pass", "all hold what was written into them", facts=facts)

@@ -1,0 +1,84 @@
+"""The folders of notes: are they there, can they be read, do they hold notes."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rag.app.doctor.check import Check, Examination
+from rag.config import RAGConfig
+from rag.exceptions import IndexingError, IndexUnavailableError
+from rag.index.lookup import open_manifest
+from rag.index.vault_registry import Registry, known_vaults, overlaps
+from rag.text.messages import plural
+from rag.vault import scan_folder
+
+_SECONDS = 5.0  # for one vault
+
+
+def check_vaults(examination: Examination) -> Iterator[Check]:
+    """Say of every known vault whether its notes can be read."""
+    config = examination.config
+    roots: dict[str, str] = {}
+    # What is wrong with the index is said in its own line.
+    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
+        roots = manifest.vaults()
+    yield from _check_settings(config)
+    registry = Registry.load(config)
+    if registry.notice:
+        yield Check("vault", "warn", registry.notice, "`rag index` writes it anew.")
+    vaults = known_vaults(config, roots, registry)
+    if not vaults:
+        hint = "`rag init` looks for vaults; `rag index FOLDER` makes one."
+        yield Check("vault", "warn", "there is no vault yet", hint)
+    for name, root in vaults.items():
+        yield _check_vault(name, root, config.index.ignore, name in roots)
+    for inner, outer in overlaps(vaults):
+        message = f"{inner} lies in {outer}: its notes are found twice"
+        yield Check("vault", "warn", message, f"`rag vault remove {shlex.quote(inner)}`")
+
+
+def _check_settings(config: RAGConfig) -> Iterator[Check]:
+    folder = config.vaults_dir
+    if folder is None:
+        return
+    if not folder.is_dir():
+        hint = "Mend vaults_dir: `rag config` says where it is set."
+        yield Check("vault", "fail", f"vaults_dir {folder} is no folder", hint)
+        return
+    for name in config.target_vaults:
+        if not (folder / name).is_dir():
+            hint = "Mend target_vaults: `rag config` says where it is set."
+            yield Check("vault", "fail", f"target_vaults: {folder} holds no folder {name}", hint)
+
+
+def _check_vault(name: str, root: Path, ignore: list[str], indexed: bool) -> Check:
+    facts: dict[str, Any] = {"vault": name, "path": str(root)}
+    if not root.is_dir():
+        forget = f"`rag vault remove {shlex.quote(name)}`"
+        hint = f"Is it mounted? {forget} forgets it, `rag index --prune` all that are gone."
+        return Check("vault", "warn", f"{name}: the folder {root} is not there", hint, facts)
+    try:
+        scan = scan_folder(str(root), ignore, time.monotonic() + _SECONDS)
+    except IndexingError as error:
+        hint = f"Make it readable: `ls {shlex.quote(str(root))}`"
+        return Check("vault", "fail", f"{name}: {error}", hint, facts)
+    except TimeoutError as error:
+        hint = "A slow disk makes `rag index` slow; leave folders out with index.ignore."
+        return Check("vault", "warn", f"{name}: {error}", hint, facts)
+    facts |= {"notes": len(scan.notes), "unreadable": scan.problems}
+    message = f"{name}: {plural(len(scan.notes), 'note')} in {root}"
+    if not scan.notes:
+        hint = f"Is it the right folder? `ls {shlex.quote(str(root))}`"
+        return Check("vault", "warn", f"{name}: {root} holds no .md files", hint, facts)
+    if scan.problems:
+        path, why = next(iter(scan.problems.items()))
+        message += f"; {plural(len(scan.problems), 'path')} could not be looked at ({path}: {why})"
+        return Check("vault", "warn", message, "`rag status --problems` lists them.", facts)
+    if not indexed:
+        return Check("vault", "warn", f"{message}, not indexed yet", "`rag index`", facts)
+    return Check("vault", "pass", message, facts=facts)

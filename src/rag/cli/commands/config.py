@@ -1,0 +1,58 @@
+"""`rag config`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rag.cli.framework.options import ConfigFile, Json
+from rag.cli.framework.settings import load_settings
+from rag.cli.render.console import print_json, print_line, to_json_text
+from rag.config import RAGConfig, default_toml, settings, values
+
+
+def config(
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Print a configuration file with every setting.")
+    ] = False,
+    json: Json = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Show every setting, its value and where the value came from.
+
+    \b
+    rag config
+    rag config --defaults > rag.toml     start a file of your own
+    """
+    if defaults:
+        sys.stdout.write(default_toml())
+        return
+    found = load_settings(config_file, may_ask=False)
+    shown = values(found)
+    if json:
+        print_json(
+            {
+                "settings": {
+                    name: {
+                        "value": value,
+                        "origin": found.origins.get(name, "default"),
+                        **_left_out(found, name),
+                    }
+                    for name, value in shown.items()
+                }
+            }
+        )
+        return
+    width = max(map(len, settings()))
+    for name, value in shown.items():
+        text = value if isinstance(value, str) else to_json_text(value)
+        print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
+        if one := found.left_out.get(name):
+            print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}")
+
+
+def _left_out(config: RAGConfig, name: str) -> dict[str, dict[str, str]]:
+    one = config.left_out.get(name)
+    return {"left_out": {"value": one.value, "reason": one.reason}} if one else {}

@@ -1,0 +1,71 @@
+"""`rag doctor`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import typer
+
+from rag.cli.framework.options import ConfigFile, Json, Quiet
+from rag.cli.framework.settings import say_key
+from rag.cli.render.console import make_console, plural, print_json, visible
+from rag.config import load_config
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rag.app.doctor import Check
+    from rag.app.doctor.check import Status
+
+_MARKS: dict[Status, tuple[str, str]] = {
+    "pass": ("✓", "green"),
+    "warn": ("!", "yellow"),
+    "fail": ("✗", "bold red"),
+}
+_NAME = 16  # columns
+
+
+def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = None) -> None:
+    """Check settings, vaults, index, models and servers, and say what mends what is wrong.
+
+    Each line is pass, warn (search does without) or fail (something does not work, or results
+    would be wrong). The exit code is 1 when a check failed. Nothing is changed.
+
+    \b
+    rag doctor
+    rag doctor -q                  only what is wrong
+    rag doctor --json
+    """
+    from rag.app.doctor import run_checks
+
+    config = load_config(config_file)
+    say_key(config)
+    console = make_console()
+    checks = []
+    for check in run_checks(config):
+        checks.append(check)
+        if not json and not (quiet and check.status == "pass"):
+            _print(console, check)
+    counts = Counter(check.status for check in checks)
+    if json:
+        totals = {str(status): counts[status] for status in _MARKS}
+        print_json({"checks": [check.to_dict() for check in checks], **totals})
+    elif not quiet:
+        wrong = f"{plural(counts['warn'], 'warning')}, {plural(counts['fail'], 'failure')}"
+        console.print(f"{counts['pass']} passed, {wrong}")
+    if counts["fail"]:
+        raise typer.Exit(1)
+
+
+def _print(console: Console, check: Check) -> None:
+    from rich.text import Text
+
+    mark, style = _MARKS[check.status]
+    line = Text()
+    line.append(f"{mark} {check.status}", style=style)
+    line.append(f"  {check.name:{_NAME}}", style="bold")
+    line.append(visible(check.message))
+    console.print(line, soft_wrap=True)
+    if check.hint:
+        console.print(Text(f"{'':{_NAME + 8}}{visible(check.hint)}", style="dim"), soft_wrap=True)

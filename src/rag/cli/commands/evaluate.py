@@ -1,0 +1,291 @@
+"""`rag eval`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag.cli.framework.options import ConfigFile, Json, Quiet, Transforms, Vaults
+from rag.cli.framework.query import IndexFacts, check_mode, check_vaults, index_facts
+from rag.cli.framework.settings import load_settings
+from rag.cli.render.console import make_console, plural, print_json, print_line, say, visible
+from rag.config import RAGConfig
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rag.evaluation.comparison import Comparison, Difference
+    from rag.evaluation.questions import Question
+    from rag.evaluation.run import Run
+
+_LABELS = {
+    "queries": "queries",
+    "ndcg_5": "nDCG@5",
+    "ndcg_10": "nDCG@10",
+    "mrr": "MRR",
+    "hit_1": "hit@1",
+    "hit_3": "hit@3",
+    "hit_5": "hit@5",
+    "recall_10": "recall@10",
+    "latency_ms_p50": "ms p50",
+}
+_DIGITS = {"queries": 0, "latency_ms_p50": 1}
+_NAMED = 3  # questions that a message names
+
+
+def evaluate(
+    questions: Annotated[
+        str, typer.Argument(help="A file of questions, one JSON object a line; `-` reads stdin.")
+    ],
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", metavar="FILE", help="Compare with a run kept by --save."),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Keep this run in a file.")
+    ] = None,
+    modes: Annotated[
+        str | None,
+        typer.Option(
+            "--modes",
+            metavar="MODE,…",
+            help="auto, lexical, dense or hybrid; several, with commas, are measured one by one.",
+        ),
+    ] = None,
+    transforms: Transforms = None,
+    vaults: Vaults = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Measure how well the search answers a set of questions.
+
+    A question has a `query`, the paths of the `relevant` notes, and optionally an `id`, the
+    paths of `partial` notes, which are worth half, and a `category`. With --compare the exit
+    code is 1 when the search became worse: when the 95 % interval of the change of nDCG@10
+    (paired bootstrap over the questions of both runs) lies wholly below 0.
+
+    \b
+    echo '{"query": "rolling back", "relevant": ["runbooks/Rollback.md"]}' | rag eval -
+    rag eval questions.jsonl --save before.json
+    rag eval questions.jsonl --compare before.json      exit code 1 when it is worse
+    rag eval questions.jsonl --modes lexical,hybrid
+    """
+    from rag.evaluation.baseline import check_writable, load_runs, save_runs
+
+    config = load_settings(config_file)
+    wanted = _modes(config.search.mode if modes is None else modes)
+    asked = _read(questions)
+    baseline = None if compare is None else load_runs(compare)
+    if save is not None:
+        check_writable(save)
+    facts = index_facts(config)
+    check_vaults(vaults, facts)
+    runs = _run(config, wanted, asked, vaults, quiet or json, transforms or None)
+    if save is not None:
+        save_runs(save, runs)
+    _warn(runs[0].unknown, vaults, facts, quiet)
+    compared = {} if baseline is None else _compare(baseline, runs)
+    if json:
+        print_json(_to_json(runs, compared, len(wanted) > 1))
+    else:
+        _print(runs, compared)
+    if any(comparison.worse for comparison in compared.values()):
+        raise typer.Exit(1)
+
+
+def _modes(text: str) -> list[str]:
+    modes = list(dict.fromkeys(mode.strip() for mode in text.split(",")))
+    for mode in modes:
+        check_mode(mode)
+    return modes
+
+
+def _read(source: str) -> list[Question]:
+    from rag.evaluation.questions import parse_questions, read_questions
+
+    if source != "-":
+        return read_questions(Path(source))
+    # Bytes where there are any: they are UTF-8, whatever the locale says.
+    text = getattr(sys.stdin, "buffer", sys.stdin).read() if sys.stdin else b""
+    return parse_questions(text if isinstance(text, bytes) else text.encode(), "stdin")
+
+
+def _run(
+    config: RAGConfig,
+    modes: list[str],
+    questions: list[Question],
+    vaults: list[str] | None,
+    quiet: bool,
+    transforms: list[str] | None,
+) -> list[Run]:
+    """Return a run for each mode; `auto` has the name of the mode that it came to."""
+    from rag.evaluation.judging import Judge
+    from rag.evaluation.run import run_questions
+    from rag.index.lookup import open_manifest
+    from rag.search.results import QueryFilters
+    from rag.search.run import create_search_pipeline
+    from rag.stores import get_document_store
+
+    with open_manifest(config) as manifest:
+        places = [name[:2] for name in manifest.names() if not vaults or name[0] in vaults]
+    judge, filters = Judge(places), QueryFilters(vaults or None)
+    runs: dict[str, Run] = {}
+    with get_document_store(config) as store:
+        for mode in modes:
+            with closing(create_search_pipeline(store, config, transforms=transforms)) as pipeline:
+                run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
+            for notice in () if quiet else run.notices:
+                say(notice)
+            runs[run.mode] = run
+    return list(runs.values())
+
+
+def _shown(questions: list[Question], mode: str, quiet: bool) -> Iterator[Question]:
+    """Yield the questions, with a bar on a terminal that shows how far they are."""
+    if quiet or not sys.stderr.isatty():
+        yield from questions
+        return
+    from rich.progress import track
+
+    yield from track(questions, mode, console=make_console(stderr=True), transient=True)
+
+
+def _warn(
+    unknown: list[Question], vaults: list[str] | None, facts: IndexFacts, quiet: bool
+) -> None:
+    """Say what makes the figures lower or older than they seem."""
+    if not quiet:
+        facts.warn_if_stale()
+    if unknown:
+        names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
+        where = f"vault {', '.join(vaults)}" if vaults else "the index"
+        verb = "names" if len(unknown) == 1 else "name"
+        count = plural(len(unknown), "question")
+        say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
+
+
+def _few(names: list[str]) -> str:
+    more = ", …" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _compare(baseline: dict[str, Run], runs: list[Run]) -> dict[str, Comparison]:
+    from rag.evaluation.baseline import choose_run
+    from rag.evaluation.comparison import FEW, compare
+
+    compared = {}
+    for run in runs:
+        before = choose_run(baseline, run.mode)
+        found = compared[run.mode] = compare(before.outcomes, run.outcomes)
+        if before.mode != run.mode:
+            say(f"mode {run.mode} is compared with mode {before.mode} of the baseline")
+        for left_out, where in (
+            (found.only_baseline, "only in the baseline"),
+            (found.only_now, "not in the baseline"),
+            (found.changed, "not the same in the baseline"),
+        ):
+            if left_out:
+                count = plural(len(left_out), "question")
+                say(f"left out, {where}: {count} ({_few(left_out)})")
+        if found.queries < FEW:
+            say(f"only {plural(found.queries, 'question')} to compare: trust the interval little")
+    return compared
+
+
+def _to_json(runs: list[Run], compared: dict[str, Comparison], several: bool) -> dict[str, Any]:
+    from rag.evaluation.run import summaries
+
+    found: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        figures = summaries(run.outcomes)
+        found[run.mode] = {
+            "overall": _rounded(figures["overall"]),
+            "categories": {
+                name: _rounded(figure) for name, figure in figures["categories"].items()
+            },
+        }
+        if run.mode in compared:
+            comparison = compared[run.mode]
+            found[run.mode]["comparison"] = {
+                name: {"difference": one.difference, "low": one.low, "high": one.high}
+                for name, one in comparison.differences.items()
+            }
+            found[run.mode]["worse"] = comparison.worse
+    if not several:
+        return found[runs[0].mode]
+    worse = {"worse": any(one.worse for one in compared.values())} if compared else {}
+    return {"modes": found, **worse}
+
+
+def _rounded(figures: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in figures.items()}
+
+
+def _print(runs: list[Run], compared: dict[str, Comparison]) -> None:
+    from rag.evaluation.run import summaries
+
+    console = make_console()
+    for position, run in enumerate(runs):
+        if position:
+            print_line("")
+        figures = summaries(run.outcomes)
+        table = _table(f"mode {run.mode}", _LABELS.values())
+        for name, row in figures["categories"].items():
+            table.add_row(visible(name), *_cells(row))
+        table.add_row("all", *_cells(figures["overall"]), style="bold")
+        console.print(table)
+        if run.mode in compared:
+            comparison = compared[run.mode]
+            print_line("")
+            console.print(_comparison_table(comparison))
+            print_line("")
+            print_line(_verdict(comparison))
+
+
+def _table(first: str, columns: Iterable[str]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(figures: dict[str, float]) -> Iterator[str]:
+    for name in _LABELS:
+        yield f"{figures[name]:,.{_DIGITS.get(name, 3)}f}"
+
+
+def _comparison_table(comparison: Comparison) -> Table:
+    of = f"{plural(comparison.queries, 'question')} in both"
+    table = _table(of, ("baseline", "now", "difference", "95 % interval"))
+    for name, one in comparison.differences.items():
+        digits = _DIGITS.get(name, 4)  # what matters may be less than a thousandth
+        values = (f"{value:.{digits}f}" for value in (one.baseline, one.now))
+        table.add_row(_LABELS[name], *values, f"{one.difference:+.{digits}f}", _span(one, digits))
+    return table
+
+
+def _span(one: Difference, digits: int) -> str:
+    return f"{one.low:+.{digits}f} to {one.high:+.{digits}f}"
+
+
+def _verdict(comparison: Comparison) -> str:
+    from rag.evaluation.comparison import DECIDING
+
+    one = comparison.differences[DECIDING]
+    change = f"{_LABELS[DECIDING]} changed by {one.difference:+.4f} (95 %: {_span(one, 4)})"
+    if comparison.same:
+        return f"The same as the baseline: {_LABELS[DECIDING]} did not change."
+    if comparison.worse:
+        return f"Worse than the baseline: {change}."
+    if comparison.better:
+        return f"Better than the baseline: {change}."
+    return f"Not worse than the baseline: {change}, which may be chance."

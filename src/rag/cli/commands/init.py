@@ -1,0 +1,109 @@
+"""`rag init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag.cli.framework.options import Json
+from rag.cli.framework.settings import load_settings
+from rag.cli.render.console import plural, print_json, print_line
+from rag.config import new_project_file, user_file
+from rag.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from rag.app.setup.plan import Beginning
+
+
+def init(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Look for vaults only here; else here and in the usual places."),
+    ] = None,
+    user: Annotated[
+        bool, typer.Option("--user", help="Write your own file, which counts in every folder.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if there is one.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Look for vaults and for Ollama's models, and write a configuration of what was found.
+
+    Vaults are folders that hold a `.obsidian` folder. They are registered, or, where several
+    make up a folder of their own, that folder is written as `vaults_dir`; `rag index` reads
+    them either way.
+
+    \b
+    rag init                       then `rag index`
+    rag init ~/notes               look only there
+    rag init --dry-run
+    """
+    from rag.app.setup.plan import carry_out, plan
+
+    file = user_file() if user else new_project_file(Path.cwd())
+    if file.exists() and not (force or dry_run):
+        raise UsageError(
+            f"there is a configuration already: {file}",
+            hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
+        )
+    config = load_settings(None, may_ask=False)
+    found = plan(config, file, folder, Path.cwd())
+    if not dry_run:
+        carry_out(config, found)
+    if json:
+        print_json(_to_json(found, dry_run))
+    else:
+        _print(found, dry_run)
+
+
+def _print(found: Beginning, dry_run: bool) -> None:
+    early = "" if found.whole else ", then time was up: name a FOLDER to look in"
+    looked = plural(found.folders, "folder")
+    print_line(f"vaults    {len(found.vaults)} in {looked} looked into{early}")
+    for vault in found.vaults:
+        known = "  (known already)" if vault.known else ""
+        print_line(f"  {vault.name}  {vault.path}{known}")
+        if vault.problem:
+            print_line(f"    left out: {vault.problem}")
+    ollama = found.ollama
+    if ollama.error:
+        print_line(f"Ollama    {ollama.error}")
+    else:
+        print_line(f"Ollama    {ollama.version} at {ollama.url}")
+        print_line(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
+        print_line(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
+    print_line(f"{'would write' if dry_run else 'wrote'} {found.file}")
+    for line in found.content.splitlines():
+        print_line(f"  {line}".rstrip())
+    print_line("")
+    for step in found.next_steps:
+        print_line(f"next: {step}")
+
+
+def _to_json(found: Beginning, dry_run: bool) -> dict[str, Any]:
+    ollama = found.ollama
+    return {
+        "file": str(found.file),
+        "written": not dry_run,
+        "content": found.content,
+        "settings": found.changes,
+        "vaults": [
+            {"name": v.name, "path": str(v.path), "known": v.known, "problem": v.problem}
+            for v in found.vaults
+        ],
+        "whole": found.whole,
+        "ollama": {
+            "url": ollama.url,
+            "version": ollama.version,
+            "embedding_model": ollama.embedding_model,
+            "chat_model": ollama.chat_model,
+            "error": ollama.error,
+        },
+        "next": found.next_steps,
+    }

@@ -1,0 +1,69 @@
+"""`rag serve`: the warm process that other commands run in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from rag.cli.framework.options import Json
+from rag.cli.render.console import plural, print_json, print_line, say
+
+
+def serve(
+    start: Annotated[
+        bool, typer.Option("--start", help="Start it, and wait until it is up.")
+    ] = False,
+    status: Annotated[bool, typer.Option("--status", help="Say whether it runs.")] = False,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="End it; a command that runs in it goes on.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Govern the warm process, in which commands need not start cold.
+
+    It starts by itself after a command that was typed at a terminal, and ends after 15 idle
+    minutes. `warm = false` in the configuration or RAG_WARM=0 switches it off.
+
+    \b
+    rag serve --start     start it now, in a script for example
+    rag serve --status    exit code 1 when there is none
+    rag serve --stop
+    """
+    from rag.daemon import control
+    from rag.exceptions import UsageError
+
+    if start + status + stop != 1:
+        raise UsageError("say one of --start, --status and --stop", hint="`rag serve --status`")
+    if stop:
+        _tell_end(control.stop(), json)
+        return
+    there = control.start() if start else control.status()
+    _tell(there, json)
+    if not there:
+        raise typer.Exit(1)
+
+
+def _tell(there: Any, json: bool) -> None:
+    if json:
+        print_json({"warm": vars(there) if there else None})
+    elif not there:
+        say("no warm process; `rag serve --start` starts one, as does a command at a terminal")
+    elif not there.answers:
+        print_line(f"process {there.process} does not answer; `rag serve --stop` ends it")
+    else:
+        since = datetime.fromtimestamp(there.started).strftime("%H:%M:%S")
+        print_line(
+            f"warm: process {there.process}, up since {since},"
+            f" {plural(there.commands, 'command')} run, {there.running} running"
+        )
+
+
+def _tell_end(ended: list[int], json: bool) -> None:
+    if json:
+        print_json({"stopped": ended})
+    elif ended:
+        print_line(f"stopped: {', '.join(f'process {process}' for process in ended)}")
+    else:
+        say("no warm process")

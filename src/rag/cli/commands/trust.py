@@ -1,0 +1,127 @@
+"""`rag trust`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rag.cli.framework.options import Json
+from rag.cli.render.console import plural, print_json, print_line
+from rag.config.trust import TrustList, forget, record, visible
+from rag.exceptions import UsageError
+
+
+def trust(
+    place: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]", help="A project's folder, or its file; by default here."
+        ),
+    ] = None,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the files that you trust, or said no to.")
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Trust the file no more, and forget what you said.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show what a project's `rag.toml` asks for that takes your trust, and trust it.
+
+    Without it such a file says only how to search, plan, chunk and print, and which folders below
+    it are vaults. Addresses, models, plug-ins, keys, and folders outside are left out.
+    Trust is for the file as it is: once it is changed you are asked again.
+
+    \b
+    rag trust                      the file that is read here
+    rag trust ~/notes/rag.toml
+    rag trust --list
+    rag trust --remove
+    """
+    if list_all:
+        if place or remove:
+            raise UsageError("--list stands alone", hint="rag trust --list")
+        _list(json)
+    elif remove:
+        _remove(_file(place or Path()), json)
+    else:
+        _trust(place or Path(), json)
+
+
+def _trust(place: Path, json: bool) -> None:
+    from rag.config import project_of
+
+    file = _file(place)
+    project = project_of(_folder(place))
+    if project is None or project.file != file:
+        raise UsageError(
+            f"{place} is not the rag.toml of a folder",
+            hint="A file that `--config` or RAG_CONFIG names needs no trust.",
+        )
+    if project.asks:
+        record(project.file, project.digest, True)
+    if json:
+        asks = [{"name": ask.name, "value": ask.value} for ask in project.asks]
+        print_json({"file": str(project.file), "asks": asks, "trusted": bool(asks)})
+        return
+    if not project.asks:
+        print_line(visible(f"{project.file} asks for nothing that takes trust"))
+        return
+    print_line(visible(f"{project.file} is trusted, as it is now, with"))
+    for ask in project.asks:
+        print_line(visible(f"  {ask.name} = {ask.value}"))
+
+
+def _remove(file: Path, json: bool) -> None:
+    was_there = forget(file)
+    if json:
+        print_json({"file": str(file), "removed": was_there})
+    else:
+        how = "is trusted no more" if was_there else "was not in the list"
+        print_line(visible(f"{file} {how}"))
+    if not was_there:
+        raise typer.Exit(1)
+
+
+def _list(json: bool) -> None:
+    files = TrustList.load().files
+    if json:
+        listed: list[dict[str, Any]] = [
+            {"file": path, "trusted": entry.trusted, "since": entry.since, "sha256": entry.digest}
+            for path, entry in files.items()
+        ]
+        print_json({"files": listed})
+        return
+    for path, entry in files.items():
+        print_line(visible(f"{'trusted' if entry.trusted else 'refused'}  {entry.since}  {path}"))
+    if not files:
+        print_line("no file is trusted")
+    elif gone := sum(not os.path.lexists(path) for path in files):
+        print_line(f"{plural(gone, 'file')} of these {'is' if gone == 1 else 'are'} gone")
+
+
+def _file(place: Path) -> Path:
+    """Return the real path of the file that is named, or is read in the folder that is.
+
+    :raises UsageError: when none is.
+    """
+    from rag.config.files import nearest_file
+
+    where = place.expanduser().absolute()
+    if not where.is_dir():
+        return Path(os.path.realpath(where))
+    found = nearest_file(where)
+    if found is None:
+        raise UsageError(f"no rag.toml is read in {where}", hint="rag trust FOLDER")
+    return found[0]
+
+
+def _folder(place: Path) -> Path:
+    """Return the folder whose file is meant."""
+    where = place.expanduser().absolute()
+    if where.is_dir():
+        return where
+    return where.parent.parent if where.parent.name == "config" else where.parent

@@ -1,0 +1,1 @@
+"""What all commands stand on: options, parameters, the lazy group, the reference."""

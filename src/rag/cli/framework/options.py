@@ -1,0 +1,150 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag.config import load_config
+from rag.text.sanitize import visible
+
+
+def _complete_vaults(incomplete: str) -> list[str]:
+    from rag.index.vault_registry import configured_vaults
+
+    try:
+        return _offered(configured_vaults(load_config()), incomplete)
+    except Exception:  # completion must never print an error into the prompt
+        return []
+
+
+def _complete_tags(incomplete: str) -> list[str]:
+    from rag.index.lookup import open_manifest
+
+    try:
+        with open_manifest(load_config()) as manifest:
+            return _offered(manifest.tags(), incomplete)
+    except Exception:
+        return []
+
+
+def _complete_transforms(incomplete: str) -> list[str]:
+    from rag.query.registry import transformer_names
+
+    try:
+        return _offered([*transformer_names(), "none"], incomplete)
+    except Exception:
+        return []
+
+
+def _offered(names: Iterable[str], incomplete: str) -> list[str]:
+    """Return the names that begin so; a shell would print one that steers a terminal as it is."""
+    return [name for name in names if name.startswith(incomplete) and visible(name) == name]
+
+
+def _nfc(names: list[str] | None) -> list[str]:
+    return [unicodedata.normalize("NFC", name) for name in names or []]
+
+
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Read this configuration file.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Paths = Annotated[bool, typer.Option("--paths", help="Print only the files, one a line.")]
+Print0 = Annotated[
+    bool, typer.Option("--print0", help="As --paths, with a NUL after each file, for xargs -0.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what must be said.")]
+Vaults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vault",
+        "-v",
+        metavar="NAME",
+        help="Only this vault; may be repeated (any of them).",
+        autocompletion=_complete_vaults,
+        callback=_nfc,
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        "-t",
+        metavar="TAG",
+        help="Only notes with this tag; may be repeated (all of them).",
+        autocompletion=_complete_tags,
+    ),
+]
+DateFrom = Annotated[
+    str | None,
+    typer.Option("--from", metavar="DATE", help="Created on this day or later: 2025-03-14, 先週."),
+]
+DateTo = Annotated[
+    str | None,
+    typer.Option("--to", metavar="DATE", help="Created on this day or before: 2025-03, today."),
+]
+PathGlobs = Annotated[
+    list[str] | None,
+    typer.Option("--path", metavar="GLOB", help="Only notes whose path matches; may be repeated."),
+]
+TopK = Annotated[
+    int | None,
+    typer.Option("--top-k", "-k", min=1, max=10_000, metavar="N", help="How many results."),
+]
+Mode = Annotated[
+    str | None,
+    typer.Option("--mode", metavar="MODE", help="auto, lexical, dense or hybrid."),
+]
+Transforms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transform",
+        metavar="NAME",
+        help="Also search for what this makes of the query: multi-query, step-back, hyde,"
+        " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
+        autocompletion=_complete_transforms,
+    ),
+]
+Plan = Annotated[
+    bool | None,
+    typer.Option(
+        "--plan/--no-plan",
+        help="Take words for filters, as in `tagged k8s`, `last month` or `先週の`, with the help"
+        " of a chat model; or search the words as typed. Without either: planner.plan.",
+    ),
+]
+ModelName = Annotated[
+    str,
+    typer.Option("--model", metavar="NAME", help="Let this chat model answer, and no other."),
+]
+NoModel = Annotated[
+    bool, typer.Option("--no-model", help="Answer by quotation, whatever models there are.")
+]
+Think = Annotated[
+    bool, typer.Option("--think", help="Let the model reason first, and show it on stderr.")
+]
+ExplainWindow = Annotated[
+    bool,
+    typer.Option("--explain", help="Show what the model was shown, and what it was not."),
+]
+NoSources = Annotated[bool, typer.Option("--no-sources", help="Leave out the list of sources.")]
+OutputFormat = Annotated[
+    str, typer.Option("--format", metavar="text|json", help="`json` is the same as --json.")
+]
+
+
+def wants_json(json: bool, output_format: str) -> bool:
+    """Tell whether JSON was asked for, in either way.
+
+    :raises UsageError: for a format that does not exist.
+    """
+    from rag.exceptions import UsageError
+
+    if output_format not in ("text", "json"):
+        raise UsageError(f"no format {output_format!r}", hint="Use --format text or --format json.")
+    return json or output_format == "json"

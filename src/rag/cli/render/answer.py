@@ -1,0 +1,297 @@
+"""What `ask` and `chat` share: which model answers, and how an answer is printed as it comes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rag.cli.render.console import clean, error_to_dict, make_console, print_error, say, visible
+from rag.config import RAGConfig
+from rag.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rag.cli.framework.query import IndexFacts
+    from rag.qa.answer import Answer
+    from rag.search.results import SearchResult
+
+_MARKS = {
+    "interrupted": "(interrupted)",
+    "error": "(broken off)",
+    "length": "(cut off: the answer reached its limit)",
+}
+_INDENT = 2
+_BLOCK_END = re.compile(r"\n[ \t]*\n")
+
+
+def with_choices(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:
+    """Return the settings with what the command line chose.
+
+    :raises UsageError: for a model and none at once.
+    """
+    if model and no_model:
+        raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        from rag.clients.ollama.silent_servers import forget
+
+        forget([config.ollama.local_url])
+    if no_model:
+        config = replace(config, ollama=replace(config.ollama, chat_model=""))
+    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
+
+
+_LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
+
+
+def read_stdin() -> str:
+    """Return what stands in stdin, as far as a query may go; bytes that are no UTF-8 are
+    replaced."""
+    if not sys.stdin:
+        return ""
+    tolerate_stdin()
+    return sys.stdin.read(_LONGEST_INPUT).strip()
+
+
+def read_line_of_stdin() -> str:
+    """Return the next line of stdin, its beginning if it is far too long; empty at the end."""
+    line = part = sys.stdin.readline(_LONGEST_INPUT)
+    while len(part) == _LONGEST_INPUT and not part.endswith("\n"):
+        part = sys.stdin.readline(_LONGEST_INPUT)
+    return line
+
+
+def tolerate_stdin() -> None:
+    """Read stdin as UTF-8 in any locale, whatever is in it."""
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+
+
+class AnswerPrinter:
+    """Print one answer: `on_text` and `on_thinking` while it comes, `finish` the rest.
+
+    On a terminal Markdown is set, a block (a paragraph, list or fence) at a time; off it the text
+    is printed as it comes.
+    """
+
+    def __init__(self, facts: IndexFacts, *, sources: bool = True, quiet: bool = False) -> None:
+        self._facts, self._sources, self._quiet = facts, sources, quiet
+        self._console, self._messages = make_console(), make_console(stderr=True)
+        self._pending = ""
+        self._printed = self._thought = self._waiting = False
+
+    def wait(self, message: str) -> None:
+        """Show a message on the terminal until the first word comes."""
+        if self._messages.is_terminal and not self._quiet:
+            self._messages.print(message, style="dim", end="", soft_wrap=True)
+            sys.stderr.write("\r")
+            self._waiting = True
+
+    def stop_waiting(self) -> None:
+        """Take that message away."""
+        if self._waiting:
+            sys.stderr.write("\x1b[2K\r")
+            sys.stderr.flush()
+            self._waiting = False
+
+    def on_thinking(self, text: str) -> None:
+        """Print a piece of reasoning on stderr."""
+        self.stop_waiting()
+        self._messages.print(clean(text), style="dim", end="", soft_wrap=True)
+        self._thought = True
+
+    def on_text(self, text: str) -> None:
+        """Print a piece of an answer."""
+        self.stop_waiting()
+        if self._thought and not self._printed:
+            say("")
+            say("")
+        self._printed = True
+        if self._console.is_terminal:
+            self._pending += clean(text)
+            while end := _end_of_block(self._pending):
+                self._print_block(self._pending[:end])
+                self._pending = self._pending[end:]
+        else:
+            sys.stdout.write(clean(text))
+            sys.stdout.flush()
+
+    def _print_block(self, text: str) -> None:
+        from rich.markdown import Markdown
+        from rich.segment import Segment, Segments
+
+        options = self._console.options.update(width=max(self._console.width - _INDENT, 20))
+        lines = self._console.render_lines(Markdown(text), options, pad=False)
+        blank = ["".join(part.text for part in line).strip() == "" for line in lines]
+        while blank and blank[-1]:
+            blank.pop()
+        for line in lines[blank.index(False) if blank else 0 : len(blank)]:
+            self._console.print(Segments([Segment(" " * _INDENT), *line]))
+        if blank:
+            self._console.print()
+
+    def finish(self, answer: Answer) -> int:
+        """Print what is left of an answer: its end, its sources, and what there is to say of it.
+
+        :returns: the exit code.
+        """
+        self.stop_waiting()
+        if answer.model and answer.found and not self._printed:
+            self.on_text(answer.text)
+        if self._console.is_terminal:
+            self._print_block(self._pending)
+        elif self._printed:
+            sys.stdout.write("\n")
+        if answer.partial:
+            self._console.print(_MARKS.get(answer.finish_reason, "(incomplete)"), style="dim")
+        if not self._quiet:
+            for notice in answer.notices:
+                say(notice)
+        if answer.quotes:
+            _print_quotes(self._console, answer)
+        elif not answer.found and not answer.partial:
+            self._console.print(answer.text)
+        if self._sources and answer.sources:
+            if not self._printed or not self._console.is_terminal:
+                self._console.print()
+            lines = {quote.source: quote.line for quote in reversed(answer.quotes)}
+            print_sources(self._console, answer.sources, self._facts, lines)
+        if not self._quiet:
+            self._say_how(answer)
+        return exit_code(answer)
+
+    def _say_how(self, answer: Answer) -> None:
+        if answer.quotes and not answer.confidence:  # notes that filters listed have no score
+            say("")
+            say("No model wrote this: it is how the newest of these notes begin.")
+        elif answer.quotes:
+            say("")
+            say(
+                "No model wrote this: these are the sentences of your notes nearest to the "
+                f"question (confidence {answer.confidence:.2f})."
+            )
+        elif answer.model:
+            self._messages.print(summary(answer), style="dim", soft_wrap=True)
+        if answer.partial and answer.failure:
+            print_error(answer.failure, as_json=False)
+
+
+def _end_of_block(text: str) -> int:
+    """Return where the first whole block of Markdown ends; 0 while none does."""
+    for found in _BLOCK_END.finditer(text):
+        if len(re.findall(r"(?m)^[ \t]*(?:```|~~~)", text[: found.end()])) % 2 == 0:
+            return found.end()
+    return 0
+
+
+def exit_code(answer: Answer) -> int:
+    """Return the exit code of an answer: what broke it off counts, then whether it is one."""
+    if answer.finish_reason == "interrupted":
+        return 130
+    # It is set once a model is asked; where none could be, the quotations are the answer.
+    was_asked = bool(answer.usage.get("num_ctx"))
+    if answer.failure and (answer.partial or (was_asked and not answer.found)):
+        return answer.failure.exit_code
+    return 0 if answer.found else 1
+
+
+def summary(answer: Answer) -> str:
+    """Return one line on a model's answer: who wrote it, how long it took, what to think of it."""
+    parts = [answer.model]
+    if tokens := answer.usage.get("tokens"):
+        parts.append(f"{tokens:,} tokens")
+    parts.append(f"{answer.timings.get('generation', 0) / 1000:.1f} s")
+    if answer.found:
+        borne_out = round(answer.verified * answer.sentences)
+        parts.append(f"confidence {answer.confidence:.2f}")
+        parts.append(f"{borne_out} of {answer.sentences} sentences with a source")
+    if any(not citation.supported for citation in answer.citations):
+        parts.append("[n?]: that source does not bear it out")
+    if answer.struck:
+        counts = {what: answer.struck.count(what) for what in answer.struck}
+        struck = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
+        parts.append(f"struck: {', '.join(struck)}")
+    return visible(" · ".join(parts))
+
+
+def _print_quotes(console: Console, answer: Answer) -> None:
+    from rich.text import Text
+
+    from rag.cli.render.results import print_indented
+    from rag.text.snippets import match_spans
+
+    for quote in answer.quotes:
+        shown = clean(quote.text)
+        text = Text(shown)
+        for start, end in match_spans(shown, answer.searched):
+            text.stylize("bold", start, end)
+        print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
+
+
+def print_sources(
+    console: Console,
+    sources: list[SearchResult],
+    facts: IndexFacts,
+    lines: Mapping[int, int] | None = None,
+) -> None:
+    """Print the numbered sources of an answer.
+
+    :param lines: for a number, another line than that where the source begins.
+    """
+    from rich.text import Text
+
+    from rag.cli.render.results import place
+
+    for number, source in enumerate(sources, 1):
+        line = (lines or {}).get(number, 0)
+        text = Text(f"[{number}] ", style="cyan").append(f"{visible(source.title)}  ", style="bold")
+        console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
+
+
+def answer_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
+    """Return an answer in the shape of the command line's JSON.
+
+    What there is to tell of a model is in it when one was asked.
+    """
+    from rag.search.results import plan_to_dict, result_to_dict
+
+    found: dict[str, Any] = {
+        "answer": answer.text,
+        "found": answer.found,
+        "model": answer.model or None,
+        "confidence": round(answer.confidence, 6),
+        "quotes": [
+            {"text": quote.text, "source": quote.source, "line": quote.line}
+            for quote in answer.quotes
+        ],
+        "sources": [
+            {"number": number, **result_to_dict(source)}
+            for number, source in enumerate(answer.sources, 1)
+        ],
+        "corrections": answer.corrections,
+        "notices": answer.notices,
+        **plan_to_dict(answer),
+    }
+    return found | (_work_to_dict(answer, think) if answer.usage else {})
+
+
+def _work_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
+    failure = answer.failure
+    return {
+        "verified": round(answer.verified, 6),
+        "sentences": answer.sentences,
+        "citations": [
+            {"n": c.source, "sentence": c.sentence, "supported": c.supported}
+            for c in answer.citations
+        ],
+        "struck": answer.struck,
+        "partial": answer.partial,
+        "finish_reason": answer.finish_reason,
+        "usage": answer.usage,
+        "timings": answer.timings,
+        **({"thinking": answer.thinking} if think else {}),
+        **({"error": error_to_dict(failure)} if failure else {}),
+    }

@@ -1,0 +1,107 @@
+"""What is printed: results and data on stdout, messages on stderr.
+
+Nothing that a name, a setting or an error brings along steers the terminal. All that people read
+goes through `print_line`, `say`, `print_text` or a console of `make_console`, and each of them
+makes visible what is not: so does the console even with what was forgotten to be cleaned.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from rag.exceptions import RAGError
+from rag.text.messages import plural as plural
+from rag.text.sanitize import escaped_json, visible_lines, without_controls
+from rag.text.sanitize import visible as visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SCHEMA = 1
+clean = without_controls  # what a note or a model says; names are made `visible`
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one JSON object with the schema's version first."""
+    sys.stdout.write(to_json_text({"schema": SCHEMA, **data}) + "\n")
+
+
+def to_json_text(value: Any, indent: int | None = None) -> str:
+    """Return JSON that shows other scripts as they are, and escapes what steers a terminal."""
+    return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def print_line(text: str) -> None:
+    """Print a line of data, in which every character is seen."""
+    sys.stdout.write(visible(text) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print lines of a note: without what steers a terminal on one, else as they are."""
+    sys.stdout.write((visible_lines(clean(text)) if sys.stdout.isatty() else text) + "\n")
+
+
+def print_file(file: Path, nul: bool = False) -> None:
+    """Print a file's name: in visible characters on a terminal, else byte for byte.
+
+    :param nul: end it by the NUL that no name holds, and not by a line break, which one may.
+    """
+    name, end = str(file), "\0" if nul else "\n"
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(name) + end)
+    elif hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        # As `os.fsencode` would where names are UTF-8, but in any locale.
+        sys.stdout.buffer.write((name + end).encode("utf-8", "surrogateescape"))
+    else:
+        sys.stdout.write(name + end)
+
+
+def say(text: str) -> None:
+    """Print a message, one line, for the person at the terminal."""
+    sys.stderr.write(visible(text) + "\n")
+
+
+def print_error(error: RAGError, as_json: bool) -> None:
+    """Print an error: its cause, what lies behind it, what is near, and what to type next."""
+    suggestions: list[str] = getattr(error, "suggestions", [])
+    if as_json:
+        body = error_to_dict(error)
+        print_json({"error": {**body, **({"suggestions": suggestions} if suggestions else {})}})
+        return
+    say(f"rag: {error}")
+    for suggestion in suggestions:
+        say(f"  {suggestion}")
+    if error.hint:
+        say(error.hint)
+
+
+def error_to_dict(error: RAGError) -> dict[str, str]:
+    """Return an error in the shape of the command line's JSON."""
+    return {"kind": error.kind, "message": str(error), "hint": error.hint}
+
+
+def make_console(stderr: bool = False) -> Console:
+    """Return a Rich console that prints text as it is, without colour or cuts off a terminal."""
+    from rag.cli.render.terminal import SafeConsole
+
+    # Rich takes COLUMNS=0, which some programs set for "unknown", at its word.
+    is_unknown = not os.environ.get("COLUMNS", "80").strip("0")
+    return SafeConsole(
+        stderr=stderr,
+        width=get_terminal_size().columns if is_unknown else None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        soft_wrap=False,
+    )
+
+
+def shortened(text: str, width: int = 80) -> str:
+    """Return the beginning of a text that may be long."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,0 +1,103 @@
+"""What was understood of a query, in one line and in words: vaults, tags, dates, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import TYPE_CHECKING
+
+from rag.cli.render.console import shortened
+from rag.text.scripts import is_japanese
+
+if TYPE_CHECKING:
+    from rag.query.planner.plan import MetadataExtraction, TimeWindow
+    from rag.search.planned_query import Intent
+
+_LONGEST = 80  # characters of the words that are left
+# fmt: off
+_ENGLISH = {
+    "vault": "{} vault", "vaults": "{} vaults", "or": " or ", "and": ", ", "not": "not {}",
+    "title": "“{}”", "created": "{}", "modified": "modified {}", "path": "path {}",
+    "listed": "newest first", "since": "since {}", "until": "until {}",
+}
+_JAPANESE = {
+    "vault": "{} 保管庫", "vaults": "{} 保管庫", "or": "または", "and": "・", "not": "{} 以外",
+    "title": "「{}」", "created": "{}", "modified": "更新 {}", "path": "パス {}",
+    "listed": "新しい順", "since": "{}から", "until": "{}まで",
+}
+# fmt: on
+
+
+def understood_line(intent: Intent) -> str:
+    """Return what a query means: `work vault · #kubernetes · 1–31 October · rollbacks`.
+
+    It is in Japanese where the query is.
+    """
+    words = _JAPANESE if is_japanese(intent.plan.query) else _ENGLISH
+    parts = [*_filters(intent.plan.metadata, words, intent.today)]
+    parts += [words["path"].format(path) for path in intent.flags.paths or []]
+    parts.append(words["listed"] if intent.lists else shortened(intent.text.strip(), _LONGEST))
+    return " · ".join(parts)
+
+
+def _filters(read: MetadataExtraction, words: dict[str, str], today: date) -> Iterator[str]:
+    if read.vaults:
+        kind = "vault" if len(read.vaults) == 1 else "vaults"
+        yield words[kind].format(words["and"].join(read.vaults))
+    tags = [f"#{tag}" for tag in read.tags]
+    yield from [words["or"].join(tags)] if tags and read.tag_match == "any" else tags
+    yield from (f"#{tag}" for tag in read.all_tags)
+    for tag in read.excluded_tags:
+        yield words["not"].format(f"#{tag}")
+    if read.titles:
+        yield words["or"].join(words["title"].format(title) for title in read.titles)
+    for name, value in read.values.items():
+        yield f"{name}: {value}"
+    if not read.time_window.is_open:
+        days = window_words(read.time_window, today, words is _JAPANESE)
+        yield words[read.time_window.field].format(days)
+
+
+def window_words(window: TimeWindow, today: date, japanese: bool = False) -> str:
+    """Return the days of a window as people say them: `1–31 October`, `10月1日〜31日`.
+
+    A year is said where it is not this one.
+    """
+    words, day = (_JAPANESE, _japanese_day) if japanese else (_ENGLISH, _english_day)
+    first, last = window.first, window.last
+    if first is None or last is None:
+        given = first or last
+        return words["since" if first else "until"].format(day(given, today)) if given else ""
+    if (first.month, first.day, last.month, last.day) == (1, 1, 12, 31):
+        years = dict.fromkeys(str(one.year) for one in (first, last))
+        return ("〜" if japanese else "–").join(years) + ("年" if japanese else "")
+    if first == last:
+        return day(first, today)
+    if japanese:
+        return f"{day(first, today)}〜{_japanese_day(last, first, month=first.month)}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}–{day(last, today)}"
+    seen = last if first.year == last.year else today
+    return f"{_english_day(first, seen)} – {day(last, today)}"
+
+
+def _english_day(day: date, known: date) -> str:
+    """Return a day; its year too where it is not that of a known one."""
+    year = "" if day.year == known.year else f" {day.year}"
+    return f"{day.day} {_MONTHS[day.month - 1]}{year}"
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def _japanese_day(day: date, known: date, month: int = 0) -> str:
+    """Return a day; its month alone where it is not that of the day that stands before it."""
+    year = "" if day.year == known.year else f"{day.year}年"
+    return (
+        f"{year}{day.day}日"
+        if day.month == month and not year
+        else f"{year}{day.month}月{day.day}日"
+    )

@@ -1,0 +1,128 @@
+"""Telling how a query was planned: above its results, in JSON, and in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rag.cli.framework.query import IndexFacts, near_tags
+from rag.cli.render.console import make_console, say, visible
+
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
+
+_WAY_BACK = "--no-plan searches the words as typed"
+
+
+def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) -> None:
+    """Print what was understood, as a dim line above the results on a terminal and on stderr off
+    it, and say what the index does not have.
+
+    :param wanted: whether the user asked for a plan; without it nothing is said of one that
+        changes nothing.
+    :param data: whether stdout is for programs.
+    """
+    from rag.cli.render.interpretation import understood_line
+
+    if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
+        say("nothing in the query filters")
+    elif intent.narrows or wanted:
+        line = f"{understood_line(intent)} ({_WAY_BACK})"
+        console = make_console()
+        if console.is_terminal and not data:
+            console.print(visible(line), style="dim")
+        else:
+            say(line)
+    for text in missing(intent, facts):
+        say(text)
+    for text in intent.plan.fallbacks:
+        if text.startswith("flags: "):
+            say(text.removeprefix("flags: "))
+    if intent.plan.dropped:
+        say(f"too many tags; left out: {', '.join(f'#{tag}' for tag in intent.plan.dropped)}")
+
+
+def missing(intent: Intent, facts: IndexFacts) -> Iterator[str]:
+    """Yield what the query names and the index does not have, and what is near it."""
+    for named in intent.plan.out_of_scope:
+        if named.kind == "tag":
+            yield from near_tags([named.words], facts)
+        elif named.kind == "vault":
+            yield f"no vault is named {named.words!r}; there are: {', '.join(facts.roots)}"
+        elif named.kind == "title":
+            yield f"no note is called {named.words!r}"
+        else:
+            yield f"no note has {named.words}"
+
+
+def intent_to_dict(intent: Intent, relaxed: bool = False) -> dict[str, Any]:
+    """Return an intent in the shape of the command line's JSON.
+
+    :param relaxed: whether the filters of the plan were let go.
+    """
+    from rag.cli.render.interpretation import understood_line
+
+    plan = intent.plan.model_dump(mode="json", exclude={"query", "intent"})
+    chosen = intent.plan.intent
+    return {
+        "understood": understood_line(intent),
+        "route": chosen.primary_route.value,
+        "route_by": chosen.by,
+        "route_reason": chosen.reason,
+        "narrows": intent.narrows,
+        "relaxed": relaxed,
+        **plan,
+        "text": intent.text,
+        "latency_ms": intent.milliseconds,
+        "audit": intent.audit or None,
+    }
+
+
+def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
+    """Yield what there is to tell of a plan, by name."""
+    from rag.cli.render.interpretation import window_words
+
+    plan, read = intent.plan, intent.plan.metadata
+    route = plan.intent
+    why = ", ".join(filter(None, [f"by {route.by}", route.reason]))
+    yield "route", f"{route.primary_route.value} ({why})"
+    yield from (("vault", name) for name in read.vaults)
+    any_of = " (any of these)" if read.tag_match == "any" and len(read.tags) > 1 else ""
+    yield from (("tag", f"#{tag}{any_of}") for tag in read.tags)
+    yield from (("tag", f"#{tag}") for tag in read.all_tags)
+    yield from (("without", f"#{tag}") for tag in read.excluded_tags)
+    yield from (("title", title) for title in read.titles)
+    yield from (("value", f"{name}: {value}") for name, value in read.values.items())
+    yield from (("path", path) for path in intent.flags.paths or [])
+    window = read.time_window
+    if not window.is_open:
+        days = f"{window.first or '…'} to {window.last or '…'}"
+        words = window_words(window, intent.today)
+        yield "time", f"{words}: {window.field} {days} ({window.name.value})"
+    yield "text", intent.text if not intent.lists else "(none: the notes are listed, newest first)"
+    yield from (("in scope", f"{n.kind} {n.name} ({n.words})") for n in plan.in_scope)
+    yield from (("not there", f"{n.kind} {n.words}") for n in plan.out_of_scope)
+    yield from (("dropped", f"#{tag}") for tag in plan.dropped)
+    if plan.expansions:
+        yield "near tags", ", ".join(f"#{tag}" for tag in plan.expansions)
+    if plan.mapped_physical_columns:
+        yield "fields", ", ".join(plan.mapped_physical_columns)
+    yield from (("also", unit) for unit in plan.units)
+    yield "hyde", f"{plan.hyde.hyde_paragraph} ({plan.hyde.by or 'made without a model'})"
+    yield "rerank by", plan.hyde.rerank_query
+    if read.logical_reasoning:
+        yield "because", read.logical_reasoning
+    yield "confidence", f"{plan.confidence:.2f}"
+    yield from (("fallback", text) for text in plan.fallbacks)
+    yield from (("model", f"{name} ({stage})") for stage, name in plan.models.items())
+    yield "took", f"{intent.milliseconds:,.1f} ms"
+    if intent.audit:
+        yield "audit", intent.audit
+
+
+def plan_lines(intent: Intent) -> Iterator[str]:
+    """Yield the rows of a plan as lines, the names in a column of their own."""
+    rows = [*plan_rows(intent)]
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        yield f"{name:{width}}  {' '.join(text.split())}"

@@ -1,0 +1,139 @@
+"""How results look on a terminal, and off it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from rag.cli.framework.query import IndexFacts
+from rag.cli.render.console import clean, make_console, visible
+from rag.search.results import SearchedVariant, SearchResponse, SearchResult
+from rag.text.snippets import snippet
+from rag.vault.markdown import plain
+
+_LINES = 2  # of a snippet
+
+
+def place(result: SearchResult, file: Path, line: int = 0) -> Text:
+    """Return `vault/path:line`, a link to the file where the terminal knows links.
+
+    :param line: another line than the result's first.
+    """
+    where = f"{result.vault}/{result.file_path}:{line or result.line_start}"
+    text = Text(visible(where), style="cyan")
+    text.stylize(f"link file://{quote(os.fsencode(file))}")
+    return text
+
+
+def print_results(results: list[SearchResult], query: str, facts: IndexFacts) -> None:
+    """Print each result with its place, headings and a snippet with the matches marked."""
+    console = make_console()
+    width = (console.width - 4) * _LINES - 12  # words wrap before the edge
+    for rank, result in enumerate(results, 1):
+        head = Text(f"{rank:>2}  ", style="dim")
+        head.append(visible(result.title), style="bold")
+        if result.score:  # notes that were only filtered have none
+            head.append(f"  {result.score:.2f}", style="dim")
+        console.print(head, soft_wrap=True)
+        where = place(result, facts.file(result))
+        heading = [part for part in result.heading if part != result.title]
+        if heading:
+            where.append(visible(" › " + " › ".join(heading)), style="dim")
+        print_indented(console, where, 4)
+        # A Japanese character fills two columns.
+        wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
+        body = snippet_text(result, query, width // 2 if wide else width)
+        if body.plain:
+            print_indented(console, body, 4)
+        for line in _notes(result):
+            print_indented(console, Text(visible(line), style="dim"), 4)
+
+
+def print_plan(response: SearchResponse) -> None:
+    """Print which route a query took, what was searched for besides it, and what that took."""
+    console = make_console()
+    for line in plan_lines(response.route, response.variants):
+        console.print(Text(visible(line), style="dim"), soft_wrap=True)
+    if took := response.timings.get("transforms"):
+        console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
+
+
+def plan_lines(route: str, variants: list[SearchedVariant]) -> Iterator[str]:
+    """Yield a line for the route that a query took, and one for each of its variants."""
+    if route:
+        yield f"route {route}"
+    for variant in variants:
+        sides = "" if len(variant.sides) == 2 else f", by {variant.sides[0]} only"
+        made = " [made without a model]" if variant.fallback else ""
+        yield f"{variant.label} ({variant.weight:.2f}{sides}): {variant.text}{made}"
+
+
+def _notes(result: SearchResult) -> Iterator[str]:
+    """Yield what else there is to say of a result: what it stands for, and why it stands there."""
+    if result.duplicates:
+        first, more = result.duplicates[:2], len(result.duplicates) - 2
+        also = ", ".join(first) + (f" and {more} more" if more > 0 else "")
+        yield f"= says the same as {also}"
+    why = result.explanation
+    if why is None:
+        return
+    if result.found_by:
+        best = " (the best of the original)" if why.kept else ""
+        yield f"found by {', '.join(result.found_by)}{best}"
+    parts = [f"{why.bonus:.2f} (called so)"] if why.bonus else []
+    parts += [
+        f"{chunk.weight:g} × {chunk.score:.2f} (line {chunk.line_start})" for chunk in why.chunks
+    ]
+    if not parts:
+        return
+    yield f"{why.total:.2f} = {' + '.join(parts)}"
+    yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
+    for chunk in why.chunks:
+        terms = [f"{term.term}={term.score:.2f}" for term in chunk.terms]
+        if chunk.meaning:
+            terms.append(f"meaning={chunk.meaning:.2f} (cosine {chunk.cosine:.2f})")
+        terms += [f"{label}={gain:.2f}" for label, gain in chunk.variants.items()]
+        yield f"line {chunk.line_start}: {' '.join(terms)}"
+
+
+def print_indented(console: Console, text: Text, indent: int) -> None:
+    """Print a text some columns in: wrapped on a terminal, on one line off it."""
+    if console.is_terminal:
+        console.print(Padding(text, (0, 0, 0, indent)))
+    else:
+        console.print(Text(" " * indent).append_text(text), soft_wrap=True)
+
+
+def snippet_text(result: SearchResult, query: str, width: int) -> Text:
+    """Return the stretch of a result that speaks most of the query, matches in bold."""
+    lines = result.content.split("\n")
+    if result.heading and plain(lines[0].lstrip("# ")) == result.heading[-1]:
+        lines = lines[1:]  # the heading is shown beside the path
+    shown, spans = snippet(clean(plain("\n".join(lines))), query, width)
+    text = Text(shown)
+    for start, end in spans:
+        text.stylize("bold yellow", start, end)
+    return text
+
+
+def print_table(results: list[SearchResult], query: str, facts: IndexFacts) -> None:
+    """Print the results as a table."""
+    console = make_console()
+    table = Table(box=None, pad_edge=False)
+    for name, style in (("#", "dim"), ("score", "dim"), ("title", "bold"), ("where", "")):
+        table.add_column(name, style=style, no_wrap=name in ("#", "score"), overflow="fold")
+    for rank, result in enumerate(results, 1):
+        table.add_row(
+            str(rank),
+            f"{result.score:.2f}" if result.score else "",  # a list of notes has none
+            visible(result.title),
+            place(result, facts.file(result)),
+        )
+    console.print(table)

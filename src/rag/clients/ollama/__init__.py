@@ -1,0 +1,1 @@
+"""Ollama: its HTTP API, embedders and chat."""

@@ -1,0 +1,228 @@
+"""What is known of a model: by its name, by configuration, and by what the server says."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from rag.clients.ollama.errors import our_errors
+from rag.clients.ollama.http_client import OllamaClient
+from rag.config import OllamaConfig
+from rag.exceptions import ConnectionError, ModelError, ModelMissingError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Traits:
+    """How an embedding model wants its texts.
+
+    :param query_prefix: what it was trained to see before a query; newlines count.
+    :param document_prefix: the same before a document.
+    :param multilingual: whether it reads more than English, Japanese above all.
+    """
+
+    query_prefix: str = ""
+    document_prefix: str = ""
+    multilingual: bool = False
+
+
+_SENTENCE = "Represent this sentence for searching relevant passages: "
+_TASK = "Given a web search query, retrieve relevant passages that answer the query"
+_INSTRUCT = f"Instruct: {_TASK}\nQuery:"
+
+# From the model cards; the first pattern that is found in the name, without its tag, decides.
+_KNOWN = (
+    (r"nomic-embed-text[-_.]?v2", Traits("search_query: ", "search_document: ", True)),
+    (r"nomic-embed-text", Traits("search_query: ", "search_document: ")),
+    (r"mxbai-embed-large", Traits(_SENTENCE)),
+    (r"bge-m3", Traits(multilingual=True)),
+    (r"bge-(large|base|small)-zh", Traits("为这个句子生成表示以用于检索相关文章：")),
+    (r"bge-(large|base|small)", Traits(_SENTENCE)),
+    (r"multilingual-e5-.*instruct", Traits(f"{_INSTRUCT} ", "", True)),
+    (r"e5-mistral", Traits(f"{_INSTRUCT} ")),
+    (r"multilingual-e5", Traits("query: ", "passage: ", True)),
+    (r"\be5-(large|base|small)", Traits("query: ", "passage: ")),
+    (r"embeddinggemma", Traits("task: search result | query: ", "title: none | text: ", True)),
+    (r"qwen3-embedding", Traits(_INSTRUCT, "", True)),
+    (r"arctic-embed.*v?2(\.0)?\b", Traits("query: ", "", True)),
+    (r"arctic-embed", Traits(_SENTENCE)),
+    (r"paraphrase-multilingual|granite-embedding.*multilingual", Traits(multilingual=True)),
+    (r"all-minilm|granite-embedding", Traits()),
+)
+_MULTILINGUAL_SIZES = ("granite-embedding:278m",)
+
+
+def known_traits(model: str) -> Traits | None:
+    """Return what the model's card says of it, or `None` for a name that is not known.
+
+    >>> known_traits("hf.co/CompendiumLabs/bge-large-en-v1.5-gguf:q8_0").multilingual
+    False
+    """
+    name = model.casefold()
+    if name in _MULTILINGUAL_SIZES:
+        return Traits(multilingual=True)
+    name = full_name(name).rpartition(":")[0]
+    return next((traits for pattern, traits in _KNOWN if re.search(pattern, name)), None)
+
+
+def traits(config: OllamaConfig) -> Traits:
+    """Return how the configured embedding model wants its texts.
+
+    A model that is not known gets no prefix, and is taken to read English only.
+    """
+    known = known_traits(config.embedding_model) or Traits()
+
+    def chosen(setting: str, default: str) -> str:
+        return default if setting == "auto" else setting
+
+    multilingual = chosen(config.multilingual, "yes" if known.multilingual else "no")
+    return Traits(
+        chosen(config.query_prefix, known.query_prefix),
+        chosen(config.document_prefix, known.document_prefix),
+        multilingual == "yes",
+    )
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a server says of one of its models.
+
+    :param digest: 64 hexadecimal digits that change when the model does; empty if not told.
+    :param context: the most tokens it reads, by its architecture.
+    :param num_ctx: the tokens it is loaded with unless a request asks for others; 0 if not told.
+    :param dimension: the length of its vectors.
+    :param capabilities: `embedding`, `completion`, `thinking`, `tools`, …
+    """
+
+    name: str
+    digest: str = ""
+    context: int = 0
+    num_ctx: int = 0
+    dimension: int = 0
+    capabilities: tuple[str, ...] = ()
+    family: str = ""
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text to embed; 0 if not told."""
+        return min(filter(None, (self.context, self.num_ctx)), default=0)
+
+
+def describe_model(client: OllamaClient, model: str, seconds: float | None = None) -> ModelInfo:
+    """Ask a server what it knows of a model.
+
+    :param seconds: longest duration of each of the two requests.
+    :raises ModelMissingError: when it has no such model.
+    :raises ConnectionError: when it does not answer, or with nonsense.
+    """
+    with our_errors(client.url, model):
+        shown = client.fetch("/api/show", {"model": model}, seconds)
+        info = shown.get("model_info") or {}
+        parameter = re.search(r"(?m)^num_ctx\s+(\d+)", shown.get("parameters") or "")
+        return ModelInfo(
+            model,
+            find_digest(client, model, seconds),
+            _number(info, "context_length"),
+            int(parameter[1]) if parameter else 0,
+            _number(info, "embedding_length"),
+            tuple(shown.get("capabilities") or ()),
+            str((shown.get("details") or {}).get("family") or ""),
+        )
+
+
+def ask_servers(config: OllamaConfig, ask: Callable[[OllamaClient], T]) -> T:
+    """Return what the first of the embedding servers says that answers.
+
+    :raises ConnectionError: when none does; above all that one has not the model.
+    """
+    trouble: ConnectionError | None = None
+    for url in config.embedding_urls:
+        with OllamaClient(url, config) as client:
+            try:
+                return ask(client)
+            except ConnectionError as error:
+                if trouble is None or isinstance(error, ModelMissingError):
+                    trouble = error
+    assert trouble
+    raise trouble
+
+
+def find_digest(client: OllamaClient, model: str, seconds: float | None = None) -> str:
+    """Ask a server for the digest of a model; empty when it does not tell.
+
+    :raises ConnectionError: when it does not answer, or with nonsense.
+    """
+    with our_errors(client.url, model):
+        tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
+        digests = {full_name(tag["name"]): str(tag.get("digest") or "") for tag in tags}
+        return digests.get(full_name(model), "")
+
+
+# Names of models that only embed, for servers that do not tell.
+_EMBEDS = re.compile(r"embed|bert|\b(?:bge|e5|gte|minilm)\b|all-minilm|paraphrase|rerank")
+
+
+def is_embedder_name(name: str) -> bool:
+    """Tell whether a name is that of a model, or a family of models, that only embeds."""
+    return known_traits(name) is not None or bool(_EMBEDS.search(name.casefold()))
+
+
+def can_chat(model: ModelInfo) -> bool:
+    """Tell whether a model writes answers; of one of an old server, by its name."""
+    if model.capabilities:
+        return "completion" in model.capabilities
+    return not (is_embedder_name(model.name) or is_embedder_name(model.family))
+
+
+def first_chat_model(models: Iterable[ModelInfo]) -> ModelInfo | None:
+    """Return the model that writes text where none is named: the first that can, as listed."""
+    return next(filter(can_chat, models), None)
+
+
+def pick_chat_model(client: OllamaClient, seconds: float = math.inf) -> ModelInfo:
+    """Return the first installed model that writes text.
+
+    :param seconds: longest duration of the whole.
+    :raises ModelMissingError: when there is none.
+    :raises ConnectionError: when the server does not answer, or with nonsense.
+    """
+    until = time.monotonic() + seconds
+    with our_errors(client.url):
+        tags = client.fetch("/api/tags", seconds=seconds).get("models") or ()
+        names = [str(tag["name"]) for tag in tags]
+    troubles: list[ConnectionError] = []
+
+    def described() -> Iterator[ModelInfo]:
+        for name in names:
+            try:
+                yield describe_model(client, name, max((until - time.monotonic()) / 2, 0.01))
+            except (ModelError, ModelMissingError) as error:  # the next one may do
+                troubles.append(error)
+
+    if found := first_chat_model(described()):
+        return found
+    if troubles:
+        raise troubles[0]
+    raise ModelMissingError(
+        f"{client.url} has no model that writes answers", client.url, hint="`ollama pull llama3.2`"
+    )
+
+
+def _number(info: dict[str, Any], name: str) -> int:
+    """`bert.context_length`, or of whatever architecture it is; 0 when it is not there."""
+    prefix = info.get("general.architecture")
+    value = info.get(f"{prefix}.{name}")
+    if not value:
+        value = next((info[key] for key in info if key.endswith(f".{name}")), 0)
+    return int(value or 0)
+
+
+def full_name(model: str) -> str:
+    """Return a name as servers list it: `bge-m3` is `bge-m3:latest`; case does not count."""
+    name = model.casefold()
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"

@@ -1,0 +1,47 @@
+"""Whether anybody listens at an address, found out before half a second of imports."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from rag.clients.ollama.silent_servers import silence, silent_for
+from rag.exceptions import ConnectionError
+
+_SECONDS = 0.25
+
+
+def check_listening(urls: Sequence[str]) -> None:
+    """Refuse to go on when nobody is to be asked at any address: it is this machine's and nobody
+    listens there, or it said nothing less than a minute ago.
+
+    :raises ConnectionError: with the command that starts a server.
+    """
+    lacking = None
+    for url in urls:
+        since = silent_for(url)
+        if since is not None:
+            lacking = lacking or silence(url, since)
+        elif _may_answer(url):
+            return
+    if urls:
+        raise lacking or ConnectionError(
+            f"Ollama does not answer at {urls[0]}",
+            urls[0],
+            hint="Start it with `ollama serve`, or set ollama.url.",
+        )
+
+
+def _may_answer(url: str) -> bool:
+    parts = urlsplit(url)
+    if parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        return True
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname, port), _SECONDS).close()
+    except TimeoutError:
+        return True  # somebody does, who is busy or hangs: the first look tells
+    except OSError:
+        return False
+    return True

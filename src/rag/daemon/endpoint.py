@@ -1,0 +1,174 @@
+"""Where the warm process listens, and whom both of its ends trust.
+
+The client imports this before anything else, so it stands on `os`, `sys` and modules written in C:
+`socket` is `_socket` with names for its numbers, which take longer to make than a child to fork.
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import sys
+from binascii import crc32
+
+from rag.support.runtime_folder import UntrustedError as UntrustedError
+from rag.support.runtime_folder import check_folder as check_folder
+from rag.support.runtime_folder import folder as folder
+from rag.support.runtime_folder import open_file, open_folder
+
+TYPE_CHECKING = False  # `typing` takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OFF = ("0", "false")
+# Python reads these when it starts, and Typer and Haystack when they are imported.
+_READ_AT_START = ("PYTHON", "TYPER_", "_TYPER_", "HAYSTACK_")
+# Level and name of what macOS has instead of SO_PEERCRED.
+_LOCAL_PEERCRED, _LOCAL_PEERPID = (0, 1), (0, 2)
+# Options of Python that the parent is started with too, and those it never has.
+_HANDED_ON = {"-E": "ignore_environment", "-s": "no_user_site"}
+_NOT_HANDED_ON = ("optimize", "dev_mode", "bytes_warning")
+
+
+def can_be_warm() -> bool:
+    """Whether this system has what a warm process needs, and the environment does not forbid it.
+
+    A Python with options for who looks into it (`-O`, `-W`, `-X`, ...) runs cold.
+    """
+    if os.environ.get("RAG_WARM", "").strip().lower() in _OFF:
+        return False
+    if sys.warnoptions or sys._xoptions or any(getattr(sys.flags, o) for o in _NOT_HANDED_ON):
+        return False
+    return all(map(hasattr, (os, _socket, _socket.socket), ("fork", "AF_UNIX", "sendmsg")))
+
+
+def python_options() -> list[str]:
+    """Return the options of this Python that the parent must have too."""
+    found = [option for option, flag in _HANDED_ON.items() if getattr(sys.flags, flag)]
+    return [*found, "-u"] if is_unbuffered() else found
+
+
+def is_unbuffered() -> bool:
+    """Whether this Python writes all output at once, as with `-u`."""
+    return bool(getattr(sys.__stdout__, "write_through", False))
+
+
+def socket_path() -> str:
+    """Return the socket for commands like this one.
+
+    Another Python, another installation or another setting that is read but once, when a program
+    starts, would run another program, so that it has a socket of its own. So would what a process
+    has from the one that began it: groups, priority, limits, another root (as in a container that
+    shares the runtime folder).
+    """
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    settings = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(_READ_AT_START))
+    parts = (sys.executable, sys.version, package, sys.getfilesystemencoding(), *settings)
+    named = chr(0).join((*parts, *map(str, _heritage())))
+    return os.path.join(folder(), f"{crc32(os.fsencode(named)):08x}.sock")
+
+
+def _heritage() -> Iterator[object]:
+    yield from (python_options(), sys.flags.utf8_mode, os.getegid(), sorted(os.getgroups()))
+    yield os.getpriority(os.PRIO_PROCESS, 0)
+    if hasattr(os, "sched_getaffinity"):
+        yield sorted(os.sched_getaffinity(0))
+    root = os.stat("/")
+    yield from (root.st_dev, root.st_ino)
+    import resource
+
+    names = (name for name in dir(resource) if name.startswith("RLIMIT_"))
+    yield [resource.getrlimit(getattr(resource, name)) for name in names]
+
+
+def configuration_path() -> str:
+    """Return the configuration file that the environment names, or nothing."""
+    named = os.environ.get("RAG_CONFIG", "")
+    return os.path.abspath(named) if named else ""
+
+
+def take(path: str, make: bool = True) -> int:
+    """Take the place at a socket, which only one process can have, for as long as it lives.
+
+    :param make: make the folder and the file that stand for the place, where they are missing.
+    :returns: the descriptor that holds it; -1 when another process has it.
+    :raises UntrustedError: when somebody else can reach the folder; nothing is made there then.
+    :raises OSError: when they cannot be made, or are missing.
+    """
+    import fcntl
+
+    where, name = os.path.split(path)
+    within = open_folder(where, make)
+    try:
+        flags = os.O_RDWR | os.O_CREAT if make else os.O_RDWR
+        lock = open_file(name.removesuffix(".sock") + ".lock", flags, within)
+    finally:
+        os.close(within)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return -1
+    return lock
+
+
+def is_taken(path: str) -> bool:
+    """Whether a process has the place at a socket."""
+    try:
+        lock = take(path, make=False)
+    except (OSError, UntrustedError):  # no folder even
+        return False
+    if lock >= 0:
+        os.close(lock)
+    return lock < 0
+
+
+def peer_of(connection: _socket.socket) -> int:
+    """Return the process at the other end.
+
+    :raises UntrustedError: when it belongs to another user, or the system does not tell whose
+        it is.
+    """
+    if sys.platform == "linux":
+        told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        process, user = (int.from_bytes(told[at : at + 4], sys.byteorder) for at in (0, 4))
+    elif sys.platform == "darwin":
+        told = connection.getsockopt(*_LOCAL_PEERCRED, 76)
+        user = int.from_bytes(told[4:8], sys.byteorder)
+        process = int.from_bytes(connection.getsockopt(*_LOCAL_PEERPID, 4), sys.byteorder)
+    else:
+        raise UntrustedError("this system does not tell whose a connection is")
+    if user != os.geteuid():
+        raise UntrustedError(f"the other end belongs to user {user}")
+    return process
+
+
+def wants_processor(process: int) -> bool:
+    """Whether a process runs, or would if it had a processor, where the system tells.
+
+    One that forks while many of its children begin and end waits for the system in between (D).
+    """
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"R", b"D")
+    except OSError:
+        return False
+
+
+def connect(path: str, seconds: float) -> _socket.socket:
+    """Connect to a warm process.
+
+    :param seconds: how long any step on this connection may take.
+    :raises UntrustedError: when it may be somebody else's.
+    :raises OSError: when nobody listens there.
+    """
+    check_folder(os.path.dirname(path))
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(seconds)
+        connection.connect(path)
+        peer_of(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

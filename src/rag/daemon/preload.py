@@ -1,0 +1,69 @@
+"""Everything that commands import, imported at once: what the warm process forks from."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+from importlib import import_module
+
+import rag
+
+# No command loads these; the client of a Qdrant server takes a second and 50 MB, which its
+# users may well pay when they come.
+_LEFT_OUT = (
+    "__main__",
+    "cli.framework.reference",
+    "daemon.server",
+    "stores.server.backend",
+    "stores.server.collection",
+    "stores.server.conditions",
+    "stores.server.document_store",
+    "stores.server.errors",
+    "stores.server.session",
+)
+# Modules of others that commands import when they run.
+_OTHERS = (
+    "encodings.ascii",
+    "encodings.utf_32_le",
+    "encodings.utf_8_sig",
+    "frontmatter",
+    "pathspec",
+    "platformdirs",
+    "rapidfuzz.distance",
+    "rapidfuzz.process",
+    "rich.markdown",
+    "rich.padding",
+    "rich.progress",
+    "rich.table",
+    "typer._adapters",
+    "typer._click._textwrap",
+    "typer._click.decorators",
+)
+# Libraries of linear algebra start threads as soon as they are imported. None is needed here, and
+# none would live on in a forked process.
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def preload() -> None:
+    """Import what commands import, and build what does not depend on any of them.
+
+    It starts no thread and leaves no file open, so that a process may fork after it.
+    """
+    os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    for module in pkgutil.walk_packages(rag.__path__, "rag."):
+        if module.name.removeprefix("rag.") not in _LEFT_OUT:
+            import_module(module.name)
+    for name in _OTHERS:
+        import_module(name)
+    _build_commands()
+
+
+def _build_commands() -> None:
+    """Build the command line, down to what checks its options."""
+    from rag.cli.app import program
+    from rag.cli.framework.lazy_group import COMMANDS, load_command
+    from rag.cli.framework.typer_parameters import parameters
+
+    for command in (program(), *map(load_command, COMMANDS)):
+        for parameter in parameters(command):
+            getattr(parameter.get_runtime_param(), "checks", None)

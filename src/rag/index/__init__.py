@@ -1,0 +1,1 @@
+"""An index on disk: snapshots, manifest, catalog, vocabulary, vector cache. No Haystack."""

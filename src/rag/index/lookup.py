@@ -1,0 +1,115 @@
+"""Finding a note by what people call it, and saying what state the index is in."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError, NotFoundError
+from rag.index.fingerprint import readable
+from rag.index.manifest import Manifest, published_manifest
+from rag.index.note_rows import NoteRow
+from rag.index.snapshots import IndexDirectory, damaged_index
+from rag.text.messages import brief
+from rag.text.normalize import name_key
+
+_SUGGESTED = 5
+_LONGEST_NAME = 4096  # characters, as in the longest path of a system
+_SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
+
+
+@contextmanager
+def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
+    """Open the manifest of the current generation.
+
+    :raises IndexUnavailableError: when there is no index, or one that another version made.
+    """
+    directory = IndexDirectory.of(config)
+    with published_manifest(directory) as manifest:
+        try:
+            if not readable(manifest.get("fingerprint")):
+                raise IndexUnavailableError(
+                    "the index was made by another version of rag",
+                    hint="Bring it up to date with `rag index`.",
+                )
+            yield manifest
+        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
+            raise damaged_index(directory.path, str(error)) from error
+
+
+class FoundNote(NamedTuple):
+    """A note, and the folder of its vault."""
+
+    row: NoteRow
+    root: Path
+
+    @property
+    def file(self) -> Path:
+        return self.root / self.row.file
+
+
+def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) -> FoundNote:
+    """Find one note by path, `vault/path`, file name, title, alias or id (its first 6 digits).
+
+    :param vaults: look only in these.
+    :raises NotFoundError: when nothing answers to the name, or several notes do; it suggests.
+    """
+    if len(name) > _LONGEST_NAME:
+        raise NotFoundError(f"no note called {brief(name)!r}", hint="No path is as long as that.")
+    wanted = name_key(name)
+    names = [n for n in manifest.names() if not vaults or n[0] in vaults]
+    roots = manifest.vaults()
+    tiers: list[list[tuple[str, str]]] = [[], [], [], []]
+    for vault, path, title, aliases, identity in names:
+        paths = {
+            name_key(path),
+            name_key(f"{vault}/{path}"),
+            name_key(f"{roots.get(vault)}/{path}"),
+        }
+        if wanted in paths or f"{wanted}.md" in paths:
+            tiers[0].append((vault, path))
+        elif wanted == name_key(title) or wanted == name_key(Path(path).stem):
+            tiers[1].append((vault, path))
+        elif wanted in map(name_key, aliases):
+            tiers[2].append((vault, path))
+        elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
+            tiers[3].append((vault, path))
+    matches = next((tier for tier in tiers if tier), [])
+    if len(matches) == 1:
+        vault, path = matches[0]
+        row = manifest.note(vault, path)
+        assert row is not None
+        return FoundNote(row, Path(roots[vault]))
+    if matches:
+        raise NotFoundError(
+            f"{len(matches)} notes are called {name!r}",
+            hint="Name one of them in full.",
+            suggestions=[f"{vault}/{path}" for vault, path in matches[:10]],
+        )
+    near = _near(wanted, names)
+    raise NotFoundError(
+        f"no note called {name!r}",
+        hint=f"{'Name one of these, or look' if near else 'Look'} for its words with `rag search`.",
+        suggestions=near,
+    )
+
+
+def _near(wanted: str, names: list[tuple[str, str, str, list[str], str]]) -> list[str]:
+    """Return notes whose path or name holds what was typed, or else is like it."""
+    spoken: dict[str, list[str]] = {}
+    for vault, path, title, aliases, _ in names:
+        # Nearly every word is part of some path; with a slash a path is meant.
+        paths = [f"{vault}/{path}"] if "/" in wanted else []
+        for label in (Path(path).stem, title, *aliases, *paths):
+            spoken.setdefault(name_key(label), []).append(f"{vault}/{path}")
+    within = sorted((label for label in spoken if wanted in label), key=len)
+    labels = within or get_close_matches(wanted, list(spoken), _SUGGESTED)
+    return list(dict.fromkeys(chain.from_iterable(map(spoken.__getitem__, labels))))[:_SUGGESTED]

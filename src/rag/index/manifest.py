@@ -1,0 +1,357 @@
+"""The manifest: what the index knows of every note, in SQLite.
+
+It lives in the writer's folder and is published with each generation, so that a reader's
+manifest and shard always belong together.
+
+A note is written in two steps: its row first names the chunks about to be written (`pending`),
+then, when the shard has them, says what they are. A run that was killed between the two finds
+the row and knows every chunk that may exist.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path, PurePath
+from typing import Any
+
+from rag.index import catalog as catalogue_tables
+from rag.index import note_rows
+from rag.index.catalog import TAGS, CatalogueTables
+from rag.index.checksums import find_damage
+from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
+from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
+from rag.index.sqlite import transaction
+from rag.index.vocabulary import Vocabulary
+from rag.text.normalize import name_key
+
+_SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
+{note_rows.SCHEMA}CREATE TABLE names (
+    id TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, key)
+) WITHOUT ROWID;
+CREATE INDEX names_by_key ON names (key);
+CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
+{catalogue_tables.SCHEMA}"""
+_UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
+UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
+
+
+class Manifest:
+    """Open it with `open_work` (one writer) or `open_generation` (any reader)."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    @classmethod
+    def open_work(cls, path: Path) -> Manifest:
+        """Open the writer's manifest; make it when it is missing.
+
+        :raises sqlite3.DatabaseError: when the file is no manifest.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        db = sqlite3.connect(path, isolation_level=None)
+        _verify(db)
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
+            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        return cls(db)
+
+    @classmethod
+    def empty(cls) -> Manifest:
+        """Return the manifest of an index that holds nothing, in memory."""
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        db.executescript(_SCHEMA)
+        return cls(db)
+
+    @classmethod
+    def open_generation(cls, path: Path) -> Manifest:
+        """Open the manifest of a published generation, which nobody writes.
+
+        :raises IndexUnavailableError: when it is missing or damaged.
+        """
+        try:
+            # `immutable` keeps SQLite from making files beside a generation.
+            address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+            # A store hands it to whichever thread searches, one at a time.
+            db = sqlite3.connect(address, uri=True, check_same_thread=False)
+            wrong = find_damage(path.parent, path.name)
+            if wrong is None:
+                _verify(db, "notes")
+        except sqlite3.Error as error:
+            raise damaged_index(path.parent, str(error)) from error
+        if wrong:
+            db.close()
+            raise damaged_index(path.parent, wrong[0])
+        return cls(db)
+
+    def copy_to(self, path: Path) -> None:
+        """Write all that it holds into a file, made when it is missing."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as target:
+            self._db.backup(target)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Manifest:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- facts about the whole ---------------------------------------------------------
+
+    def get(self, key: str, default: str = "") -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else default
+
+    def set(self, **facts: str) -> None:
+        self._db.executemany("REPLACE INTO meta VALUES (?, ?)", facts.items())
+
+    @property
+    def revision(self) -> int:
+        """Rises with every change; the published generation bears the number it was made at."""
+        return int(self.get("revision", "0"))
+
+    def vaults(self) -> dict[str, str]:
+        """Return the folder of every indexed vault."""
+        return dict(self._db.execute("SELECT name, root FROM vaults ORDER BY name"))
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return the number of notes and chunks by vault."""
+        rows = self._db.execute(
+            f"SELECT vault, count(*), sum(length(chunks)) / {CHUNK} FROM notes"
+            " WHERE length(chunks) > 0 GROUP BY vault ORDER BY vault"
+        )
+        return {vault: (notes, chunks) for vault, notes, chunks in rows}
+
+    def rows(self) -> int:
+        """Return the number of notes of all vaults, those without chunks too; at once."""
+        found: int = self._db.execute("SELECT count(*) FROM notes").fetchone()[0]
+        return found
+
+    def totals(self) -> tuple[int, int]:
+        """Return the number of notes and chunks of all vaults."""
+        counts = self.counts().values()
+        return sum(notes for notes, _ in counts), sum(chunks for _, chunks in counts)
+
+    def keep_totals(self) -> None:
+        """Remember the totals, for as long as nothing changes."""
+        notes, chunks = self.totals()
+        self.set(totals=f"{self.revision} {notes} {chunks}")
+
+    def kept_totals(self) -> tuple[int, int]:
+        """Return the totals without reading all notes, where they were kept."""
+        revision, *totals = map(int, self.get("totals", "-1").split())
+        return (totals[0], totals[1]) if revision == self.revision else self.totals()
+
+    def expected_points(self) -> int | None:
+        """Return how many points the shard must hold; `None` while a write is unfinished."""
+        pending, size = self._db.execute(
+            "SELECT total(pending), total(length(chunks)) FROM notes"
+        ).fetchone()
+        return None if pending else int(size) // CHUNK
+
+    # -- notes -------------------------------------------------------------------------
+
+    def stats(self, vault: str) -> dict[str, tuple[int, int, bool]]:
+        """Return by path what a file looked like: size, mtime_ns, and whether it must be read
+        again whatever it looks like now."""
+        rows = self._db.execute(
+            "SELECT path, size, mtime_ns, racy OR pending OR failed FROM notes WHERE vault = ?",
+            (vault,),
+        )
+        return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
+
+    def files(self, vault: str) -> Iterator[tuple[str, int, int]]:
+        """Yield file name, size and mtime_ns of every note of a vault."""
+        rows = self._db.execute("SELECT file, size, mtime_ns FROM notes WHERE vault = ?", (vault,))
+        for file, size, mtime in rows:
+            yield decode_file(file), size, mtime
+
+    def odd_files(self) -> dict[tuple[str, str], str]:
+        """Return by vault and path the files whose name on disk is not their path (not NFC)."""
+        rows = self._db.execute(
+            "SELECT vault, path, file FROM notes WHERE file != CAST(path AS BLOB)"
+        )
+        return {(vault, path): decode_file(file) for vault, path, file in rows}
+
+    def note(self, vault: str, path: str) -> NoteRow | None:
+        """Return one note."""
+        return next(self.notes("vault = ? AND path = ?", vault, path), None)
+
+    def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
+        """Yield the notes that an SQL condition selects, by vault and path."""
+        rows = self._db.execute(
+            f"SELECT {', '.join(COLUMNS)} FROM notes WHERE {where} ORDER BY vault, path", values
+        )
+        for row in rows:
+            yield from_row(row)
+
+    def names(self) -> list[tuple[str, str, str, list[str], str]]:
+        """Return vault, path, title, aliases and id of every indexed note."""
+        rows = self._db.execute(
+            "SELECT vault, path, title, aliases, id FROM notes"
+            " WHERE length(chunks) > 0 ORDER BY vault, path"
+        )
+        return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
+
+    def notes_by_chunk(self) -> dict[bytes, str]:
+        """Return the id of the note of every chunk, by the chunk's id as 16 bytes."""
+        rows = self._db.execute("SELECT id, chunks FROM notes")
+        return {
+            blob[at : at + _UUID]: identity
+            for identity, blob in rows
+            for at in range(0, len(blob), CHUNK)
+        }
+
+    def named(self, name: str) -> list[str]:
+        """Return the ids of the notes with that title, alias or file name."""
+        rows = self._db.execute("SELECT id FROM names WHERE key = ? ORDER BY id", (name_key(name),))
+        return [identity for (identity,) in rows]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the notes."""
+        return Vocabulary(self._db)
+
+    @property
+    def catalogue(self) -> CatalogueTables:
+        """What the notes bear: tags and front matter values."""
+        return CatalogueTables(self._db)
+
+    def tags(self) -> dict[str, int]:
+        """Return every tag with the number of notes that bear it."""
+        return self.catalogue.tags()
+
+    # -- the writer's steps ------------------------------------------------------------
+
+    def intend(self, rows: Iterable[NoteRow]) -> None:
+        """Record, before the shard is written, every chunk these notes may have from now on."""
+        self._change(rows, pending=True)
+
+    def finish(self, rows: Iterable[NoteRow]) -> None:
+        """Record what the shard now holds of these notes."""
+        self._change(rows, pending=False)
+
+    def settle(self, rows: Iterable[NoteRow]) -> None:
+        """Record that the shard holds what these rows, just passed to `intend`, say."""
+        with self._transaction():
+            for row in rows:
+                self._db.execute(
+                    "UPDATE notes SET pending = 0 WHERE vault = ? AND path = ?",
+                    (row.vault, row.path),
+                )
+                row.pending = False
+                self._describe(row)
+
+    def refresh(self, rows: Iterable[NoteRow]) -> None:
+        """Record that unchanged files need no second look; readers need not know."""
+        with self._transaction(revise=False):
+            self._store(rows)
+
+    def forget(self, vault: str, paths: Iterable[str]) -> None:
+        """Drop notes whose chunks are gone from the shard."""
+        keys = [(vault, path) for path in paths]
+        with self._transaction():
+            for key in keys:
+                wanted = "SELECT id FROM notes WHERE vault = ? AND path = ?"
+                if row := self._db.execute(wanted, key).fetchone():
+                    self.catalogue.drop(row[0])
+            self._db.executemany(
+                "DELETE FROM names WHERE id = (SELECT id FROM notes WHERE vault = ? AND path = ?)",
+                keys,
+            )
+            self._db.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", keys)
+
+    def set_vault(self, name: str, root: str) -> None:
+        """Record where a vault's notes are."""
+        if self.vaults().get(name) != root:
+            with self._transaction():
+                self._db.execute("REPLACE INTO vaults VALUES (?, ?)", (name, root))
+
+    def drop_vault(self, name: str) -> None:
+        """Forget a vault that has no notes any more."""
+        with self._transaction():
+            self._db.execute("DELETE FROM vaults WHERE name = ?", (name,))
+
+    def raise_revision(self, at_least: int = 0) -> int:
+        """Return a new revision, above `at_least` too."""
+        number = max(self.revision, at_least) + 1
+        self.set(revision=str(number))
+        return number
+
+    def _change(self, rows: Iterable[NoteRow], pending: bool) -> None:
+        with self._transaction():
+            if pending:
+                self.set(**{UNEMBEDDED: "yes"})
+            for row in rows:
+                row.pending = pending
+                self._store([row])
+
+    def _store(self, rows: Iterable[NoteRow]) -> None:
+        marks = ", ".join("?" * len(COLUMNS))
+        for row in rows:
+            self._db.execute(f"REPLACE INTO notes VALUES ({marks})", to_row(row))
+            if not row.pending:
+                self._describe(row)
+
+    def _describe(self, row: NoteRow) -> None:
+        """Record what a note is called and what it bears."""
+        self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
+        if not row.chunks:
+            self.catalogue.drop(row.id)
+            return
+        names = (*row.aliases, PurePath(row.path).stem, row.title)
+        keys = {name_key(name): name for name in names}
+        self._db.executemany(
+            "INSERT INTO names VALUES (?, ?, ?)",
+            [(row.id, key, name) for key, name in keys.items() if key],
+        )
+        self.catalogue.put(row.id, row.title, row.modified, _facts(row))
+
+    @contextmanager
+    def _transaction(self, revise: bool = True) -> Iterator[None]:
+        """Make a change of the index: all of it or nothing, and a new revision."""
+        with transaction(self._db):
+            if revise:
+                self.raise_revision()
+            yield
+
+
+@contextmanager
+def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
+    """Open the manifest that readers see, and hold its generation meanwhile.
+
+    :raises IndexUnavailableError: when there is no index, or its manifest is damaged.
+    """
+    with (
+        directory.open_current() as generation,
+        Manifest.open_generation(generation.path / MANIFEST) as manifest,
+    ):
+        yield manifest
+
+
+def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
+    """Read all of a database once (20 ms for 10,000 notes): without it a damaged page would show
+    in the middle of a search. A damaged one, or one without the table, is closed.
+
+    :raises sqlite3.DatabaseError: when some of it is damaged.
+    """
+    try:
+        db.execute(f"SELECT 1 FROM {table} LIMIT 1")
+        [(verdict,)] = db.execute("PRAGMA quick_check(1)")
+        if verdict != "ok":
+            raise sqlite3.DatabaseError(verdict)
+    except sqlite3.Error:
+        db.close()
+        raise
+
+
+def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
+    yield from ((TAGS, tag) for tag in row.tags)
+    for name, values in row.fields.items():
+        yield from ((name, value) for value in values if name != TAGS)

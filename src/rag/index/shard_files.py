@@ -1,0 +1,81 @@
+"""What the engine calls the files of a shard, and its settings, which it keeps among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+CONFIG = "edge_config.json"
+SEGMENTS = "segments"
+JOURNAL = "wal"
+TRACKED = "tracker_journal.dat"  # of a segment that is being filled
+TABLE = "indices_tracker.json"  # of the dimensions of a lexical space, by their places
+SORTED = "dimensions.sorted"  # the second form of it (`rag.stores.edge.layout.dimension_tables`)
+# What a merged segment has beside its points, written with it.
+_FIXED = ("inverted_index.dat", TABLE, SORTED)
+_TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it writes small files
+
+
+def is_leftover(name: str) -> bool:
+    """Tell whether a file or folder of a closed shard is one that somebody left who was killed."""
+    return name.startswith(_TEMPORARY) or name.endswith(".tmp")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove from a shard that nobody has open, and from around it, what killed writers left."""
+    for base, folders, files in os.walk(folder):
+        for name in filter(is_leftover, files):
+            with suppress(OSError):
+                Path(base, name).unlink()
+        for name in filter(is_leftover, [*folders]):
+            folders.remove(name)
+            shutil.rmtree(Path(base, name), ignore_errors=True)
+
+
+def discard(path: Path) -> None:
+    """Remove a file, or a folder with all that it holds; one that is gone is no error.
+
+    :raises OSError: when a file cannot be removed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def change_settings(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a JSON file in place; whoever reads it sees it before or after."""
+    before = file.read_text("utf-8")
+    settings = json.loads(before)
+    change(settings)
+    if settings != json.loads(before):
+        staged = file.with_suffix(".tmp")
+        staged.write_text(json.dumps(settings), "utf-8")
+        staged.replace(file)
+
+
+def dense_size(shard: Path, name: str) -> int | None:
+    """Return the size of a shard's dense vectors of that name, `None` when it has none.
+
+    :raises FileNotFoundError: when there is no shard.
+    """
+    config = json.loads((shard / CONFIG).read_text("utf-8"))
+    size: int | None = config.get("vectors", {}).get(name, {}).get("size")
+    return size
+
+
+def is_fixed(file: str) -> bool:
+    """Whether the engine never writes a file again: the postings of a merged segment, its tables of
+    dimensions, and the pages that hold its payloads and vectors. What is deleted there is noted
+    beside them."""
+    path = Path(file)
+    if path.name in _FIXED:
+        return True
+    # Only a merged segment has this kind of list of its points.
+    segment = Path(file.rpartition("_storage")[0]).parent
+    return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()

@@ -1,0 +1,373 @@
+"""The folder of an index: one writer, any number of readers, whole generations only.
+
+    index.lock    held by the one writer
+    work/         the writer's own shard and manifest; nobody else opens it
+    work/checksums, work/stamps     the same of it, as it was closed
+    work/writing  somebody may have written to it since
+    parts/        segments on their way into the writer's shard
+    gen-7/        a generation: a closed copy of work/ that is never written again
+    gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
+    gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
+    gen-7.lock    held, shared, by every reader of gen-7
+    CURRENT       the name of the generation to read
+    UNSYNCED      while work/ may hold what is not synced: the run of the machine it is written in
+    SERVER        where the points are, when a server holds them: then there are no shards here
+
+A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
+old one or the new one, whole, wherever a writer is killed. All of it is synced before, and the one
+before it goes last, so that the same holds where the machine goes down. Loading a shard writes into
+its folder: nothing here ever loads one that another process may have open for writing.
+
+The folder, and each in it that is ever deleted, bears a mark (`rag.support.owned_folders`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.index.checksums import Record, Seen, find_damage
+from rag.index.shard_files import CONFIG, discard
+from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
+from rag.index.sync_mark import SyncMark
+from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
+from rag.support.durable_files import replace_durably, sync_folder, sync_tree
+from rag.support.owned_folders import claim_data_folder, claim_index_folder, make_owned, remove
+from rag.support.sparse_files import Checksum, checksum
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
+
+SHARD = "shard"
+MANIFEST = "manifest.sqlite3"
+SERVER = "SERVER"
+LINKED = "narrow-"  # how the name of a folder of links to a shard begins
+_POINTS = "points"
+_NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
+_OPENING = 60.0  # seconds that nobody needs to open a shard
+
+Copy = Callable[[Path, Path, str, Mapping[str, Checksum]], Copied]
+
+NO_INDEX = "there is no index yet"
+NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
+
+
+def damaged_index(path: Path, details: str) -> IndexUnavailableError:
+    """Return the error that says that an index is damaged, and what mends it."""
+    return IndexUnavailableError(
+        f"the index at {path} is damaged", details, hint="`rag index` makes it anew from the notes."
+    )
+
+
+class Generation:
+    """A generation that this process holds against removal; `close` lets it go."""
+
+    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+        self.path = path
+        self._lock = lock
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def points(self) -> int:
+        """The number of points its shard was published with."""
+        return int((self.path / _POINTS).read_text("ascii"))
+
+    def check(self, *wanted: str) -> bool:
+        """Make sure that its files hold what was published, as far as their stamps tell.
+
+        :param wanted: only these; by default all.
+        :returns: false where nothing is known, since an older program published it.
+        :raises IndexUnavailableError: when one does not.
+        """
+        wrong = find_damage(self.path, *wanted)
+        if wrong:
+            raise damaged_index(self.path.parent, f"{self.name}/{wrong[0]}")
+        return wrong is not None
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def __enter__(self) -> Generation:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class IndexDirectory:
+    """The files of one index.
+
+    :param path: its folder; made when something is written.
+    :param home: the data folder that it lies in.
+    """
+
+    def __init__(self, path: str | Path, home: Path | None = None) -> None:
+        self.path = Path(path)
+        self.home = home
+        self.work = self.path / "work"
+        self.parts = self.path / "parts"
+        self.working = WorkingFiles(self.work, MANIFEST)
+        self._lock: IO[bytes] | None = None
+        self._holders = 0
+        self.sync_mark = SyncMark(self.path, self.work)
+
+    @classmethod
+    def of(cls, config: RAGConfig) -> IndexDirectory:
+        """Return that of the configured index."""
+        return cls(config.index_dir, config.data_dir)
+
+    # -- readers -----------------------------------------------------------------------
+
+    def current(self) -> str | None:
+        """Return the name of the generation to read, or `None` when there is none.
+
+        It is the one announced. Where that cannot be, since a disk lost something, it is the newest
+        of those that can.
+        """
+        announced = self.announced()
+        if announced and _NUMBER.fullmatch(announced) and self.is_whole(announced):
+            return announced
+        names = map(_name, sorted(self._numbers(), reverse=True))
+        return next(filter(self.is_whole, names), announced)
+
+    def announced(self) -> str | None:
+        """Return the name that CURRENT holds, which nothing may bear; `None` when there is none."""
+        try:
+            return (self.path / "CURRENT").read_text("ascii", "replace").strip() or None
+        except FileNotFoundError:
+            return None
+
+    def is_whole(self, name: str) -> bool:
+        """Tell whether the files that a generation cannot do without are there, and not empty."""
+        parts = [MANIFEST]
+        if not (self.path / SERVER).exists():
+            parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
+        with suppress(OSError, ValueError):
+            int((self.path / name / _POINTS).read_text("ascii"))
+            return all(_holds_something(self.path / name / part) for part in parts)
+        return False
+
+    def damage(self, all_read: bool = False, seen: Seen | None = None) -> list[str] | None:
+        """Return the files of the current generation that do not hold what was published.
+
+        :param all_read: do not believe the files' stamps.
+        :param seen: files that were read a moment ago.
+        :returns: `None` where nothing is known, or where there is no generation.
+        """
+        name = self.current()
+        return find_damage(self.path / name, all_read=all_read, seen=seen) if name else None
+
+    def open_current(self) -> Generation:
+        """Hold the current generation.
+
+        :raises IndexUnavailableError: when there is no index.
+        """
+        for _ in range(1000):  # each turn means a whole generation was published meanwhile
+            name = self.current()
+            if name is None:
+                break
+            if not (self.path / name).is_dir():
+                if name != self.current():
+                    continue
+                raise IndexUnavailableError(
+                    f"the index at {self.path} names a generation that is gone ({name})",
+                    hint="Make it anew with `rag index --rebuild`.",
+                )
+            lock = self._reader_lock(name)
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            if (self.path / name).is_dir():
+                return Generation(self.path / name, lock)
+            lock.close()
+        raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
+
+    def _reader_lock(self, name: str) -> IO[bytes]:
+        """Open what a reader locks; nothing where it is missing and may not be made.
+
+        Who may not write it may lock it none the less. On a disk that is read only nobody removes
+        a generation.
+        """
+        path = self.path / f"{name}.lock"
+        for file, mode in ((path, "ab"), (path, "rb")):
+            with suppress(OSError):
+                return file.open(mode)
+        return Path(os.devnull).open("rb")
+
+    # -- the writer --------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, wait: bool = False) -> Iterator[None]:
+        """Be the one writer; the lock goes with the process, however it ends.
+
+        Within one `IndexDirectory` it may be taken again; the last to leave lets go.
+
+        :param wait: wait for another writer to finish instead of failing.
+        :raises LockedError: when another process is the writer.
+        """
+        if self._lock is None:
+            self._lock = self._acquire(wait)
+        self._holders += 1
+        try:
+            yield
+        finally:
+            self._holders -= 1
+            if not self._holders:
+                self._lock.close()
+                self._lock = None
+
+    def _acquire(self, wait: bool) -> IO[bytes]:
+        self._make()
+        lock = (self.path / "index.lock").open("a+b")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            lock.seek(0)
+            holder = lock.read(64).decode("ascii", "replace").strip()
+            lock.close()
+            raise LockedError(
+                "another `rag index` is running" + (f" (process {holder})" if holder else ""),
+                hint="Try again later, or wait for it with `rag index --wait`.",
+            ) from None
+        except BaseException:
+            lock.close()
+            raise
+        lock.truncate(0)
+        lock.write(str(os.getpid()).encode())
+        lock.flush()
+        return lock
+
+    def _make(self) -> None:
+        try:  # it holds the notes' text
+            if self.home is not None:
+                claim_data_folder(self.home)
+            claim_index_folder(self.path)
+        except OSError as error:
+            raise UsageError(
+                f"cannot make the index folder {self.path}",
+                error.strerror or "",
+                hint="Name another with RAG_DATA_DIR.",
+            ) from error
+
+    def newest(self) -> int:
+        """Return the highest generation number that anything bears, 0 when nothing does."""
+        return max(self._numbers(), default=0)
+
+    def _numbers(self) -> set[int]:
+        with suppress(FileNotFoundError):
+            names = [self.announced() or "", *(path.name for path in self.path.iterdir())]
+            return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
+        return set()
+
+    def publish(
+        self,
+        number: int,
+        points: int,
+        check: Callable[[Path], None] = lambda generation: None,
+        copy: Copy = copy_folder,
+    ) -> None:
+        """Make `work/`, whose shard must be flushed and closed, the current generation.
+
+        The one before stays until this one is safe on the disk.
+
+        :param number: the generation's number, higher than any before.
+        :param points: how many points the shard holds; readers compare.
+        :param copy: copies `work/`, as `copy_folder` does.
+        :param check: fails when the generation, whose folder it is given, cannot be read.
+        :raises DiskFullError: when the disk has no room for the copy.
+        """
+        name = _name(number)
+        staged = self.path / f".{name}.tmp"
+        remove(staged)
+        self.sync_mark.settle()
+        with disk_in_view(self.path, self._room_to_publish):
+            make_owned(staged)
+            copied = copy(self.work, staged, SHARD, self.working.known)
+            (staged / _POINTS).write_text(str(points), "ascii")
+            record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
+            record.write(staged)
+            check(staged)
+            sync_tree(staged)
+        # Made by a reader it might lack a block of a full disk, and of one that is read only.
+        (self.path / f"{name}.lock").touch()
+        staged.rename(self.path / name)
+        sync_folder(self.path)
+        replace_durably(self.path / "CURRENT", name.encode())
+        self.sweep()
+        self.working.publish(copied.work, record)
+
+    def sweep(self) -> None:
+        """Remove generations that nobody reads any more, and what killed writers left."""
+        current = self.current()
+        self.clear_unfinished()
+        for left in (*self.path.glob(f"gen-*/{LINKED}*"), *self.path.glob("gen-*/*.tmp")):
+            with suppress(OSError):  # it may be gone meanwhile
+                if time.time() - left.stat().st_mtime > _OPENING:
+                    discard(left)
+        if not current or not (self.path / current).is_dir():  # any may be the best there is
+            return
+        for old in self.path.glob("gen-*"):
+            name = old.name.removesuffix(".lock")
+            if name == current:
+                continue
+            lock_file = self.path / f"{name}.lock"
+            with lock_file.open("ab") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                remove(self.path / name)
+                with suppress(FileNotFoundError):
+                    lock_file.unlink()
+
+    def clear_unfinished(self) -> None:
+        """Remove what no run goes on with: parts, and generations that were not completed."""
+        self.clear_parts()
+        for staged in self.path.glob(".gen-*.tmp"):
+            remove(staged)
+
+    def clear_work(self) -> None:
+        """Forget the writer's own state; it is rebuilt from the notes."""
+        remove(self.work)
+        make_owned(self.work)
+        self.sync_mark.forget()
+
+    def clear_parts(self) -> None:
+        """Remove the segments that no shard took in."""
+        remove(self.parts)
+
+    def make_parts(self) -> None:
+        """Make the folder for segments on their way into the shard."""
+        make_owned(self.parts)
+
+    def _room_to_publish(self) -> int:
+        """Return the bytes that a copy of `work/` takes at most, and take back half of one."""
+        self.clear_unfinished()
+        return copied_size(self.work)
+
+    def require_reserve(self, need: int = 0) -> None:
+        """Make sure that the engine can write `need` bytes, for which a full disk would end the
+        process, unless another process says so then.
+
+        :raises DiskFullError: when it may not be able to.
+        """
+        if not is_watched():
+            require_room(self.path, need + RESERVE)
+
+
+def _holds_something(path: Path) -> bool:
+    facts = path.stat()
+    return stat.S_ISDIR(facts.st_mode) or facts.st_size > 0
+
+
+def _name(number: int) -> str:
+    return f"gen-{number}"

@@ -1,0 +1,202 @@
+"""Which vaults there are: those registered by `rag index PATH`, and the folders of `vaults_dir`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import permutations
+from pathlib import Path
+
+from rag.config import RAGConfig
+from rag.exceptions import RAGError, UsageError
+from rag.index.manifest import Manifest, published_manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.support.durable_files import replace_durably
+from rag.support.owned_folders import claim_data_folder
+
+
+@dataclass
+class Registry:
+    """The registered vaults, kept as JSON in the data folder; change it under the index lock.
+
+    `removed` names folders of `vaults_dir` that the user took out. `notice` says what is not known
+    any more where the file was damaged, and the vaults are those of the index.
+    """
+
+    file: Path
+    vaults: dict[str, Path]
+    removed: set[str]
+    notice: str = ""
+
+    @classmethod
+    def load(cls, config: RAGConfig) -> Registry:
+        """Read the registry; a missing file is an empty one."""
+        file = config.data_dir / "vaults.json"
+        try:
+            data = json.loads(file.read_text("utf-8"))
+            vaults = {str(name): Path(path) for name, path in data["vaults"].items()}
+            return cls(file, vaults, set(data["removed"]))
+        except FileNotFoundError:
+            return cls(file, {}, set())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            indexed = _remembered(IndexDirectory.of(config))
+            configured = _folders(config)
+            vaults = {n: root for n, root in indexed.items() if configured.get(n) != root}
+            return cls(file, vaults, set(), _damaged(file, vaults, bool(configured)))
+
+    def save(self) -> None:
+        """Write the registry, all of it or nothing."""
+        data = {
+            "vaults": {name: str(path) for name, path in sorted(self.vaults.items())},
+            "removed": sorted(self.removed),
+        }
+        claim_data_folder(self.file.parent)
+        text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        replace_durably(self.file, text.encode("utf-8"))
+        self.notice = ""
+
+    def identify(self, config: RAGConfig, folder: Path, name: str = "") -> tuple[str, Path]:
+        """Return the name and the real path of the vault that a folder is or would be.
+
+        :raises UsageError: when it is no folder, or the name belongs to another one.
+        """
+        root = folder.expanduser()
+        if not root.is_dir():
+            what = "is a file, not a folder" if root.exists() else "does not exist"
+            raise UsageError(
+                f"{folder} {what}", hint="Name the folder that holds your notes: `rag index FOLDER`"
+            )
+        root = root.resolve()
+        if not _is_unicode(str(root)):
+            raise UsageError(f"the name of {folder} is not valid UTF-8", hint="Rename the folder.")
+        known = configured_vaults(config, self)
+        wanted = _nfc(name or root.name or "root")
+        for other, path in known.items():
+            if path == root and (not name or other == wanted):
+                return other, root
+        if wanted in known:
+            raise UsageError(
+                f"a vault named {wanted!r} exists already: {known[wanted]}",
+                hint=f"Give this one another name: `rag index --name NAME '{folder}'`",
+            )
+        if "/" in wanted or not wanted.strip():
+            raise UsageError(f"{wanted!r} cannot name a vault", hint="Use a name without `/`.")
+        return wanted, root
+
+    def register(self, config: RAGConfig, folder: Path, name: str = "") -> str:
+        """Add a folder and return its vault's name; errors are those of `identify`."""
+        wanted, root = self.identify(config, folder, name)
+        if configured_vaults(config, self).get(wanted) != root:
+            self.removed.discard(wanted)
+            self.vaults[wanted] = root
+            self.save()
+        return wanted
+
+    def remove(self, config: RAGConfig, name: str) -> None:
+        """Take a vault out; its folder is left alone."""
+        self.vaults.pop(name, None)
+        if name in _folders(config):
+            self.removed.add(name)
+        self.save()
+
+
+def configured_vaults(config: RAGConfig, registry: Registry | None = None) -> dict[str, Path]:
+    """Return the folder of every vault by name, sorted by name."""
+    registry = registry or Registry.load(config)
+    named = set(registry.vaults.values())  # a folder registered under another name has that one
+    found = {
+        name: path
+        for name, path in _folders(config).items()
+        if name not in registry.removed and path not in named
+    }
+    return dict(sorted({**found, **registry.vaults}.items()))
+
+
+def known_vaults(
+    config: RAGConfig, indexed: Mapping[str, str | Path], registry: Registry | None = None
+) -> dict[str, Path]:
+    """Return every vault there is: the configured ones, and those that the index remembers from
+    wherever they were indexed."""
+    remembered = {name: Path(root) for name, root in indexed.items()}
+    return dict(sorted((remembered | configured_vaults(config, registry)).items()))
+
+
+def overlaps(vaults: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """Yield the names of two vaults where the first lies in the second, or is the same folder:
+    its notes are found twice."""
+    for inner, outer in permutations(vaults, 2):
+        lies_in = vaults[outer] in vaults[inner].parents
+        if lies_in or (vaults[inner] == vaults[outer] and inner > outer):
+            yield inner, outer
+
+
+def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
+    """Refuse to put a folder in the place of another one of the same name that is still there.
+
+    :raises UsageError: when another folder's notes are indexed under that name.
+    """
+    other = indexed.get(name)
+    if other is not None and other != root and other.is_dir():
+        raise UsageError(
+            f"the vault {name!r} in the index is {other}, not {root}",
+            hint=f"Give this one another name: `rag index --name NAME '{root}'`",
+        )
+
+
+def unknown_vault(name: str, known: list[str]) -> UsageError:
+    """Return the error for a vault that does not exist, with the nearest names."""
+    near = get_close_matches(name, known, 3, 0.4) or known[:5]
+    return UsageError(
+        f"no vault named {name!r}",
+        hint=f"Did you mean: {', '.join(near)}? `rag vault list` shows all."
+        if near
+        else "There is no vault yet: `rag index FOLDER` makes one.",
+    )
+
+
+def _remembered(directory: IndexDirectory) -> dict[str, Path]:
+    """Return the folder of every vault that was indexed: of those published and those at work."""
+    found: dict[str, str] = {}
+    with suppress(RAGError, sqlite3.Error), published_manifest(directory) as manifest:
+        found |= manifest.vaults()
+    address = f"{(directory.work / MANIFEST).absolute().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as db:
+        found |= Manifest(db).vaults()
+    return {name: Path(root) for name, root in found.items()}
+
+
+def _damaged(file: Path, vaults: Mapping[str, Path], has_configured: bool) -> str:
+    names = ", ".join(sorted(vaults)) or "none"
+    notice = f"the list of vaults {file} was damaged: those of the index are taken ({names})"
+    if has_configured:
+        notice += "; take out again, with `rag vault remove`, what you had taken out of vaults_dir"
+    return notice
+
+
+def _folders(config: RAGConfig) -> dict[str, Path]:
+    if config.vaults_dir is None or not config.vaults_dir.is_dir():
+        return {}
+    folders = {
+        _nfc(path.name): path.resolve()
+        for path in config.vaults_dir.iterdir()
+        if path.is_dir() and not path.name.startswith(".") and _is_unicode(path.name)
+    }
+    wanted, within = {_nfc(name) for name in config.target_vaults}, config.vaults_within
+    return {
+        n: p
+        for n, p in folders.items()
+        if (not wanted or n in wanted) and (within is None or p.is_relative_to(within))
+    }
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _nfc(name: str) -> str:
+    return unicodedata.normalize("NFC", name)

@@ -1,0 +1,147 @@
+"""Vectors by the text they were made from, so that no text is embedded twice.
+
+An index is made anew, notes are renamed, chunks are cut elsewhere and cut back: the vectors
+outlive all that. Only the writer opens this file; losing it costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from zlib import crc32
+
+from rag.index.sqlite import transaction
+
+VECTORS = "vectors.sqlite3"
+_SCHEMA = """
+CREATE TABLE vectors (
+    space TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, checksum INTEGER,
+    UNIQUE (space, text)
+);
+"""
+_COLUMNS = {"space", "text", "vector", "checksum"}
+
+
+class VectorCache:
+    """Vectors of texts, in one or more spaces, kept in 16 bits a number as the store keeps them.
+
+    :param path: the file; made when it is missing, and made anew when it is damaged. Where it
+        cannot be, vectors are kept in memory while this lasts.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = _connect(self._path)
+        except (OSError, sqlite3.OperationalError):
+            self._db = _connect(":memory:")
+        except sqlite3.DatabaseError:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                self._path.with_name(self._path.name + suffix).unlink()
+        try:
+            self._db = _connect(self._path)
+        except sqlite3.DatabaseError:
+            self._db = _connect(":memory:")
+
+    @contextmanager
+    def _spared(self) -> Iterator[None]:
+        """Let no fault of the file end a run: a full disk loses what came last, damage all."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            return
+        except sqlite3.DatabaseError:
+            self._db.close()
+            self._begin_anew()
+
+    def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
+        """Return the vectors that are known, by text."""
+        import numpy as np
+
+        found = {}
+        with self._spared():
+            for text in texts:
+                key = _key(text)
+                row = self._db.execute(
+                    "SELECT vector, checksum FROM vectors WHERE space = ? AND text = ?",
+                    (space, key),
+                ).fetchone()
+                # An older program wrote no checksums.
+                if row and row[1] in (None, crc32(row[0], crc32(key))):
+                    found[text] = np.frombuffer(row[0], np.float16).astype(np.float32).tolist()
+        return found
+
+    def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
+        """Keep the vectors of some texts."""
+        rows = []
+        for text, vector in vectors.items():
+            key, packed = _key(text), _packed(vector)
+            rows.append((space, key, packed, crc32(packed, crc32(key))))
+        with self._spared(), transaction(self._db):
+            self._db.executemany(
+                "REPLACE INTO vectors (space, text, vector, checksum) VALUES (?, ?, ?, ?)", rows
+            )
+
+    def trim(self, space: str, limit: int) -> None:
+        """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
+        with self._spared(), transaction(self._db):
+            self._db.execute("DELETE FROM vectors WHERE space != ?", (space,))
+            self._db.execute(
+                "DELETE FROM vectors WHERE rowid <= "
+                "(SELECT rowid FROM vectors ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+                (limit,),
+            )
+
+    def __len__(self) -> int:
+        count: int = self._db.execute("SELECT count(*) FROM vectors").fetchone()[0]
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> VectorCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _connect(path: Path | str) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None)
+    try:
+        found = {column for _, column, *_ in db.execute("PRAGMA table_info(vectors)")}
+        if not found:
+            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        elif found == _COLUMNS - {"checksum"}:
+            db.execute("ALTER TABLE vectors ADD COLUMN checksum INTEGER")
+        elif found != _COLUMNS:
+            raise sqlite3.DatabaseError(f"{path} holds no vectors")
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _packed(vector: list[float]) -> bytes:
+    """Return a vector at length 1, which is all that a cosine knows of it."""
+    import numpy as np
+
+    numbers = np.asarray(vector, np.float32)
+    packed: bytes = (numbers / np.linalg.norm(numbers)).astype(np.float16).tobytes()
+    return packed

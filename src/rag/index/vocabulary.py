@@ -1,0 +1,138 @@
+"""The words that the notes hold, as they are written: for `word*`, and for words misspelt.
+
+Words are only ever added; one whose last note went stays until the index is made anew. Whoever
+takes a word from here asks the index whether any chunk still holds it.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from rag.index.sqlite import transaction
+
+# Shorter words have too many neighbours; in longer ones two slips are as likely as one is in
+# these (the lengths that Lucene's "fuzziness auto" uses are 3 and 6).
+_ONE_SLIP, _TWO_SLIPS = 4, 8
+# Of the shortest of them every third is another word with one letter changed (rice, rich); kana,
+# which are syllables, are more apart.
+_LETTERS = re.compile("[^\u3000-\uffff]{4}")
+_MAX_NEAR = 5
+_KATAKANA = ("\u30a1", "\u3100")  # between these is every word of katakana
+
+
+class _Near(NamedTuple):
+    """A word that another may be a slip of; the likelier sorts first."""
+
+    slips: int
+    begins_otherwise: bool
+    is_no_name: bool
+    unlikeness: float
+    word: str
+
+
+class Vocabulary:
+    """Reads and extends the table `words` of a manifest, and knows the notes' names.
+
+    :param db: the manifest's connection.
+    """
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._of_length: dict[int, list[str]] = {}  # as far as they were asked for
+
+    def add(self, words: Iterable[str]) -> None:
+        """Add words, those that are there already too."""
+        with transaction(self._db):
+            self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((w,) for w in words))
+
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Return those of `words` that are not in the vocabulary, in order."""
+        find = "SELECT 1 FROM words WHERE word = ?"
+        return [w for w in dict.fromkeys(words) if not self._db.execute(find, (w,)).fetchone()]
+
+    def starting_with(self, prefix: str) -> list[str]:
+        """Return the words that begin with `prefix`, in alphabetical order."""
+        rows = self._db.execute(
+            "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word",
+            (prefix, prefix + "\U0010ffff"),
+        )
+        return [word for (word,) in rows]
+
+    def within(self, part: str) -> bool:
+        """Tell whether `part`, of katakana, stands in a longer word of katakana."""
+        find = "SELECT 1 FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?) LIMIT 1"
+        return self._db.execute(find, (*_KATAKANA, part)).fetchone() is not None
+
+    def near(self, word: str) -> Iterator[str]:
+        """Yield the words that `word` may be a slip of, the likeliest first.
+
+        A slip adds, drops or changes a letter, or swaps two neighbours (optimal string
+        alignment distance); in words of four letters none is changed. Of words of as many slips
+        those with the same first letter come first, then those that are a note's name, then the
+        more similar by Jaro and Winkler.
+        """
+        slips = 0 if len(word) < _ONE_SLIP else 1 if len(word) < _TWO_SLIPS else 2
+        if not slips:
+            return
+        nearest = self._nearest(word, slips, self._beginning_as(word, slips))
+        # Few slips are in the first letter; most often this spares reading all words.
+        if not nearest or nearest[0].slips > 1:
+            others = self._nearest(word, slips, self._about_as_long(word, slips))
+            nearest += [other for other in others if other.begins_otherwise]
+            nearest.sort()
+        for near in nearest[:_MAX_NEAR]:
+            yield near.word
+
+    def _beginning_as(self, word: str, slips: int) -> list[str]:
+        """Return the words with the first letter of another that are about as long."""
+        rows = self._db.execute(
+            "SELECT word FROM words WHERE word >= ? AND word < ? AND length(word) BETWEEN ? AND ?",
+            (word[0], word[0] + "\U0010ffff", len(word) - slips, len(word) + slips),
+        )
+        return [near for (near,) in rows]
+
+    def _about_as_long(self, word: str, slips: int) -> list[str]:
+        """Return all words about as long as another; they are kept for the next misspelt one."""
+        lengths = range(len(word) - slips, len(word) + slips + 1)
+        new: dict[int, list[str]] = {n: [] for n in lengths if n not in self._of_length}
+        if new:
+            rows = self._db.execute(
+                "SELECT length(word), word FROM words WHERE length(word) BETWEEN ? AND ?",
+                (min(new), max(new)),
+            )
+            for length, other in rows:
+                if length in new:
+                    new[length].append(other)
+            self._of_length |= new
+        return [*chain.from_iterable(self._of_length[length] for length in lengths)]
+
+    def _nearest(self, word: str, slips: int, known: list[str]) -> list[_Near]:
+        """Return those of some words that another may be a slip of."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA, JaroWinkler
+
+        found = process.extract(word, known, scorer=OSA.distance, score_cutoff=slips, limit=None)
+        return sorted(
+            _Near(
+                int(distance),
+                near[0] != word[0],
+                not self._is_name(near),
+                -JaroWinkler.similarity(word, near),
+                near,
+            )
+            for near, distance, _ in found
+            if not (_LETTERS.fullmatch(word) and _is_changed(word, near))
+        )
+
+    def _is_name(self, word: str) -> bool:
+        find = "SELECT 1 FROM names WHERE key = ?"
+        return self._db.execute(find, (word,)).fetchone() is not None
+
+
+def _is_changed(word: str, near: str) -> bool:
+    """Tell whether two words differ in one letter, as long as each other."""
+    return len(word) == len(near) and sum(a != b for a, b in zip(word, near, strict=True)) == 1

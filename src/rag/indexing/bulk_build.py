@@ -1,0 +1,147 @@
+"""Portions: enough new notes to be read and written apart, as segments of the index.
+
+What a portion becomes depends on its notes alone, not on which process makes it, nor on when.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import qdrant_edge as qe
+
+from rag.config import IndexConfig
+from rag.exceptions import IndexingError
+from rag.index.note_rows import NoteRow
+from rag.index.searchable_text import lexical_parts
+from rag.index.snapshots import IndexDirectory
+from rag.indexing.note_reader import ReadNote, read_file
+from rag.stores.base.points import chunk_point, weight
+from rag.stores.edge.segments import build_segments
+from rag.support.pipeline_errors import own_errors
+from rag.text.bm25_documents import DocumentEncoder
+from rag.vault import Chunk
+from rag.vault.discovery import NoteFile
+
+# A portion of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
+# search opens every segment; larger ones would take more memory to build, and lose more when a
+# run is stopped. Two of half the size pay for a second process; smaller ones are merged again.
+SMALLEST = 1_000_000
+USUAL = 18_000_000
+_MOST_NOTES = 5_000
+_BATCH_CHUNKS = 1000
+_TOGETHER = 512  # chunks whose vectors are held at once; those of one may take 100 KB
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Notes to be read, and the index they are for."""
+
+    vault: str
+    root: str
+    files: list[NoteFile]
+    config: IndexConfig
+    directory: str
+
+
+@dataclass
+class Built:
+    """What became of a portion: a folder of segments, and what the manifest is to know of them.
+
+    `failed` are files that could not be read, and why.
+    """
+
+    folder: Path
+    rows: list[NoteRow] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    failed: list[tuple[NoteFile, str]] = field(default_factory=list)
+    chunks: int = 0
+
+
+def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
+    """Part files into runs of about the same number of bytes; none when they are too few."""
+    total = sum(file.size for file in files)
+    if total < SMALLEST:
+        return []
+    processes = 2 if total >= USUAL / 2 else 1
+    count = max(processes, round(total / USUAL), -(-len(files) // _MOST_NOTES))
+    runs: list[list[NoteFile]] = [[] for _ in range(count)]
+    before = 0
+    for file in files:
+        runs[min(before * count // total, count - 1)].append(file)
+        before += file.size
+    return [run for run in runs if run]
+
+
+def build(portion: Portion, encoder: DocumentEncoder, progress: Progress) -> Built:
+    """Read the notes of a portion and write their chunks into segments.
+
+    :param encoder: any; one that is kept knows the words of earlier portions.
+    :param progress: is told, again and again, how many notes more are done.
+    :raises IndexingError: when the disk has no room, or a chunk cannot be written.
+    """
+    directory = IndexDirectory(portion.directory)
+    words: set[str] = set()
+    with own_errors(IndexingError, "the indexing pipeline failed"):
+        directory.make_parts()
+        # A name of its own: a process that outlived another run must not meet this one.
+        built = Built(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
+        batches = _batches(portion, built, progress)
+        points = (_points(notes, directory, encoder, words) for notes in batches)
+        build_segments(built.folder, chain.from_iterable(points))
+    built.words = sorted(words)
+    return built
+
+
+def _batches(portion: Portion, built: Built, progress: Progress) -> Iterator[list[ReadNote]]:
+    """Yield the notes of a portion, some at a time; fill in `built`."""
+    notes: list[ReadNote] = []
+    size = told = 0
+    for done, file in enumerate(portion.files, 1):
+        try:
+            note = read_file(portion.root, portion.vault, file, portion.config)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            built.failed.append((file, error.strerror or type(error).__name__))
+            continue
+        built.rows.append(note.row)
+        built.chunks += len(note.chunks)
+        notes.append(note)
+        size += len(note.chunks)
+        if size >= _BATCH_CHUNKS:
+            yield notes
+            progress(done - told)
+            notes, size, told = [], 0, done
+    if size:
+        yield notes
+    progress(len(portion.files) - told)
+
+
+def _points(
+    notes: list[ReadNote], directory: IndexDirectory, encoder: DocumentEncoder, words: set[str]
+) -> Iterator[list[qe.Point]]:
+    """Yield the points of some notes; those of a large note some at a time."""
+    chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
+    for start in range(0, len(chunks), _TOGETHER):
+        yield _weighed(chunks[start : start + _TOGETHER], directory, encoder, words)
+
+
+def _weighed(
+    chunks: list[tuple[Chunk, dict[str, Any]]],
+    directory: IndexDirectory,
+    encoder: DocumentEncoder,
+    words: set[str],
+) -> list[qe.Point]:
+    encoded = encoder.encode(["\n".join(lexical_parts(meta, c.text)) for c, meta in chunks])
+    words.update(encoded.words)
+    pairs = [*zip(chunks, encoded.vectors, strict=True)]
+    directory.require_reserve(
+        sum(weight(len(chunk.text), 2 * len(vector.indices)) for (chunk, _), vector in pairs)
+    )
+    return [chunk_point(chunk.id, chunk.text, meta, vector) for (chunk, meta), vector in pairs]

@@ -1,0 +1,344 @@
+"""The writer's own copy of the index: opened, checked, begun again if need be, published."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexingError, IndexUnavailableError
+from rag.index.embedding_space import Embedded, Space, read_embedded, record_embedded
+from rag.index.fingerprint import fingerprint
+from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.vector_cache import VECTORS, VectorCache
+from rag.support.disk_space import is_of_full_disk
+
+if TYPE_CHECKING:
+    from haystack import Document, Pipeline
+
+    from rag.indexing.bulk_build import Built
+    from rag.stores.base.protocol import NoteStore
+    from rag.stores.edge.segments import SegmentHome
+
+
+class WorkingCopy:
+    """Holds the index's lock from `open` to `close`; one writer has it at a time.
+
+    :param pipeline: the pipeline that writes; made when it is first needed.
+    :param rebuild: forget what is there.
+    :param wait: wait for another writer instead of failing.
+    """
+
+    manifest: Manifest
+
+    def __init__(
+        self,
+        config: RAGConfig,
+        directory: IndexDirectory,
+        pipeline: Pipeline | None = None,
+        rebuild: bool = False,
+        wait: bool = False,
+    ) -> None:
+        self.config, self.directory = config, directory
+        self.notices: list[str] = []
+        self.settled: set[str] = set()  # vaults that it holds as they are now
+        self.words: set[str] = set()  # those known to be in its vocabulary
+        self._pipeline = pipeline
+        self._is_plain = pipeline is None and not config.store.url
+        self._home: SegmentHome | None = None
+        self._vectors: VectorCache | None = None
+        self._without = 0  # chunks written without an embedding
+        self._prepared = False
+        self._is_suspect = False  # whether what readers have may be damaged
+        self._is_doubtful = False  # whether its own files may be
+        self._rebuild = rebuild
+        self._lock = directory.writing(wait)
+
+    def open(self) -> None:
+        """Take the lock and read the manifest.
+
+        :raises LockedError: when another process is writing.
+        """
+        self._lock.__enter__()
+        try:
+            self.manifest = self._open_manifest()
+            self.directory.sweep()  # after runs and searches that were killed
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+
+    def close(self) -> None:
+        """Let go of everything; what was written stays."""
+        with ExitStack() as stack:  # each of them, should one fail
+            stack.callback(self._lock.__exit__, None, None, None)
+            stack.push(self._note_closed)
+            if self._pipeline is not None:
+                stack.callback(self.store.close)
+            if self._vectors is not None:
+                stack.callback(self._vectors.close)
+            stack.callback(self.manifest.close)
+
+    def _note_closed(self, failure: type[BaseException] | None, *_: object) -> None:
+        if failure is None:
+            self.directory.working.close()
+
+    # -- the manifest ------------------------------------------------------------------
+
+    def _open_manifest(self) -> Manifest:
+        """Open the manifest; start anew when it does not fit or is damaged."""
+        if self._rebuild:
+            self.directory.clear_work()
+        elif self.directory.sync_mark.was_cut_off:
+            return self._start_anew("the machine went down while the index was written")
+        working = self.directory.working
+        if lost := working.check():
+            return self._start_anew(f"the index was damaged ({lost[0]})")
+        try:
+            manifest = Manifest.open_work(self.directory.work / MANIFEST)
+            known = manifest.get("fingerprint")
+        except sqlite3.DatabaseError as error:
+            if is_of_full_disk(error, self.directory.path):
+                raise
+            return self._start_anew(f"the index's manifest was damaged ({error})")
+        mine = fingerprint(self.config)
+        if known and known != mine:
+            manifest.close()
+            return self._start_anew("the settings or the program changed how notes are indexed")
+        if not known:
+            self._begin(manifest)
+        elif not self._can_republish():
+            manifest.close()
+            return self._start_anew("the index was damaged")
+        return manifest
+
+    def _can_republish(self) -> bool:
+        """Look at what readers have. Where it is damaged, or not known to be whole, it is
+        published again, unless nothing is known of the working copy, with which it shares files.
+        """
+        working = self.directory.working
+        lost = self.directory.damage(working.was_due, working.seen)
+        self._is_doubtful = not working.is_closed
+        self._is_suspect = lost != [] or not working.is_closed
+        if lost and working.known:
+            self.notices.append(f"what searches read was damaged ({lost[0]}): it is written anew")
+        return not lost or bool(working.known)
+
+    def _begin(self, manifest: Manifest) -> None:
+        """A new working copy counts on from the generations there are, and is `anew` until it
+        was published: readers must not take an old generation for it."""
+        manifest.set(anew="yes")
+        manifest.raise_revision(at_least=self.directory.newest())
+        if embedded := self.readable_embeddings():
+            record_embedded(manifest, embedded)  # the vectors themselves are kept by text
+        manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
+
+    def _start_anew(self, why: str) -> Manifest:
+        self.notices.append(f"{why}: the index is made anew")
+        self.directory.clear_work()
+        manifest = Manifest.open_work(self.directory.work / MANIFEST)
+        self._begin(manifest)
+        self.settled.clear()
+        self.words.clear()
+        return manifest
+
+    @contextmanager
+    def _published(self) -> Iterator[Manifest | None]:
+        """Open what readers see; `None` when there is none or it is damaged."""
+        with ExitStack() as stack:
+            manifest = None
+            with suppress(IndexUnavailableError, sqlite3.DatabaseError):
+                manifest = stack.enter_context(published_manifest(self.directory))
+            yield manifest
+
+    # -- the points --------------------------------------------------------------------
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that weighs and writes chunks; `prepare` makes it."""
+        assert self._pipeline is not None
+        return self._pipeline
+
+    @property
+    def store(self) -> NoteStore:
+        """The store it writes to; `prepare` makes it."""
+        writer: Any = self.pipeline.get_component("writer")
+        store: NoteStore = writer.document_store
+        return store
+
+    def prepare(self) -> bool:
+        """Load what writing needs and make sure that manifest and shard agree.
+
+        Only the first call does anything; it returns true.
+        """
+        if self._prepared:
+            return False
+        from rag.indexing.pipeline import create_indexing_pipeline
+        from rag.stores import get_document_store
+
+        if self._pipeline is None:
+            store = get_document_store(self.config, self.directory)
+            self._pipeline = create_indexing_pipeline(store)
+        self.store.begin_writing()
+        self._prepared = True
+        expected = self.manifest.expected_points()
+        wrong = "" if expected is None else self.store.lacks(expected)
+        if wrong:
+            self._give_up(wrong)
+        return True
+
+    def give_up(self, error: IndexUnavailableError) -> None:
+        """Begin anew where the engine failed on what a killed run had left: of that not all files
+        can be known to be whole. It is done once.
+
+        :raises IndexUnavailableError: the error itself, where that is not so.
+        """
+        is_full = is_of_full_disk(error, self.directory.path)
+        if is_full or not (self._is_doubtful and self._pipeline):
+            raise error
+        self._give_up(str(error))
+
+    def _give_up(self, why: str) -> None:
+        self._is_doubtful, self._home = False, None
+        with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
+            self.store.release()
+        self.manifest.close()
+        self.manifest = self._start_anew(why)
+
+    @property
+    def takes_segments(self) -> bool:
+        """Whether new notes may be built apart: not for a server, not where somebody's own
+        pipeline writes, and not where there are, or just were, embeddings."""
+        if not self._is_plain or read_embedded(self.manifest) is not None:
+            return False
+        from rag.stores.edge.segments import has_embeddings
+
+        return not has_embeddings(self.directory)
+
+    def adopt(self, built: Built) -> None:
+        """Take in what was built of new notes: intent, points, then the fact."""
+        from rag.stores.edge.segments import SegmentHome
+
+        if self._home is None:
+            store: Any = self.store
+            self._home = SegmentHome(store.access)
+        self.manifest.intend(built.rows)
+        self._home.adopt(built.folder)
+        self.remember_words(built.words)
+        self.manifest.settle(built.rows)
+
+    def remember_words(self, words: Iterable[str]) -> None:
+        """Add the words of chunks to the vocabulary."""
+        fresh = set(words) - self.words
+        self.manifest.vocabulary.add(fresh)
+        self.words |= fresh
+
+    # -- embeddings --------------------------------------------------------------------
+
+    @property
+    def vectors(self) -> VectorCache:
+        """The vectors of texts that were embedded before."""
+        if self._vectors is None:
+            self._vectors = VectorCache(self.directory.path / VECTORS)
+        return self._vectors
+
+    def add_known_embeddings(self, documents: list[Document]) -> list[Document]:
+        """Return the documents, with an embedding those whose text was embedded before."""
+        from rag.index.searchable_text import embedded_text
+
+        embedded = read_embedded(self.manifest)
+        if embedded is None:
+            return documents
+        texts = [embedded_text(document.meta, document.content) for document in documents]
+        known = self.vectors.get(embedded.space.key, texts)
+        self._without += sum(text not in known for text in texts)
+        return [
+            replace(document, embedding=known.get(text))
+            for document, text in zip(documents, texts, strict=True)
+        ]
+
+    def begin_space(self, space: Space) -> Embedded:
+        """Make room for embeddings of a space; those of any other go."""
+        self._without = 0
+        embedded = read_embedded(self.manifest)
+        if embedded is None or embedded.space != space:
+            # In this order: a run killed in between begins again, and never mixes two spaces.
+            self.manifest.set(**{UNEMBEDDED: "yes"})
+            record_embedded(self.manifest, None)
+            self.store.drop_embeddings()
+            embedded = Embedded(space)
+            record_embedded(self.manifest, embedded)
+        return embedded
+
+    def _count_embedded(self) -> None:
+        """Bring what the manifest says of the embeddings in step with the store."""
+        embedded = read_embedded(self.manifest)
+        if embedded is not None:
+            chunks, done = self.store.count_documents(), self.store.count_embedded()
+            # What was written now and has none is not known to be unreadable.
+            unreadable = min(embedded.unreadable, max(0, chunks - done - self._without))
+            now = replace(embedded, chunks=chunks, embedded=done, unreadable=unreadable)
+            record_embedded(self.manifest, now)
+            if chunks == done:  # notes were only deleted, or their texts known: nothing to ask
+                self.manifest.set(**{UNEMBEDDED: ""})
+
+    # -- what readers see --------------------------------------------------------------
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether nothing of it was published yet."""
+        return bool(self.manifest.get("anew"))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether readers see it as it is, and undamaged."""
+        name = f"gen-{self.manifest.revision}"
+        if self.is_anew or self._is_suspect or self.directory.announced() != name:
+            return False
+        with self._published() as manifest:
+            return manifest is not None
+
+    def publish(self) -> None:
+        """Make it the generation that readers see."""
+        number = self.manifest.raise_revision(at_least=self.directory.newest())
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        self._check_adopted()
+        self.manifest.set(indexed_at=now, anew="")
+        self.manifest.keep_totals()
+        self._count_embedded()
+        self.manifest.close()  # its file is copied
+        try:
+            self.store.publish(number)
+            self._is_suspect = False
+        finally:
+            self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
+
+    def _check_adopted(self) -> None:
+        """Publish no segment that the engine did not take for what it is."""
+        expected = self.manifest.expected_points()
+        wrong = self.store.lacks(expected) if self._home and expected is not None else ""
+        if wrong:
+            raise IndexingError(wrong, hint="Run `rag index` again: the index is made anew.")
+
+    def vaults(self) -> dict[str, Path]:
+        """Return the folder of every vault in the index, of those yet to be restored too."""
+        found = self.manifest.vaults()
+        if self.is_anew:
+            with self._published() as before:
+                found = (before.vaults() if before else {}) | found
+        return {name: Path(root) for name, root in found.items()}
+
+    def readable_embeddings(self) -> Embedded | None:
+        """Return what readers know of the embeddings."""
+        with self._published() as before:
+            return read_embedded(before) if before else None
+
+    def readable_notes(self) -> list[tuple[str, str]]:
+        """Return vault and path of every note that readers can find now."""
+        with self._published() as before:
+            return [(vault, path) for vault, path, *_ in before.names()] if before else []

@@ -1,0 +1,59 @@
+"""The component that gives documents their place in the lexical index."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from haystack import component
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.index.searchable_text import lexical_parts
+from rag.stores.base.batch import DocumentBatch
+from rag.text.bm25 import SparseVector
+from rag.text.bm25_documents import DocumentEncoder
+
+# What fails is told by the command; Haystack's log would add on stderr which of the inputs its
+# snapshot of the pipeline cannot hold.
+logging.getLogger("haystack").addHandler(logging.NullHandler())
+
+
+def _sparse(vector: SparseVector) -> SparseEmbedding:
+    return SparseEmbedding(vector.indices, vector.values)
+
+
+@component
+class LexicalDocumentEmbedder:
+    """Give documents the sparse vectors of BM25, made from title, headings and text."""
+
+    def __init__(self) -> None:
+        self._encoder = DocumentEncoder()
+
+    @component.output_types(documents=list[Document], words=list[str])
+    def run(self, documents: list[Document]) -> dict[str, Sequence[Document] | list[str]]:
+        """Return `documents` with their `sparse_embedding`, and the `words` they are written with.
+
+        A `DocumentBatch` gives another.
+        """
+        encoded = self._encoder.encode(
+            ["\n".join(lexical_parts(d.meta, d.content)) for d in documents]
+        )
+        embedded = [
+            replace(document, sparse_embedding=_sparse(vector))
+            for document, vector in zip(documents, encoded.vectors, strict=True)
+        ]
+        is_batch = isinstance(documents, DocumentBatch)
+        return {
+            "documents": DocumentBatch(embedded) if is_batch else embedded,
+            "words": encoded.words,
+        }
+
+    @component.output_types(documents=list[Document], words=list[str])
+    async def run_async(
+        self, documents: list[Document]
+    ) -> dict[str, Sequence[Document] | list[str]]:
+        """`run`; it computes and waits for nothing."""
+        result: dict[str, Sequence[Document] | list[str]] = self.run(documents)
+        return result

@@ -1,0 +1,144 @@
+"""From a file to a note, its chunks and its row in the manifest."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from rag.config import IndexConfig
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.indexing.note_limits import bound_chunks
+from rag.text.token_estimate import count_all, count_tokens
+from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
+from rag.vault.file_reader import open_file
+from rag.vault.properties import searchable_fields
+
+# A file changed within this time of being read may change again without a new mtime.
+_RACY_NS = 2_000_000_000
+
+
+@dataclass(slots=True)
+class ReadNote:
+    """A note that was read: its row, and its chunks with what their points will hold."""
+
+    row: NoteRow
+    chunks: list[Chunk] = field(default_factory=list)
+    metas: list[dict[str, Any]] = field(default_factory=list)
+
+
+def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> ReadNote:
+    """Read and cut one note; errors are those of `open_note`."""
+    row, note = open_note(root, vault, file, config)
+    if not is_wanted(note, config):
+        return ReadNote(row)
+    chunks = cut_note(note, config.chunk_size, config.chunk_overlap)
+    row.title, row.tags, row.problems = note.title, note.tags, note.problems
+    metas = [chunk_meta(note, chunk, row.id) for chunk in chunks]
+    row.chunks = [
+        ChunkKey(chunk.id, _chunk_hash(chunk, meta))
+        for chunk, meta in zip(chunks, metas, strict=True)
+    ]
+    return ReadNote(row, chunks, metas)
+
+
+def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
+    """Cut a note into the chunks that are indexed, sizes in tokens; it is changed where these come
+    to too much.
+
+    :raises ValueError: unless 0 <= overlap < size.
+    """
+    return bound_chunks(note, chunk_note(note, size, overlap, count_tokens, count_all))
+
+
+def is_wanted(note: Note, config: IndexConfig) -> bool:
+    """Tell whether a note's front matter has the values that `index.only` asks for."""
+    return all(note.fields.get(name) == value for name, value in config.only.items())
+
+
+def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tuple[NoteRow, Note]:
+    """Read one note; return its row, which names no chunks yet, and the note.
+
+    :raises FileNotFoundError: when the file vanished.
+    :raises OSError: when it cannot be read.
+    """
+    path = os.path.join(root, file.file)  # noqa: PTH118 - names of any bytes must pass
+    limit = int(config.max_note_mb * 1_000_000)
+    with open_file(path) as stream:
+        stat = os.fstat(stream.fileno())
+        now = time.time_ns()
+        # Told how much to read it would make room for as much, for every note.
+        raw = stream.read(limit + 1 if stat.st_size > limit else -1)
+    row = NoteRow(
+        vault=vault,
+        path=file.path,
+        file=file.file,
+        size=stat.st_size,
+        mtime_ns=stat.st_mtime_ns,
+        racy=stat.st_mtime_ns > now - _RACY_NS,
+        hash=blake2b(raw, digest_size=16).digest(),
+        id=note_id(vault, file.path),
+        indexed_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+    )
+    cut = []
+    if len(raw) > limit:
+        raw = raw[: raw.rfind(b"\n", 0, limit) + 1 or limit]
+        cut.append(
+            f"larger than {config.max_note_mb:g} MB (index.max_note_mb): "
+            f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
+        )
+    born = getattr(stat, "st_birthtime", None)
+    note = read_note(raw, vault, file.path, stat.st_mtime, born)
+    note.problems[:0] = cut
+    _describe(row, note)
+    return row, note
+
+
+def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
+    """Return the meta of a chunk's Haystack document."""
+    meta: dict[str, Any] = {
+        "file_path": note.path,
+        "title": note.title,
+        "vault": note.vault,
+        "tags": note.tags,
+        "created": note.created,
+        "file_id": file_id,
+        "position": chunk.position,
+        "section": chunk.section,
+        "heading": list(chunk.heading),
+        "line_start": chunk.line_start,
+        "line_end": chunk.line_end,
+    }
+    if chunk.position == 0 and note.aliases:
+        # Other names of the note are words of its first chunk only, or they would weigh
+        # as much as there are chunks.
+        meta["aliases"] = note.aliases
+    return meta
+
+
+def failed_row(root_row: NoteRow | None, vault: str, file: NoteFile, why: str) -> NoteRow:
+    """Return the row of a note that could not be read; what was known of it is kept."""
+    row = root_row or NoteRow(vault, file.path, file.file, file.size, 0, False, b"")
+    row.id = row.id or note_id(vault, file.path)
+    row.title = row.title or file.path
+    if file.mtime_ns:  # it was seen: until it changes, searching need not call the index old
+        row.size, row.mtime_ns = file.size, file.mtime_ns
+    row.problems = [why]
+    row.failed = True
+    return row
+
+
+def _describe(row: NoteRow, note: Note) -> None:
+    row.title, row.aliases, row.tags = note.title, note.aliases, note.tags
+    row.created, row.modified, row.links = note.created, note.modified, note.links
+    row.lines, row.fields = len(note.lines), searchable_fields(note.fields)
+    row.problems = note.problems
+
+
+def _chunk_hash(chunk: Chunk, meta: dict[str, Any]) -> bytes:
+    # A note's text holds no NUL. The `repr` of a long text takes longer than its hash.
+    held = f"{chunk.text}\0{meta!r}"
+    return blake2b(held.encode("utf-8", "replace"), digest_size=16).digest()

@@ -1,0 +1,55 @@
+"""What a run of the indexer did, for whoever tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag.indexing.chunk_embedding import EmbeddingReport
+
+
+@dataclass
+class VaultReport:
+    """What a run did to one vault; `failed` and `problems` map paths to what was wrong."""
+
+    vault: str
+    added: int = 0
+    changed: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+    kept: int = 0
+    problem: str = ""
+    failed: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """The notes that the vault's folder holds."""
+        return self.added + self.changed + self.unchanged
+
+
+@dataclass
+class RunReport:
+    """What a run did."""
+
+    vaults: dict[str, VaultReport] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    published: bool = False
+    notes: int = 0
+    chunks: int = 0
+    embedding: EmbeddingReport | None = None
+
+    @property
+    def touched(self) -> bool:
+        """Whether any note was added, changed or deleted, or any chunk embedded."""
+        made = self.embedding and (self.embedding.made or self.embedding.reused)
+        return bool(made) or any(r.added or r.changed or r.deleted for r in self.vaults.values())
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some note or folder could not be read, or some chunk not be embedded."""
+        return bool(self.embedding and self.embedding.failed) or any(
+            r.failed or r.problem for r in self.vaults.values()
+        )

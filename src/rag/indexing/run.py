@@ -1,0 +1,391 @@
+"""Bringing an index up to date: one writer, small steps, and a whole generation at the end.
+
+Every step may be the last one: a killed run leaves the published generation as it was and its
+own working copy in a state that the next run completes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag.clients.reachability import check_listening
+from rag.config import RAGConfig
+from rag.exceptions import (
+    ConnectionError,
+    IndexingError,
+    IndexUnavailableError,
+    StoreConnectionError,
+)
+from rag.index.embedding_space import may_lack_embeddings
+from rag.index.manifest import Manifest
+from rag.index.note_rows import NoteRow
+from rag.index.snapshots import IndexDirectory
+from rag.index.staging_files import copied_size
+from rag.indexing.changes import Changes, find_changes
+from rag.indexing.index_writer import WorkingCopy
+from rag.indexing.note_reader import ReadNote, failed_row, read_file
+from rag.indexing.reports import RunReport, VaultReport
+from rag.support.disk_space import disk_in_view, room_to_index
+from rag.vault.discovery import NoteFile
+
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+_BATCH_CHUNKS = 1000
+
+Progress = Callable[[int, int], None]
+
+
+class IndexRun:
+    """One visit of the writer. Use it as a context manager; it holds the index's lock.
+
+    :param config: the settings.
+    :param pipeline: the pipeline that embeds and writes; made when first needed.
+    :param directory: the index's folder.
+    :param rebuild: forget what is there and read every note again.
+    :param wait: wait for another writer instead of failing.
+    :raises LockedError: when another process is writing.
+    """
+
+    def __init__(
+        self,
+        config: RAGConfig,
+        directory: IndexDirectory | None = None,
+        pipeline: Pipeline | None = None,
+        rebuild: bool = False,
+        wait: bool = False,
+    ) -> None:
+        self.config = config
+        directory = directory or IndexDirectory.of(config)
+        self.copy = WorkingCopy(config, directory, pipeline, rebuild, wait)
+        self.report = RunReport(notices=self.copy.notices)
+        self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
+        self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
+        self._touched: list[NoteRow] = []  # the same text in a file with another time
+        self._size = 0  # bytes of the notes that were to be written
+        self.tell_size: Callable[[int], None] = lambda size: None  # is told the same
+
+    def __enter__(self) -> IndexRun:
+        with self._disk_in_view():
+            self.copy.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._disk_in_view():
+            self.copy.close()
+
+    @contextmanager
+    def _disk_in_view(self) -> Iterator[None]:
+        """Say of what fails on a full disk that the disk is full."""
+        directory = self.copy.directory
+
+        def need() -> int:
+            directory.clear_unfinished()  # which no run goes on with
+            return room_to_index(directory.work, self._size, copied_size(directory.work))
+
+        with disk_in_view(directory.path, need):
+            yield
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest of the working copy."""
+        return self.copy.manifest
+
+    # -- one vault ---------------------------------------------------------------------
+
+    def find_changes(self, vault: str, root: Path, prune: bool = False) -> Changes:
+        """Compare a vault's folder with the index."""
+        return find_changes(self.manifest, vault, root, self.config.index.ignore, prune)
+
+    def index_vault(
+        self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
+    ) -> VaultReport:
+        """Bring one vault up to date in the working copy.
+
+        :raises DiskFullError: when its disk has no room for it.
+        """
+        with self._disk_in_view():
+            try:
+                return self._index_vault(vault, root, prune, progress)
+            except IndexUnavailableError as error:
+                self.copy.give_up(error)
+                return self._index_vault(vault, root, prune, progress)
+
+    def _index_vault(
+        self, vault: str, root: Path, prune: bool, progress: Progress | None
+    ) -> VaultReport:
+        changes = self.find_changes(vault, root, prune)
+        self._size += sum(file.size for file in (*changes.added, *changes.changed))
+        self.tell_size(self._size)
+        # A server may have lost what it held.
+        if (changes or self.config.store.url) and self.copy.prepare():
+            changes = self.find_changes(vault, root, prune)  # it may have been made anew
+        report = VaultReport(vault, kept=changes.kept, problem=changes.problem)
+        self.report.vaults[vault] = report
+        report.unchanged = changes.unchanged
+        if not changes.problem:
+            self.manifest.set_vault(vault, str(root))
+        self._write(changes, report, progress or (lambda done, total: None))
+        self._delete(changes, report)
+        self._record_unlisted(changes, report)
+        self._record_twins(changes, report)
+        self._asked[vault] = root, prune
+        self.copy.settled.add(vault)
+        if prune and changes.deleted and not self.manifest.stats(vault):
+            self.manifest.drop_vault(vault)
+        return report
+
+    def remove_vault(self, vault: str) -> int:
+        """Take a vault's notes out of the index and return how many there were."""
+        with self._disk_in_view():
+            return self._remove_vault(vault)
+
+    def _remove_vault(self, vault: str) -> int:
+        self._asked.pop(vault, None)
+        self.copy.settled.add(vault)
+        paths = list(self.manifest.stats(vault))
+        if paths:
+            self.copy.prepare()
+            self._delete(Changes(vault, "", deleted=paths), VaultReport(vault))
+        self.manifest.drop_vault(vault)
+        return len(paths)
+
+    def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
+        total = len(changes.added) + len(changes.changed)
+        is_apart = self._write_apart(changes, report, lambda done: progress(done, total))
+        added = [] if is_apart else changes.added
+        files = [*((f, False) for f in added), *((f, True) for f in changes.changed)]
+        batch: list[tuple[ReadNote, NoteRow | None]] = []
+        size = 0
+        for done, (file, known) in enumerate(files, total - len(files)):
+            progress(done, total)
+            before = self.manifest.note(changes.vault, file.path) if known else None
+            read = self._read(changes, file, before, report)
+            if read is None:
+                continue
+            batch.append((read, before))
+            size += len(read.chunks)
+            if size >= _BATCH_CHUNKS:
+                self._write_batch(batch, report)
+                batch, size = [], 0
+        if batch:
+            self._write_batch(batch, report)
+        self.manifest.refresh(self._seen)
+        if self._touched:
+            self.manifest.finish(self._touched)
+        self._seen, self._touched = [], []
+        progress(total, total)
+
+    def _write_apart(
+        self, changes: Changes, report: VaultReport, progress: Callable[[int], None]
+    ) -> bool:
+        """Write the new notes as segments where there are enough of them; tell whether it did."""
+        if not (changes.added and self.copy.takes_segments):
+            return False
+        from rag.indexing.bulk_build import Portion, split
+        from rag.indexing.worker_pool import build_all
+
+        index, home = self.config.index, str(self.copy.directory.path)
+        portions = [
+            Portion(changes.vault, changes.root, run, index, home) for run in split(changes.added)
+        ]
+        if not portions:
+            return False
+        done = 0
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            progress(done)
+
+        count(0)
+        try:
+            # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
+            with closing(build_all(portions, count)) as built:
+                for part in built:
+                    self.copy.adopt(part)
+                    for file, why in part.failed:
+                        report.failed[file.path] = why
+                        self._store_row(failed_row(None, changes.vault, file, why))
+                    report.problems |= {r.path: r.problems for r in part.rows if r.problems}
+                    report.added += len(part.rows)
+                    report.chunks += part.chunks
+        finally:
+            self.copy.directory.clear_parts()
+        return True
+
+    def _read(
+        self, changes: Changes, file: NoteFile, before: NoteRow | None, report: VaultReport
+    ) -> ReadNote | None:
+        """Read one file; `None` when there is nothing to write for it."""
+        try:
+            read = read_file(changes.root, changes.vault, file, self.config.index)
+        except FileNotFoundError:
+            if before:
+                changes.deleted.append(file.path)
+            return None
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            report.failed[file.path] = why
+            self._store_row(failed_row(before, changes.vault, file, why))
+            return None
+        if read.row.problems:
+            report.problems[file.path] = read.row.problems
+        if before and not before.pending and not before.failed and before.hash == read.row.hash:
+            report.unchanged += 1
+            read.row.indexed_at = before.indexed_at
+            if before.chunks == read.row.chunks:
+                is_touched = before.mtime_ns != read.row.mtime_ns
+                (self._touched if is_touched else self._seen).append(read.row)
+                return None
+        elif before:
+            report.changed += 1
+        else:
+            report.added += 1
+        return read
+
+    def _store_row(self, row: NoteRow) -> None:
+        """Record a row that has the chunks it had; without a change the revision stays."""
+        if self.manifest.note(row.vault, row.path) != row:
+            self.manifest.finish([row])
+
+    def _write_batch(
+        self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
+    ) -> None:
+        """Write the changed chunks of some notes: intent, points, then the fact."""
+        from rag.indexing.pipeline import to_documents, write_documents
+
+        documents = []
+        gone: list[str] = []
+        intents: list[NoteRow] = []
+        for read, before in batch:
+            old = {key.id: key for key in before.chunks} if before else {}
+            new = {key.id for key in read.row.chunks}
+            known = set() if before and before.pending else set(old.values())
+            documents += to_documents(read, {key.id for key in read.row.chunks if key not in known})
+            stale = [key for key in old.values() if key.id not in new]
+            gone += [key.id for key in stale]
+            intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
+        self.manifest.intend(intents)
+        documents = self.copy.add_known_embeddings(documents)
+        for start in range(0, len(documents), _BATCH_CHUNKS):  # one note may have more
+            part = documents[start : start + _BATCH_CHUNKS]
+            self.copy.remember_words(write_documents(self.copy.pipeline, part))
+        self.copy.store.delete_documents(gone)
+        self.manifest.finish(read.row for read, _ in batch)
+        report.chunks += len(documents)
+
+    def _delete(self, changes: Changes, report: VaultReport) -> None:
+        for start in range(0, len(changes.deleted), _BATCH_CHUNKS):
+            paths = changes.deleted[start : start + _BATCH_CHUNKS]
+            rows = [row for path in paths if (row := self.manifest.note(changes.vault, path))]
+            if not rows:
+                continue
+            # Half a deletion must not look like a whole note.
+            self.manifest.intend(rows)
+            self.copy.store.delete_documents([key.id for row in rows for key in row.chunks])
+            self.manifest.forget(changes.vault, paths)
+            report.deleted += len(rows)
+
+    def _record_unlisted(self, changes: Changes, report: VaultReport) -> None:
+        for path, why in changes.unlisted.items():
+            report.failed[path] = why
+            before = self.manifest.note(changes.vault, path)
+            self._store_row(failed_row(before, changes.vault, NoteFile(path, path, 0, 0), why))
+
+    def _record_twins(self, changes: Changes, report: VaultReport) -> None:
+        for path, why in changes.twins.items():
+            row = self.manifest.note(changes.vault, path)
+            if row and why not in row.problems:
+                row.problems.append(why)
+                self.manifest.finish([row])
+                report.problems[path] = row.problems
+
+    # -- the end -----------------------------------------------------------------------
+
+    def publish(self) -> None:
+        """Make what was written the generation that readers see, unless it is already."""
+        with self._disk_in_view():
+            try:
+                self._publish()
+            except IndexUnavailableError as error:
+                self.copy.give_up(error)
+                self._publish()
+
+    def _publish(self) -> None:
+        if not self.copy.is_published:
+            self.copy.prepare()
+        self._complete()
+        self.report.notes, self.report.chunks = self.manifest.totals()
+        if not self.copy.is_published:
+            self.copy.prepare()
+            self.copy.publish()
+            self.report.published = True
+
+    def embed(self, anew: bool = False, progress: Progress | None = None) -> None:
+        """Give the chunks the embeddings that they lack, and publish.
+
+        :param anew: those of another model too.
+        :raises ConnectionError: when no server does its work; what it did is published.
+        :raises IndexUnavailableError: when the index holds embeddings of another model.
+        """
+        if not may_lack_embeddings(self.manifest, self.config.ollama, anew):
+            return
+        check_listening(self.config.ollama.embedding_urls)
+        from rag.indexing.chunk_embedding import embed_working_copy
+
+        try:
+            with self._disk_in_view():
+                self.report.embedding = embed_working_copy(self.copy, anew, progress)
+        except StoreConnectionError:
+            raise
+        except ConnectionError:
+            self.publish()
+            raise
+        self.publish()
+
+    @property
+    def embedded(self) -> int:
+        """How many chunks of what readers see have an embedding."""
+        embedded = self.copy.readable_embeddings()
+        return embedded.embedded if embedded else 0
+
+    def vaults(self) -> dict[str, Path]:
+        """Return the folder of every vault in the index, of those yet to be restored too."""
+        return self.copy.vaults()
+
+    def _complete(self) -> None:
+        """Readers must not lose what this run was not asked for: after a new start, or a run that
+        was killed, the other vaults are brought up to date too."""
+        if self.copy.is_anew or self.manifest.expected_points() is None:
+            known = {vault: (root, False) for vault, root in self.vaults().items()}
+            for vault, (root, prune) in (known | self._asked).items():
+                if vault not in self.copy.settled:
+                    self.index_vault(vault, root, prune)
+        if self.copy.is_anew:
+            self._refuse_to_lose()
+
+    def _refuse_to_lose(self) -> None:
+        """An index made anew cannot keep what can be read no more; do not publish it, unless the
+        user said `--prune`."""
+        vaults, readable = self.vaults(), self.copy.readable_notes()
+        for name, report in self.report.vaults.items():
+            if self._asked.get(name, (None, False))[1]:
+                continue
+            reasons = [report.problem] if report.problem and name in vaults else []
+            reasons += [
+                f"{path}: {why}"
+                for path, why in report.failed.items()
+                if any(v == name and (p == path or p.startswith(f"{path}/")) for v, p in readable)
+            ]
+            if reasons:
+                raise IndexingError(
+                    f"the index must be made anew, but vault {name!r} cannot be read as before",
+                    reasons[0],
+                    hint="Make it readable and run `rag index`, or go on without with `rag index"
+                    " --prune`. Until then searches use the old index.",
+                )

@@ -1,0 +1,190 @@
+"""Processes that build portions, as many as pay.
+
+A worker is a fresh interpreter that reads portions from its standard input and writes what it
+built to its standard output. It inherits neither locks nor open files, is out of the reach of the
+terminal's Ctrl-C, and ends when its input does: so it survives no writer, however that ends.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, suppress
+from multiprocessing.connection import Connection, wait
+from typing import IO
+
+from rag.exceptions import IndexingError
+from rag.indexing.bulk_build import Built, Portion, Progress, build
+from rag.support.disk_space import be_watched, disk_full
+from rag.support.memory_limits import free_memory
+from rag.text.bm25_documents import DocumentEncoder
+
+_MOST = 2
+_MEMORY = 900 << 20  # bytes that each may take, the files counted that it has mapped
+
+
+def build_all(
+    portions: Sequence[Portion], progress: Progress, processes: int | None = None
+) -> Generator[Built]:
+    """Build portions and yield what became of each, in order.
+
+    :param progress: is told, again and again, how many notes more are done.
+    :param processes: how many may be at it; by default as many as there are processors and free
+        memory for, at most 2. With one, or a single portion, this process does it itself.
+    :raises RAGError: what went wrong with a portion, after all before it were yielded.
+    """
+    count = min(processes or _affordable(), len(portions), _MOST)
+    with ExitStack() as stack:
+        workers = _start(count, stack) if count > 1 else []
+        if workers:
+            yield from _collect(workers, portions, progress)
+            return
+    encoder = DocumentEncoder()
+    for portion in portions:
+        yield build(portion, encoder, progress)
+
+
+def _start(count: int, stack: ExitStack) -> list[_Worker]:
+    """Start workers, as many as the system allows."""
+    workers: list[_Worker] = []
+    # A program that is not started as Python is (a frozen one, a server's plug-in) would be
+    # started again, whole.
+    if getattr(sys, "frozen", False) or "python" not in os.path.basename(sys.executable or ""):  # noqa: PTH119
+        return workers
+    with suppress(OSError):
+        while len(workers) < count:
+            workers.append(stack.enter_context(_Worker()))
+    return workers
+
+
+def _affordable() -> int:
+    """Return how many there are processors for, and memory where the system tells."""
+    usable = hasattr(os, "sched_getaffinity")
+    count = len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1
+    free = free_memory()
+    if free is not None:
+        count = min(count, free // _MEMORY)
+    return max(1, count)
+
+
+def _collect(
+    workers: list[_Worker], portions: Sequence[Portion], progress: Progress
+) -> Generator[Built]:
+    waiting = deque(enumerate(portions))
+    outcomes: dict[int, Built | BaseException] = {}
+    for worker in workers:
+        worker.give(*waiting.popleft())
+    for number in range(len(portions)):
+        while number not in outcomes:
+            busy = [worker for worker in workers if worker.number is not None]
+            ready = wait([worker.answers for worker in busy])
+            for worker in (worker for worker in busy if worker.answers in ready):
+                at, answer = worker.take()
+                if isinstance(answer, int):
+                    progress(answer)
+                    continue
+                outcomes[at] = answer
+                if waiting:
+                    worker.give(*waiting.popleft())
+        outcome = outcomes.pop(number)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        yield outcome
+
+
+class _Worker:
+    """A process, and the number of the portion it is at."""
+
+    def __init__(self) -> None:
+        # It finds modules where this process does and reads file names as it does, whatever the
+        # environment says.
+        code = f"import sys; sys.path[:] = {sys.path}; from {__name__} import work; work()"
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", f"-Xutf8={sys.flags.utf8_mode}", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            process_group=0,
+        )
+        assert self.process.stdin and self.process.stdout
+        self.orders: IO[bytes] = self.process.stdin
+        # It reads one answer and not into the next, which `wait` would then not see.
+        self.answers = Connection(os.dup(self.process.stdout.fileno()), writable=False)
+        self.process.stdout.close()
+        self.number: int | None = None
+
+    def give(self, number: int, portion: Portion) -> None:
+        self.number, self.portion = number, portion
+        with suppress(BrokenPipeError):  # `take` says so
+            pickle.dump(portion, self.orders)
+            self.orders.flush()
+
+    def take(self) -> tuple[int, int | Built | BaseException]:
+        """Return the portion it is at, and how many more notes are done, or what became of it."""
+        number = self.number
+        assert number is not None
+        try:
+            answer: int | Built | BaseException = self.answers.recv()
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            self.process.kill()  # it ended before, or it cannot be trusted
+            answer = _why_ended(self.process.wait(), self.portion)
+            answer.__cause__ = error
+        if not isinstance(answer, int):
+            self.number = None
+        return number, answer
+
+    def __enter__(self) -> _Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.answers.close()
+        with suppress(BrokenPipeError):
+            self.orders.close()
+        self.process.wait()
+
+
+def _why_ended(code: int, portion: Portion) -> IndexingError:
+    """Return what the end of a worker means that was at a portion."""
+    if code == -signal.SIGBUS:  # no block of the disk for what the engine has mapped
+        return disk_full(portion.directory)
+    return IndexingError(
+        "a process that reads notes ended before its time",
+        f"signal {-code}" if code < 0 else f"exit code {code}",
+        hint="Run `rag index` again; what was finished is kept.",
+    )
+
+
+def work() -> None:
+    """Be a worker: build portions until the standard input ends."""
+    be_watched()
+    answers = Connection(os.dup(1), readable=False)
+    os.dup2(2, 1)  # nothing else may get among the answers
+    portions: queue.SimpleQueue[Portion] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(portions,), daemon=True).start()
+    gc.disable()  # indexing makes millions of short-lived lists and no circles among them
+    encoder = DocumentEncoder()
+    with suppress(BrokenPipeError):  # who ordered is gone
+        while True:
+            try:
+                answers.send(build(portions.get(), encoder, answers.send))
+            except Exception as error:
+                answers.send(error)
+            gc.collect()
+    os._exit(0)  # as Python ends it waits for its input, which the thread is reading
+
+
+def _listen(portions: queue.SimpleQueue[Portion]) -> None:
+    """Pass on what is ordered, and end the process with the one that orders."""
+    while True:
+        try:
+            portions.put(pickle.load(sys.stdin.buffer))
+        except (EOFError, pickle.UnpicklingError):
+            os._exit(0)

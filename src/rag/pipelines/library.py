@@ -1,0 +1,177 @@
+"""The indexing pipeline, and the functions that run it over vaults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from haystack import Document as HaystackDocument
+from haystack import Pipeline
+
+from rag.config import RAGConfig, load_config
+from rag.exceptions import IndexingError, RAGError
+from rag.index.vault_registry import configured_vaults
+from rag.indexing.documents import Document, DocumentMeta, IndexingResult
+from rag.indexing.dry_run import compare
+from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note
+from rag.indexing.reports import VaultReport
+from rag.indexing.run import IndexRun
+from rag.vault import Note, note_id, read_note, scan_folder
+from rag.vault.frontmatter import split_front_matter
+from rag.vault.note import split_lines
+
+
+def parse_frontmatter(content: str) -> tuple[dict[str, Any], str]:
+    """Split a note's text into front matter and body.
+
+    :returns: an empty dict when there is no front matter or it is broken.
+    """
+    lines = split_lines(content.removeprefix("\ufeff"))
+    front = split_front_matter(lines)
+    fields = {} if front.problem else front.fields
+    return fields, "\n".join(lines[front.body_line :])
+
+
+def scan_vault(
+    vault_path: str | Path, vault_name: str, config: RAGConfig | None = None
+) -> list[Document]:
+    """Read every note of a vault; one that cannot be read is left out.
+
+    :raises IndexingError: when the folder does not exist.
+    """
+    root = Path(vault_path)
+    if not root.is_dir():
+        raise IndexingError(f"vault folder {vault_path} does not exist")
+    index = (config or load_config()).index
+    found = []
+    for file in scan_folder(str(root), index.ignore).notes:
+        try:
+            _, note = open_note(str(root), vault_name, file, index)
+        except OSError:
+            continue
+        if is_wanted(note, index):
+            found.append(_to_document(note, root / file.file))
+    return found
+
+
+def _to_document(note: Note, path: Path) -> Document:
+    meta = DocumentMeta(
+        tags=note.tags,
+        created=note.created,
+        normalized=note.fields.get("normalized") is True,
+        file_id=note_id(note.vault, note.path),
+    )
+    content = "\n".join(note.lines[note.body_line :])
+    return Document(path, note.title, content, meta, note.vault, note)
+
+
+def chunk_document(
+    doc: Document, chunk_size: int = 512, overlap: int = 50
+) -> list[HaystackDocument]:
+    """Cut a note into Haystack documents, sizes in tokens.
+
+    Their `meta` holds `file_path, title, vault, tags, created, file_id, position, heading,
+    line_start, line_end`.
+
+    :raises ValueError: unless 0 <= overlap < chunk_size.
+    """
+    note = doc.note or replace(
+        read_note(doc.content.encode("utf-8", "replace"), doc.vault_name, str(doc.file_path), 0.0),
+        title=doc.title,
+        tags=doc.metadata.tags,
+        created=doc.metadata.created,
+    )
+    file_id = doc.metadata.file_id or note_id(note.vault, note.path)
+    chunks = cut_note(note, chunk_size, overlap)
+    return [
+        HaystackDocument(id=chunk.id, content=chunk.text, meta=chunk_meta(note, chunk, file_id))
+        for chunk in chunks
+    ]
+
+
+def chunk_documents(
+    docs: list[Document], chunk_size: int = 512, overlap: int = 50
+) -> list[HaystackDocument]:
+    """Cut notes into Haystack documents, in the order of the notes."""
+    return [chunk for doc in docs for chunk in chunk_document(doc, chunk_size, overlap)]
+
+
+def index_vault(
+    pipeline: Pipeline,
+    vault_path: str | Path,
+    vault_name: str,
+    dry_run: bool = False,
+    rag_config_override: RAGConfig | None = None,
+) -> IndexingResult:
+    """Bring one vault up to date in the index that the pipeline writes to, and publish it.
+
+    :param dry_run: say what would be done, and do nothing.
+    :returns: what was done; what failed is in `errors` and is not raised.
+    :raises IndexingError: when the folder does not exist.
+    """
+    if not Path(vault_path).is_dir():
+        raise IndexingError(f"vault folder {vault_path} does not exist")
+    return _index(pipeline, {vault_name: Path(vault_path)}, dry_run, rag_config_override)[
+        vault_name
+    ]
+
+
+def index_all_vaults(
+    pipeline: Pipeline,
+    vaults_dir: str | Path | None = None,
+    vault_names: list[str] | None = None,
+    dry_run: bool = False,
+) -> dict[str, IndexingResult]:
+    """Bring every folder of `vaults_dir` up to date; without it, every vault there is.
+
+    :param vault_names: only these.
+    :returns: what was done, by vault; a vault without a folder has an error.
+    """
+    config = load_config()
+    if vaults_dir is None:
+        vaults = configured_vaults(config)
+    else:
+        base = Path(vaults_dir)
+        if not base.is_dir():
+            raise IndexingError(f"vaults folder {vaults_dir} does not exist")
+        vaults = {p.name: p for p in sorted(base.iterdir()) if p.is_dir() and p.name[0] != "."}
+    wanted = {n: vaults[n] for n in (vault_names or vaults) if n in vaults}
+    results = _index(pipeline, wanted, dry_run, config)
+    for name in vault_names or []:
+        if name not in vaults:
+            results[name] = IndexingResult(0, 0, 0, [f"no vault named {name!r}"])
+    return results
+
+
+def _index(
+    pipeline: Pipeline, vaults: dict[str, Path], dry_run: bool, config: RAGConfig | None
+) -> dict[str, IndexingResult]:
+    writer: Any = pipeline.get_component("writer")
+    directory = writer.document_store.directory
+    config = config or load_config()
+    results = {}
+    if dry_run:
+        for changes in compare(directory, vaults, config):
+            found = len(changes.added) + len(changes.changed)
+            results[changes.vault] = IndexingResult(found + changes.unchanged, found, 0)
+        return results
+    with IndexRun(config, directory, pipeline) as run:
+        name = ""
+        try:
+            for name, root in vaults.items():
+                results[name] = IndexingResult(0, 0, 0)
+                results[name] = _to_result(run.index_vault(name, root))
+            run.publish()
+        except RAGError as error:
+            # Nothing is published then: the next run completes what this one began.
+            for result in results.values():
+                result.errors.append(str(error))
+    return results
+
+
+def _to_result(report: VaultReport) -> IndexingResult:
+    errors = [f"{path}: {why}" for path, why in report.failed.items()]
+    if report.problem:
+        errors.append(report.problem)
+    return IndexingResult(report.total, report.added + report.changed, report.chunks, errors)

@@ -1,0 +1,74 @@
+"""An answer, and what it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rag.exceptions import RAGError
+from rag.search.results import SearchedVariant, SearchResult
+
+if TYPE_CHECKING:
+    from rag.qa.context_report import WindowReport
+
+
+@dataclass
+class Quote:
+    """A sentence of a note: `source` counts from 1 in the answer's sources, `line` in the file."""
+
+    text: str
+    source: int
+    line: int
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A sentence of an answer and one of the sources it names, counted from 1; whether that
+    source bears it out."""
+
+    source: int
+    sentence: str
+    supported: bool
+
+
+@dataclass
+class Answer:
+    """An answer and what it rests on.
+
+    `confidence` is the mean score of its sources. `found` is false when the notes hold no
+    answer. `model` names the model that wrote the text; empty means it is all quotation.
+    `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`.
+
+    Of a model's answer: `verified` is the share of its `sentences` that carry a source which
+    bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
+    is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
+    `failure` what went wrong. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
+    the milliseconds of `retrieval`, of the `transforms` within it, of `load` and `generation`.
+    `context` is what the model was shown; `None` when none was asked. `notices` are for the
+    reader: why no model wrote the answer, above all.
+    """
+
+    text: str
+    sources: list[SearchResult]
+    confidence: float
+    found: bool = True
+    model: str = ""
+    quotes: list[Quote] = field(default_factory=list)
+    searched: str = ""
+    corrections: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    verified: float = 0.0
+    sentences: int = 0
+    citations: list[Citation] = field(default_factory=list)
+    struck: list[str] = field(default_factory=list)
+    thinking: str = ""
+    partial: bool = False
+    finish_reason: str = ""
+    failure: RAGError | None = None
+    usage: dict[str, int | None] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+    context: WindowReport | None = None
+    notices: list[str] = field(default_factory=list)
+    route: str = ""
+    variants: list[SearchedVariant] = field(default_factory=list)
+    relaxed: bool = False

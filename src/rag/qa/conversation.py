@@ -1,0 +1,177 @@
+"""A conversation about the notes: questions that lean on what was said before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from haystack import Pipeline
+
+from rag.answers.follow_ups import Exchange, expanded, is_accepted
+from rag.clients.ollama.chat import ChatModel
+from rag.context.memory import MemoryManager
+from rag.exceptions import RAGError, StorageError, UsageError
+from rag.qa.answer import Answer
+from rag.qa.run import ask, writer_of
+from rag.qa.sessions import Session, Turn, new_session
+from rag.qa.user_facts import chat_history, open_memory, recall
+from rag.query.limits import bounded
+from rag.query.llm.reply_parsing import texts_in
+from rag.query.models import ConversationTurn, QueryBundle
+from rag.query.transforms.generated_text import GeneratedText
+from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
+from rag.query.transforms.transformers import ConversationRewriter
+from rag.search.components.query_embedder import AUTO
+from rag.search.results import QueryFilters, SearchResult
+
+_LONGEST = 200  # tokens of a rewritten question
+
+
+class Conversation:
+    """Ask questions one after the other, and keep them.
+
+    :param pipeline: from `create_qa_pipeline`.
+    :param session: what was said so far; what is said now is added to it.
+    :param mode: how notes are searched, as in `search`.
+    :param memory: facts that the user told; what is said is added to it. Without it those in
+        the data folder of the session.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        session: Session,
+        filters: QueryFilters | None = None,
+        top_k: int = 5,
+        mode: str = AUTO,
+        memory: MemoryManager | None = None,
+    ) -> None:
+        self.pipeline, self.session = pipeline, session
+        self.filters, self.top_k, self.mode = filters, top_k, mode
+        self.memory = memory or open_memory(session.data_dir)
+        self._told: set[str] = set()
+        for turn in session.turns:
+            recall(self.memory, turn)
+        self._rewriter = ConversationRewriter(self._rewrite)
+
+    def ask(
+        self, question: str, on_question: Callable[[str], Any] | None = None, **callbacks: Any
+    ) -> Answer:
+        """Answer a question; the callbacks and errors are those of `rag.pipelines.ask`.
+
+        What a search has said in this conversation it does not say again.
+
+        :param on_question: called with the question as it was understood, when that is another.
+        """
+        asked = self.understood(question)
+        if on_question and asked != question:
+            on_question(asked)
+        answer = ask(
+            self.pipeline,
+            asked,
+            self.filters,
+            self.top_k,
+            mode=self.mode,
+            memory=self.memory,
+            told=self._told,
+            **callbacks,
+        )
+        turn = _turn(question, asked, answer)
+        recall(self.memory, turn)
+        try:
+            self.session.add(turn)
+        except (OSError, StorageError, UsageError) as error:
+            why = getattr(error, "strerror", "") or error
+            answer.notices.append(f"this conversation cannot be kept: {why}")
+        return answer
+
+    def clear(self) -> None:
+        """Begin another conversation; the old one keeps its file, and facts stay."""
+        self.session = new_session(self.session.data_dir)
+        self.memory.clear()
+        self._told.clear()
+
+    def last_sources(self) -> list[SearchResult] | None:
+        """Return the sources of the last answer, in the order of their numbers; what is kept of
+        them is where they are. `None` when there is no answer yet."""
+        if not self.session.turns:
+            return None
+        kept = [source for source in self.session.turns[-1].sources if isinstance(source, dict)]
+        return [_result(source) for source in kept]
+
+    def understood(self, question: str) -> str:
+        """Return the question so that it stands by itself.
+
+        :raises QueryError: when it is too long.
+        """
+        if not question.strip():
+            return question
+        question = bounded(question)
+        history = chat_history(self.session.turns)
+        [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
+        return query.query_str
+
+    def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
+        """Rewrite a question by the chat model, or else without it."""
+        said = [turn.content for turn in turns]
+        history = [Exchange(*pair) for pair in zip(said[::2], said[1::2], strict=True)]
+        rewritten = self._rewritten(question, turns)
+        if is_accepted(rewritten, question, history):
+            return GeneratedText(rewritten)
+        return GeneratedText(expanded(question, history), "no model rewrote the question")
+
+    def _rewritten(self, question: str, turns: list[ConversationTurn]) -> str:
+        """Let the chat model rewrite a question; empty when it cannot."""
+        writer = writer_of(self.pipeline)
+        if not writer:
+            return ""
+        prompt = build_prompt(REWRITTEN, question, said=said_before(turns))
+        messages = [("system", prompt.system), ("user", prompt.user)]
+        try:
+            chat: ChatModel = writer.chat
+            response = chat.respond(
+                [{"role": role, "content": content} for role, content in messages],
+                format=REWRITTEN.schema(1),
+                options={"temperature": 0, "num_predict": _LONGEST},
+                seconds=chat.config.query_timeout,
+            )
+        except RAGError:
+            return ""  # whoever answers next says what is wrong
+        return next(iter(texts_in(response.text, 1, without=prompt.code)), "")
+
+
+def _result(kept: dict[str, Any]) -> SearchResult:
+    line = kept.get("line")
+    return SearchResult(
+        content="",
+        score=0.0,
+        file_path=str(kept.get("path") or ""),
+        title=str(kept.get("title") or ""),
+        vault=str(kept.get("vault") or ""),
+        position=0,
+        line_start=line if isinstance(line, int) else 1,
+    )
+
+
+def _turn(question: str, asked: str, answer: Answer) -> Turn:
+    lines = {quote.source: quote.line for quote in reversed(answer.quotes)}  # of each the first
+    return Turn(
+        question=question,
+        asked=asked,
+        answer=answer.text,
+        found=answer.found,
+        model=answer.model,
+        partial=answer.partial,
+        sources=[
+            {
+                "number": number,
+                "vault": source.vault,
+                "path": source.file_path,
+                "line": lines.get(number, source.line_start),
+                "title": source.title,
+            }
+            for number, source in enumerate(answer.sources, 1)
+        ],
+        at=datetime.now().isoformat(timespec="seconds"),
+    )

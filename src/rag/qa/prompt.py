@@ -1,0 +1,220 @@
+"""The prompt of an answer, assembled by the context pipeline.
+
+| source | priority | what it is | how much of the room |
+|---|---|---|---|
+| system | 10 | the rules | all that it needs |
+| user | 9 | the question, as the last message | all that it needs |
+| memory | 8 | facts that the user told, in the user's message | at most a tenth of the rest |
+| conversation | 7 | what was said before, as user and assistant | at most a fifth of the rest |
+| retrieval | 5 | notes, fenced and numbered in the user's message | what the others leave |
+
+Everything but the rules is data, and speaks as user or assistant. A note that is too long for
+what is left is cut at the end of a sentence; a smaller one may follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag.answers import prompt_texts as words
+from rag.answers.prompt_texts import Prompt, Source
+from rag.context.budget import BudgetAllocation, TokenBudget
+from rag.context.formatters import role_of
+from rag.context.models import ContextItem, ContextResult, SourceType, by_priority
+from rag.context.pipeline import ContextPipeline
+from rag.context.steps import Items, PipelineStep, retriever_step
+from rag.exceptions import ContextError, TooLongError
+from rag.qa.context_report import WindowReport, window_report
+from rag.qa.plugin_steps import OwnSteps, rank_of
+from rag.qa.prompt_layout import Layout, source_of
+from rag.query.models import QueryBundle
+from rag.text.token_estimate import count_tokens
+
+# Of what rules and question leave; what is not used goes to the notes.
+SHARES = {SourceType.MEMORY: 0.1, SourceType.CONVERSATION: 0.2}
+_MESSAGE_TOKENS = 8  # what a chat template puts around one more message
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuiltPrompt(Prompt):
+    """A prompt, and how it came about.
+
+    :param ranks: of each of its sources the number (from 1) that it had in the search.
+    :param made: what the context pipeline made.
+    :param limits: how many tokens each kind of source could have had.
+    :param own: what the user's own steps did.
+    :param untried: sources, by their numbers, that it was not made from, since the server found
+        a prompt with them too long.
+    """
+
+    ranks: list[int]
+    made: ContextResult
+    limits: dict[SourceType, int]
+    own: OwnSteps
+    untried: Mapping[int, Source] = field(default_factory=dict)
+
+    def report(self) -> WindowReport:
+        """Return what it holds in words, and what it does not."""
+        return window_report(self.made, self.limits, self.own, self.untried)
+
+
+def build_prompt(
+    question: str,
+    sources: Sequence[Source],
+    room: int,
+    remembered: Sequence[ContextItem] = (),
+    steps: Sequence[PipelineStep] = (),
+    too_long: BuiltPrompt | None = None,
+) -> BuiltPrompt:
+    """Put a question, what is remembered, and as many sources as fit into a prompt.
+
+    The last sources, which rank lowest, are left out first.
+
+    :param room: how many tokens the model reads, those of the answer not counted.
+    :param remembered: facts and messages, as `MemoryManager.get_context_items` gives them.
+    :param steps: the user's own, which may reorder, change and drop sources and what is
+        remembered; see `OwnSteps`.
+    :param too_long: the prompt that was made of the same before, and that the server found too
+        long: the better half of its notes is tried.
+    :raises TooLongError: when the question leaves no room for a single source.
+    :raises ContextError: when `steps` leave no source.
+    """
+    memory = _Remembered(remembered, question)
+    budget, limits = _share_out(question, room, memory.items)
+    layout = Layout(question, budget.get_allocation(SourceType.RETRIEVAL))
+    numbers = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(sources) + 1)
+    own = OwnSteps(steps, too_long.own.dropped_notes if too_long else ())
+    known = {*numbers, *(rank_of(item) for item, _ in own.dropped_notes)}
+    untried = {n: source for n, source in enumerate(sources, 1) if n not in known}
+    pipeline = (
+        ContextPipeline(room, budget=budget)
+        .add_system_prompt(words.rules(question))
+        .with_memory(memory)
+        .with_formatter(layout)
+        .add_callback(own)
+        .add_step(retriever_step("notes", _Ranked(sources, numbers), top_k=len(sources) or 1))
+    )
+    for step in [
+        *own.guarded(),
+        PipelineStep("clean", layout.clean),
+        PipelineStep("question", layout.add_question),
+        PipelineStep("fit", layout.fit),
+    ]:
+        pipeline.add_step(step)
+    made = pipeline.build(question)
+    shown = [item for item in made.window.items if item.source == SourceType.RETRIEVAL]
+    if not shown:
+        if len(own.dropped_notes) + len(untried) == len(sources):
+            raise ContextError("your own steps left no note", hint="Check ask.steps.")
+        raise _no_room()
+    messages = made.formatted_output
+    return BuiltPrompt(
+        messages=messages,
+        sources=[source_of(item) for item in shown],
+        tokens=sum(count_tokens(message["content"]) for message in messages),
+        planted=sum(item.metadata["planted"] for item in shown),
+        ranks=[rank_of(item) for item in shown],
+        made=made,
+        limits=limits,
+        own=own,
+        untried=untried,
+    )
+
+
+def _no_room() -> TooLongError:
+    return TooLongError(
+        "the question leaves no room for notes in what the model reads",
+        hint="Ask in fewer words, or raise ollama.max_context.",
+    )
+
+
+def _share_out(
+    question: str, room: int, remembered: Items
+) -> tuple[TokenBudget, dict[SourceType, int]]:
+    """Return the budget, and what each source could have had of it."""
+    usable = int((room - words.TEMPLATE_TOKENS) / words.MARGIN)
+    if any(item.source == SourceType.MEMORY for item in remembered):
+        usable -= count_tokens(words.facts_heading(question))
+    needed = {
+        SourceType.SYSTEM: count_tokens(words.rules(question)),
+        SourceType.USER: count_tokens(words.asked(question)),
+    }
+    rest = usable - sum(needed.values())
+    if rest <= 0:
+        raise _no_room()
+    limits = {source: int(rest * share) for source, share in SHARES.items()}
+    used = {source: _used(remembered, source, most) for source, most in limits.items()}
+    shares = {**needed, **used, SourceType.RETRIEVAL: rest - sum(used.values())}
+    allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items() if n]
+    budget = TokenBudget(total_tokens=room, reserve_tokens=room - usable, allocations=allocations)
+    return budget, {**shares, **limits}
+
+
+def _used(remembered: Items, source: SourceType, most: int) -> int:
+    """Return how much of its share a source takes: a question comes with its answer."""
+    taken = whole = 0
+    for item in by_priority([item for item in remembered if item.source == source]):
+        taken += item.token_count
+        if taken > most:
+            break
+        if source != SourceType.CONVERSATION or role_of(item) == "user":
+            whole = taken
+    return whole
+
+
+class _Remembered:
+    """What is remembered, as it goes into the prompt: the newest facts and messages first."""
+
+    def __init__(self, items: Sequence[ContextItem], question: str) -> None:
+        facts = [item for item in items if item.source == SourceType.MEMORY]
+        said = [item for item in items if item.source == SourceType.CONVERSATION]
+        self.items = [
+            *(self._fact(item, number / len(facts)) for number, item in enumerate(facts, 1)),
+            *(self._said(item, question) for item in said),
+        ]
+
+    def get_context_items(self) -> Items:
+        """Return facts and messages."""
+        return self.items
+
+    def _fact(self, item: ContextItem, score: float) -> ContextItem:
+        line = words.fact_line(item.content)
+        return item.model_copy(
+            update={"content": line, "score": score, "token_count": count_tokens(line)}
+        )
+
+    def _said(self, item: ContextItem, question: str) -> ContextItem:
+        text = words.as_said(item.content, question)
+        tokens = count_tokens(text) + _MESSAGE_TOKENS
+        return item.model_copy(update={"content": text, "token_count": tokens})
+
+
+class _Ranked:
+    """Ranked sources as a retriever of items; scores only fall, so that the order is kept.
+
+    :param numbers: of those that are wanted, counted from 1.
+    """
+
+    def __init__(self, sources: Sequence[Source], numbers: Collection[int]) -> None:
+        self._sources, self._numbers = sources, numbers
+
+    def retrieve(self, query: QueryBundle, top_k: int = 10) -> Items:
+        """Return the sources as items, best first."""
+        count = len(self._sources)
+        return [
+            ContextItem(
+                content=source.text,
+                source=SourceType.RETRIEVAL,
+                score=1 - rank / (count + 1),
+                metadata={
+                    "rank": rank,
+                    "title": source.title,
+                    "place": source.place,
+                    "heading": list(source.heading),
+                    "tags": list(source.tags),
+                },
+            )
+            for rank, source in enumerate(self._sources[:top_k], 1)
+            if rank in self._numbers
+        ]

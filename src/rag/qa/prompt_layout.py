@@ -1,0 +1,106 @@
+"""The form of a prompt: notes cleaned, measured, cut and fenced, and all of it as messages."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from rag.answers import prompt_texts as words
+from rag.answers.language import marks_for
+from rag.answers.prompt_texts import Source
+from rag.context.formatters import Message, merged, role_of
+from rag.context.models import ContextItem, ContextWindow, SourceType, by_priority
+from rag.context.steps import Items
+from rag.query.models import QueryBundle
+from rag.text.data_delimiters import unused_code
+from rag.text.token_estimate import count_tokens
+
+QUESTION_PRIORITY = 9
+
+
+def source_of(item: ContextItem) -> Source:
+    """Return the source that an item holds."""
+    of = item.metadata
+    return Source(of["title"], of["place"], item.content, tuple(of["heading"]), tuple(of["tags"]))
+
+
+class Layout:
+    """What is done with the items of one prompt last, and the form they are sent in.
+
+    :param room: how many tokens the notes may take.
+    """
+
+    format_type = "rag_prompt"
+
+    def __init__(self, question: str, room: int) -> None:
+        self._question, self._room = question, room
+        self._code = ""
+
+    def clean(self, items: Items, query: QueryBundle) -> Items:
+        """Take out of the notes what instructs a model."""
+        return [self._cleaned(i) if i.source == SourceType.RETRIEVAL else i for i in items]
+
+    def _cleaned(self, item: ContextItem) -> ContextItem:
+        source, planted = words.clean(source_of(item), marks_for(self._question).left_out)
+        return _with(item, source, planted=planted)
+
+    def add_question(self, items: Items, query: QueryBundle) -> Items:
+        """Add the question; a step of the user's cannot lose it."""
+        question = words.asked(self._question)
+        item = ContextItem(content=question, source=SourceType.USER, priority=QUESTION_PRIORITY)
+        return [*items, item]
+
+    def fit(self, items: Items, query: QueryBundle) -> Items:
+        """Measure the notes as they will be shown, and cut the first that is too long.
+
+        What is cut off follows as an item of its own, which has no room.
+        """
+        notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
+        self._code = unused_code((item.content for item in items), secrets.token_hex())
+        left, placed = self._room, [i for i in items if i.source != SourceType.RETRIEVAL]
+        for number, item in enumerate(notes, 1):
+            whole = self._measured(item, number)
+            if whole.token_count <= left:
+                placed.append(whole)
+                left -= whole.token_count
+            else:
+                placed += self._cut(item, number, left) or [whole]
+                left = 0
+        return placed
+
+    def _cut(self, item: ContextItem, number: int, room: int) -> Items:
+        parts = words.cut(source_of(item), number, self._code, room)
+        if not parts:
+            return []
+        first, rest = (_with(item, source, cut=True) for source in parts)
+        rest = rest.model_copy(update={"id": f"{item.id}/rest"})
+        return [self._measured(first, number), self._measured(rest, number)]
+
+    def _measured(self, item: ContextItem, number: int) -> ContextItem:
+        tokens = count_tokens(words.render(source_of(item), number, self._code))
+        return item.model_copy(update={"token_count": tokens})
+
+    def format(self, window: ContextWindow) -> list[dict[str, str]]:
+        """Return messages: the rules, what was said before, and then facts, notes and question."""
+        by: dict[SourceType, Items] = {source: [] for source in SourceType}
+        for item in window.items:
+            by[item.source].append(item)
+        for source in (SourceType.MEMORY, SourceType.CONVERSATION):
+            by[source].sort(key=lambda item: item.created_at)
+        facts = "".join(item.content for item in by[SourceType.MEMORY])
+        notes = enumerate(map(source_of, by[SourceType.RETRIEVAL]), 1)
+        last = [
+            f"{words.facts_heading(self._question)}{facts}\n" if facts else "",
+            *(words.render(source, number, self._code) for number, source in notes),
+            *(item.content for item in by[SourceType.USER]),
+        ]
+        said = [*by[SourceType.SYSTEM], *by[SourceType.CONVERSATION]]
+        messages = [Message(role_of(item), item.content) for item in said]
+        return [m._asdict() for m in merged([*messages, Message("user", "".join(last))])]
+
+
+def _with(item: ContextItem, source: Source, **metadata: Any) -> ContextItem:
+    """Return an item that holds another form of its source."""
+    named = {"title": source.title, "place": source.place, "heading": list(source.heading)}
+    changes = {"content": source.text, "metadata": {**item.metadata, **named, **metadata}}
+    return item.model_copy(update=changes)

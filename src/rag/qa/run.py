@@ -1,0 +1,345 @@
+"""The question answering pipeline, and the function that runs it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from haystack import Pipeline
+
+from rag.answers.evidence import Evidence
+from rag.answers.prompt_injection import without_instructions
+from rag.config import RAGConfig, load_config
+from rag.context.memory import MemoryManager
+from rag.context.models import ContextItem
+from rag.context.protocols import MemoryProvider
+from rag.exceptions import QueryError, StorageError
+from rag.qa.answer import Answer, Citation, Quote
+from rag.qa.answer_generator import AnswerWriter, OnText, Written
+from rag.qa.context_report import WindowReport
+from rag.qa.extractive_answerer import QuotationAnswerer
+from rag.qa.plugin_steps import load_steps
+from rag.query.syntax import parse_query
+from rag.search.components.query_embedder import AUTO
+from rag.search.filter_listing import newest_notes
+from rag.search.planning import Planned, plan_inputs, planned
+from rag.search.query_understanding import Understood, understand
+from rag.search.relaxation import Attempt, attempts, in_a_mode
+from rag.search.results import QueryFilters, SearchResponse
+from rag.search.run import (
+    create_search_pipeline,
+    open_store,
+    search_inputs,
+    tell_found,
+    to_response,
+)
+from rag.stores.base.protocol import NoteStore
+from rag.support.pipeline_errors import own_errors
+
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
+
+NOT_FOUND = "not found in your notes"
+
+
+def create_qa_pipeline(
+    store: NoteStore,
+    config: RAGConfig | None = None,
+    model: str = "",
+    transforms: list[str] | None = None,
+) -> Pipeline:
+    """Make the question answering pipeline.
+
+        embedder -> retriever -> ranker -> loader (as in the search pipeline)
+            -> answerer (QuotationAnswerer)
+            -> writer (AnswerWriter), where a chat model is configured
+
+    No server is asked before it runs. It serialises:
+    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
+
+    :param config: without it the settings in force.
+    :param model: the chat model that must answer: what fails is then an error, while the
+        configured one is stood in for by quotations.
+    :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
+    :raises UsageError: for a transform that does not exist.
+    :raises ConfigError: for such a transform or classifier in the settings.
+    """
+    config = config or load_config()
+    names = config.ask.transforms
+    if names and transforms is None:
+        from rag.search.components.query_expander import configured_transforms
+
+        names = configured_transforms(names, "ask.transforms")
+    searching = replace(
+        config,
+        search=replace(config.search, transforms=names),
+        ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
+    )
+    pipeline = create_search_pipeline(store, searching, transforms=transforms)
+    pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
+    pipeline.connect("loader.documents", "answerer.documents")
+    if model or (config.ollama.enabled and config.ollama.chat_model):
+        ask = config.ask
+        writer = AnswerWriter(
+            config.ollama, model, ask.max_answer_tokens, ask.temperature, ask.think, ask.steps
+        )
+        load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
+        pipeline.add_component("writer", writer)
+        pipeline.connect("loader.documents", "writer.documents")
+    return pipeline
+
+
+def writer_of(pipeline: Pipeline) -> AnswerWriter | None:
+    """Return the component that lets a model answer, if the pipeline has one."""
+    found: Any = pipeline.graph.nodes.get("writer", {}).get("instance")
+    return found if isinstance(found, AnswerWriter) else None
+
+
+def ask(
+    pipeline: Pipeline,
+    question: str,
+    filters: QueryFilters | None = None,
+    top_k: int = 5,
+    *,
+    mode: str = AUTO,
+    keep_mode: bool = False,
+    on_text: OnText | None = None,
+    on_thinking: OnText | None = None,
+    memory: MemoryProvider | None = None,
+    told: set[str] | None = None,
+    intent: Intent | None = None,
+) -> Answer:
+    """Answer a question from the notes.
+
+    :param pipeline: from `create_qa_pipeline`.
+    :param top_k: how many notes the answer may draw on.
+    :param mode: how notes are searched, as in `search`.
+    :param keep_mode: let no route change the mode, as in `search`.
+    :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
+        then ends the answer, and what there is of it is returned. Quotations do not stream.
+    :param on_thinking: called with the model's reasoning as it comes.
+    :param memory: what a model is to know beside the notes: facts that the user told, and what
+        was said before, such as `rag.context.MemoryManager`. Nothing of it bears out an answer.
+    :param told: what a search said before and need not say again; it is added to.
+    :param intent: what the question and the filters mean, as in `search`.
+    :returns: the answer; `found` is false, and the text says so, when the notes hold none.
+    :raises QueryError: when the question is empty or the search fails.
+    :raises IndexUnavailableError: when there is no index, or it is damaged.
+    :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.
+    """
+    if not question.strip():
+        raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
+    if top_k < 1:
+        raise QueryError(f"top_k must be at least 1, not {top_k}")
+    store, writer = open_store(pipeline), writer_of(pipeline)
+    started = time.monotonic()
+    remembered, forgotten = _remembered(memory if writer else None)
+    with store.pinned(), own_errors(QueryError, "the search failed"):
+        for attempt in attempts(question, filters, mode, keep_mode, intent):
+            understood = understand(store, attempt.query, attempt.filters, attempt.lists)
+            asked = parse_query(question).text if intent else understood.text
+            told_to = {
+                "query": asked,
+                "on_text": _uncopied(on_text),
+                "on_thinking": _uncopied(on_thinking),
+                "remembered": remembered,
+            }
+            output, searched = _answered(
+                pipeline, store, understood, attempt, top_k, asked, told_to if writer else {}
+            )
+            if output["loader"]["documents"]:
+                break
+        response = to_response(output["loader"], understood, searched, attempt, question)
+        tell_found(store, response, output["loader"]["hits"], searched)
+    if told is not None:
+        response.notices = [notice for notice in response.notices if notice not in told]
+        told.update(response.notices)
+    quotes = [q for q in output["answerer"]["quotes"] if _is_for_readers(q, response)]
+    if not writer or not response.results:
+        return replace(
+            _quoted(quotes, response), notices=response.notices, timings=response.timings
+        )
+    written: Written = output["writer"]["written"]
+    if written.raised:
+        raise written.raised
+    answer = _written(written, quotes, response, must=bool(writer.model))
+    answer.notices = [*response.notices, *forgotten, *answer.notices]
+    return _timed(answer, response, written.began - started)
+
+
+def _answered(
+    pipeline: Pipeline,
+    store: NoteStore,
+    understood: Understood,
+    attempt: Attempt,
+    top_k: int,
+    asked: str,
+    writing: dict[str, Any],
+) -> tuple[dict[str, Any], Planned]:
+    """Return what the components gave, and what there is to tell of how notes were searched.
+
+    :param asked: the question.
+    :param writing: what the writer is to be run with, where there is one.
+    """
+
+    def run(attempt: Attempt) -> dict[str, Any]:
+        inputs = search_inputs(understood, top_k, mode=attempt.mode)
+        read = plan_inputs(pipeline, inputs, understood, attempt.keep_mode, attempt.variants)
+        inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
+        if attempt.lists:
+            inputs["retriever"]["matched"] = newest_notes(store, understood, top_k)
+            inputs["answerer"] = {"query": asked, "listed": not attempt.relaxed}
+        if writing:
+            inputs["writer"] = writing
+        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from={"loader", *read})
+        return outputs
+
+    output, notices = in_a_mode(attempt, run)
+    searched = planned(output)
+    return output, searched._replace(notices=[*notices, *searched.notices])
+
+
+def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
+    """Add to an answer what came before the model wrote, and took so long."""
+    timings = {"retrieval": round(seconds * 1000, 1), **response.timings, **answer.timings}
+    context = answer.context and _completed(answer.context, response, timings)
+    return replace(answer, timings=timings, context=context)
+
+
+def _completed(
+    report: WindowReport, response: SearchResponse, timings: dict[str, float]
+) -> WindowReport:
+    """Tell in the report of the prompt what came before it and after it."""
+    transforms = response.timings.get("transforms", 0.0)
+    search = round(max(0.0, timings["retrieval"] - transforms), 1)
+    before = {**({"transforms": transforms} if transforms else {}), "search": search}
+    return report.with_finders([result.found_by for result in response.results]).with_times(
+        before, {"generation": timings["generation"]}
+    )
+
+
+def _remembered(memory: MemoryProvider | None) -> tuple[list[ContextItem], list[str]]:
+    """Return what is remembered, and what there is to say of it: an answer needs no memory."""
+    try:
+        return ([] if memory is None else memory.get_context_items()), []
+    except StorageError as error:
+        said = memory.conversation if isinstance(memory, MemoryManager) else None
+        return (said.to_context_items() if said else []), [str(error)]
+
+
+def _uncopied(callback: OnText | None) -> OnText | None:
+    """Wrap a callback: Haystack copies its inputs, a method's object with it, but no function."""
+    return callback and (lambda text: callback(text))
+
+
+def _written(written: Written, quotes: list[Quote], response: SearchResponse, must: bool) -> Answer:
+    """Make the answer of what a model wrote; where that is nothing, of quotations."""
+    found, model = written.verification, written.model
+    common: dict[str, Any] = _facts(written)
+    if found.believed:
+        return _generated(written, response, common)
+    if written.interrupted:
+        return replace(_not_found(response), **common, partial=True, model=model)
+    if written.failure and must:
+        raise written.failure
+    if found.refused and not written.failure:
+        return replace(_not_found(response), **common, model=model)
+    why = _why_not(written)
+    common["notices"] = [*common["notices"], why]
+    return replace(_quoted(quotes, response), **common)
+
+
+def _why_not(written: Written) -> str:
+    """Say in one line why quotations stand in for a model, and what mends it."""
+    if error := written.failure:
+        return f"{error}. {error.hint}".rstrip() if error.hint else str(error)
+    if not written.response.text.strip():
+        return f"{written.model} gave no answer"
+    return f"the answer of {written.model} is not borne out by your notes and was left out"
+
+
+def _facts(written: Written) -> dict[str, Any]:
+    """Return what there is to tell of a model's work, whatever became of it."""
+    response = written.response
+    reason = response.finish_reason
+    if written.interrupted:
+        reason = "interrupted"
+    elif written.failure:
+        reason = "error"
+    return {
+        "struck": written.verification.struck,
+        "thinking": response.thinking,
+        "finish_reason": reason or ("length" if response.text else ""),
+        "failure": written.failure,
+        "usage": {
+            "prompt_tokens": response.prompt_tokens,
+            "tokens": response.tokens,
+            "num_ctx": response.num_ctx,
+        },
+        "timings": {
+            "load": round(response.load_seconds * 1000, 1),
+            "generation": round(response.seconds * 1000, 1),
+        },
+        "context": written.context and written.context.with_cited(written.verification.order),
+        "notices": list(written.notices),
+    }
+
+
+def _generated(written: Written, response: SearchResponse, common: dict[str, Any]) -> Answer:
+    found = written.verification
+    sources = [response.results[written.ranks[number - 1] - 1] for number in found.order]
+    return Answer(
+        text=found.text.strip(),
+        sources=sources,
+        confidence=fmean(source.score for source in sources),
+        model=written.model,
+        searched=response.searched,
+        corrections=response.corrections,
+        tags=response.tags,
+        route=response.route,
+        variants=response.variants,
+        relaxed=response.relaxed,
+        verified=found.verified,
+        sentences=len(found.claims),
+        citations=[
+            Citation(number, claim.text, claim.supported)
+            for claim in found.claims
+            for number in claim.sources
+        ],
+        partial=common["finish_reason"] != "stop",
+        **common,
+    )
+
+
+def _is_for_readers(quote: Quote, response: SearchResponse) -> bool:
+    """Tell whether a quotation is no part of what instructs a model: that answers nobody."""
+    text, planted = without_instructions(response.results[quote.source - 1].content, "")
+    return not planted or Evidence(text).says(quote.text)
+
+
+def _quoted(quotes: list[Quote], response: SearchResponse) -> Answer:
+    """Number the sources in the order in which the answer names them."""
+    numbers: dict[int, int] = {}
+    for quote in quotes:
+        numbers.setdefault(quote.source, len(numbers) + 1)
+    cited = [Quote(quote.text, numbers[quote.source], quote.line) for quote in quotes]
+    sources = [response.results[source - 1] for source in numbers]
+    return Answer(
+        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited) or NOT_FOUND,
+        sources=sources,
+        confidence=fmean(source.score for source in sources) if sources else 0.0,
+        found=bool(quotes),
+        quotes=cited,
+        searched=response.searched,
+        corrections=response.corrections,
+        tags=response.tags,
+        route=response.route,
+        variants=response.variants,
+        relaxed=response.relaxed,
+    )
+
+
+def _not_found(response: SearchResponse) -> Answer:
+    return _quoted([], response)

@@ -1,0 +1,1 @@
+"""One call to a chat model, and reading its reply."""

@@ -1,0 +1,285 @@
+"""Texts out of what a model replies.
+
+Models are asked for JSON, and write it in fences, after their reasoning, between sentences, with
+a comma too many, without its end, or not at all: a list, or just lines. What can be made out is
+taken; what is no query is left out: nothing, too much, the same again, an excuse.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic_core import from_json
+
+from rag.text.normalize import name_key
+from rag.text.sanitize import without_controls
+from rag.text.surrogates import without_halves
+from rag.text.tokenizer import has_words
+
+LONGEST_QUERY = 400  # characters
+LONGEST_DOCUMENT = 1500
+_LONGEST_REPLY = 20_000  # of which more is not read
+_LONGEST_SALVAGED = 4_000  # whose time is the square of this
+_MOST_STARTS = 20  # places where JSON may begin
+_DEEPEST = 4  # levels of JSON
+
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_BEFORE = re.compile(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_ENDLESS_THOUGHT = re.compile(
+    r"^[ \t]*<(?:think|thinking|reasoning)>.*", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_KEYS = (
+    *("queries", "variations", "questions", "sub_questions", "items", "results"),
+    *("query", "question", "document", "passage", "text", "content", "answer", "value"),
+)
+_DOCUMENT_JSON = re.compile(r'\{\s*"(?:document|passage|text|content|answer)"\s*:')
+
+_MARKER = re.compile(
+    r"\s*(?:[-*+–—]\s+|[•・‣▪○●◦]\s*|[(（]?\d{1,2}(?:[.)]\s+|[．）]\s*)|[①-⑳]\s*|[a-z][.)]\s+)",
+)
+_INLINE_ITEM = re.compile(r"(?<=\S)[ \t]+(?=\(?\d{1,2}[.)][ \t]+\S)")
+_LABEL = re.compile(
+    r"(?:(?:search |rewritten |sub-?|step-?back |alternative )?(?:query|question|variation)"
+    r"|document|passage|検索文|質問|クエリ|言い換え|文書)\s*\d{0,2}(?::\s+|：\s*)",
+    re.IGNORECASE,
+)
+_CHATTER = re.compile(
+    r"(?:sure|certainly|of course|okay|here (?:are|is))\b|以下|はい[、。]", re.IGNORECASE
+)
+_EXCUSE = re.compile(
+    r"(?:i['’]?m|i am) (?:sorry|unable)|sorry[,.]|as an ai\b|申し訳|すみません|お答えできません"
+    r"|i can(?:no|['’])t (?:help|assist|do|answer|provide|comply|fulfil|create|generate|write)"
+    r"|(?:null|none|n/a|なし)\W*$",
+    re.IGNORECASE,
+)
+_PAIRS = ("「」", "『』", "“”", "‘’", "«»", '""', "''", "``", "**", "__")
+_QUOTED_LIST = re.compile(r"(?:(?:「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"]+\")[\s、,，;]*){2,}")
+_QUOTATION = re.compile(r"「[^「」]+」|『[^『』]+』|“[^“”]+”|\"[^\"]+\"")
+_BOLD = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
+# A string, and the colon after it that makes a key of it.
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
+_SINGLE = re.compile(r"(?<=[\[,{:\s])'([^'\n]+(?:'[^'\n]+)*?)'\s*(?=([:,\]}]))")
+
+
+def texts_in(
+    reply: str,
+    count: int,
+    *,
+    unlike: Sequence[str] = (),
+    without: str = "",
+    longest: int = LONGEST_QUERY,
+) -> list[str]:
+    """Return at most `count` different texts of one line each.
+
+    :param unlike: texts that are not wanted again; case, width and a question mark do not count.
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    :param longest: characters of a text; longer ones are left out.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return []
+    found = next(_json_texts(body), []) or _salvaged(body) or _lines(_unfenced(body))
+    if len(found) == 1 and "\n" in found[0].strip():  # a list within a string
+        found = _lines(found[0])
+    taken = {_key(text) for text in unlike}
+    texts: list[str] = []
+    for text in map(_cleaned, found):
+        if len(text) > longest or not has_words(text) or _key(text) in taken:
+            continue
+        if _EXCUSE.match(text):
+            continue
+        taken.add(_key(text))
+        texts.append(text)
+    return texts[: max(count, 0)]
+
+
+def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMENT) -> str:
+    """Return the one text of a reply, on one line, cut at a sentence; empty when there is none.
+
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    :param longest: characters of the text.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return ""
+    unfenced = _unfenced(body).strip()
+    found: list[str] = []
+    if unfenced.startswith(("{", "[")) or _DOCUMENT_JSON.search(body):
+        found = next(_json_texts(body, unfinished=True), []) or _salvaged(body)
+    if not found:
+        lines = unfenced.splitlines()
+        lines = lines[1:] if len(lines) > 1 and _is_preface(lines[0]) else lines
+        found = [] if unfenced.startswith(("{", "[")) else lines
+    text = _cleaned("\n".join(found))
+    return _shortened(text, longest) if has_words(text) and not _EXCUSE.match(text) else ""
+
+
+def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
+    """Return the first JSON object of a reply that is no schema, empty when there is none.
+
+    :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
+    """
+    body = _without_thoughts(reply)
+    if without and without in body:
+        return {}
+    for value in _json_values(body, unfinished=True):
+        items = value if isinstance(value, list) else [value]
+        for item in items[:_MOST_STARTS]:
+            if isinstance(item, dict) and item and not _is_schema(item):
+                return item
+    return {}
+
+
+def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
+    """Return a text of decoded JSON on one line, empty when it is none, too long or an excuse."""
+    text = _cleaned(value[: 4 * longest]) if isinstance(value, str) else ""
+    return text if has_words(text) and len(text) <= longest and not _EXCUSE.match(text) else ""
+
+
+def same_text(first: str, second: str) -> bool:
+    """Tell whether two texts differ in nothing but case, width, spaces and a mark at the end."""
+    return _key(first) == _key(second)
+
+
+def _key(text: str) -> str:
+    return name_key(text).rstrip("?!.。 ")
+
+
+def _without_thoughts(reply: str) -> str:
+    text = without_halves(reply[:_LONGEST_REPLY])
+    text = _THOUGHT_BEFORE.sub("", _THOUGHT.sub("\n", text))
+    return _ENDLESS_THOUGHT.sub("", text)
+
+
+def _unfenced(text: str) -> str:
+    fenced = _FENCED.search(text)
+    return fenced[1] if fenced and fenced[1].strip() else text.replace("```", " ")
+
+
+def _json_texts(text: str, unfinished: bool = False) -> Iterator[list[str]]:
+    """Yield the texts of each piece of JSON that holds some."""
+    for value in _json_values(text, unfinished):
+        if found := _strings(value, _DEEPEST):
+            yield found
+
+
+def _json_values(text: str, unfinished: bool) -> Iterator[Any]:
+    """Yield each piece of JSON in a text.
+
+    :param unfinished: whether the beginning of a text without its end is one.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    end = 0
+    for start in [match.start() for match in re.finditer(r"[{\[]", text)][:_MOST_STARTS]:
+        if start < end:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            try:
+                mode: Any = "trailing-strings" if unfinished else True
+                value = from_json(text[start:], allow_partial=mode)
+            except ValueError:
+                continue
+        yield value
+
+
+def _is_schema(value: dict[str, Any]) -> bool:
+    return "type" in value and ("properties" in value or "items" in value)
+
+
+def _strings(value: Any, depth: int) -> list[str]:
+    """Return the texts of decoded JSON; of an object in a list one, and of a schema none."""
+    if isinstance(value, str):
+        return [value]
+    if not depth or not isinstance(value, (dict, list)):
+        return []
+    if isinstance(value, list):
+        found = [_strings(item, depth - 1) for item in value]
+        return [text for texts in found for text in texts[: 1 if len(value) > 1 else None]]
+    if _is_schema(value):
+        return []
+    known = [value[key] for key in _KEYS if key in value]
+    lists = [inner for inner in value.values() if isinstance(inner, list)]
+    for inner in (*known, *lists):
+        if found_here := _strings(inner, depth - 1):
+            return found_here
+    return [text for inner in value.values() for text in _strings(inner, depth - 1)]
+
+
+def _salvaged(text: str) -> list[str]:
+    """Return the quoted strings of what should have been JSON and is not."""
+    text = _unfenced(text).strip()
+    if not text.startswith(("{", "[")) or _is_json(text):
+        return []
+    found = _STRING.findall(text) or _SINGLE.findall(text[:_LONGEST_SALVAGED])
+    return [_unescaped(string) for string, colon in found if colon != ":"]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
+
+def _lines(text: str) -> list[str]:
+    """Return the items of a list, else the lines that are not about the others."""
+    if text.lstrip().startswith(("{", "[")):
+        return []
+    if _MARKER.match(text):
+        text = _INLINE_ITEM.sub("\n", text)
+    lines = [line for line in text.splitlines() if line.strip()]
+    marked = [line for line in lines if _MARKER.match(line)]
+    chosen = marked or [line for line in lines if not _is_preface(line)]
+    return [item for line in chosen for item in _quoted_items(line)]
+
+
+def _is_preface(line: str) -> bool:
+    line = line.strip()
+    return line.endswith((":", "：")) or line.startswith("# ") or bool(_CHATTER.match(line))
+
+
+def _quoted_items(line: str) -> list[str]:
+    """Split a line that is nothing but quotations."""
+    bare = line.strip()
+    return _QUOTATION.findall(bare) if _QUOTED_LIST.fullmatch(bare) else [line]
+
+
+def _cleaned(text: str) -> str:
+    """Return a text on one line, without what lists and quotations put around it."""
+    text = without_controls(without_halves(text))
+    text = _BOLD.sub(r"\1", " ".join(text.split()))
+    before = None
+    while text != before:
+        before = text
+        text = _MARKER.sub("", text, count=1) if _MARKER.match(text) else text
+        label = _LABEL.match(text)
+        text = (text[label.end() :] if label else text).strip().rstrip(",、;")
+        for pair in _PAIRS:
+            inner = text[1:-1]
+            if text[:1] + text[-1:] == pair and pair[1] not in inner.strip("*_"):
+                text = inner.strip()
+    return text
+
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
+
+
+def _shortened(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    ends = [match.end() for match in _SENTENCE_END.finditer(text[:longest])]
+    return text[: ends[-1] if ends else longest].rstrip()

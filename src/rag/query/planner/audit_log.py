@@ -1,0 +1,297 @@
+"""The audit of plans: what was asked, what was understood and why, one JSON line a query.
+
+The lines of a day are one file of the data folder, for its owner's eyes only. Writing one is never
+a reason for a query to fail, and hardly one to wait.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+from rag.config import PlannerConfig
+from rag.exceptions import UsageError
+from rag.query.planner.plan import FullTransformationResult, MetadataExtraction
+from rag.query.planner.trace import RawResponse, ToolCall, Trace
+from rag.support.file_locks import append, lock
+from rag.support.owned_folders import claim_data_folder, narrow
+
+FOLDER, FILE = Path("logs", "query_transform"), "query_audit_trail.jsonl"
+LARGEST = 1 << 20  # bytes of a line
+_LONGEST, _SHORTEST = 1 << 18, 1 << 6  # characters of a text, and items of a list, in a cut record
+_SECONDS = 0.2  # that a query waits for another process
+_BLOCK = 1 << 16
+_WRITE = os.O_RDWR | os.O_CREAT | os.O_APPEND
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class AuditRecord(BaseModel):
+    """One planned query.
+
+    :param id: given when it is recorded; those of one trail sort by their time.
+    :param flags: what the command line's flags asked for.
+    :param today: the day that dates were counted from.
+    :param full: whether every model that there is was asked.
+    :param result: the plan.
+    :param responses: of the models, word for word.
+    :param settings: of `[planner]`.
+    :param catalogue: the digest of what the index held.
+    :param cut: whether it was too long to be kept whole.
+    """
+
+    id: str = ""
+    time: AwareDatetime
+    query: str
+    flags: MetadataExtraction | None = None
+    today: date
+    full: bool = False
+    route: str
+    latency_ms: float
+    result: FullTransformationResult
+    models: dict[str, str] = Field(default_factory=dict)
+    fallbacks: list[str] = Field(default_factory=list)
+    responses: list[RawResponse] = Field(default_factory=list)
+    tools: list[ToolCall] = Field(default_factory=list)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    catalogue: str = ""
+    cut: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        query: str,
+        result: FullTransformationResult,
+        trace: Trace,
+        *,
+        flags: MetadataExtraction | None,
+        today: date,
+        full: bool,
+        latency_ms: float,
+        settings: PlannerConfig,
+        catalogue: str,
+    ) -> AuditRecord:
+        """Make the record of a plan that has just been made."""
+        return cls(
+            time=datetime.now().astimezone(),
+            query=query,
+            flags=flags,
+            today=today,
+            full=full,
+            route=result.intent.primary_route.value,
+            latency_ms=round(latency_ms, 3),
+            result=result,
+            models=result.models,
+            fallbacks=result.fallbacks,
+            responses=trace.responses,
+            tools=trace.tools,
+            settings=asdict(settings),
+            catalogue=catalogue,
+        )
+
+    @property
+    def trace(self) -> Trace:
+        """What models and tools said."""
+        return Trace(responses=self.responses, tools=self.tools)
+
+
+class AuditTrail:
+    """The records of a data folder.
+
+    :param folder: the data folder.
+    :param days: how many days of records are kept; 0: all. Older ones go when a day's first
+        record is written.
+    """
+
+    def __init__(self, folder: Path, days: int = 90) -> None:
+        self._data, self._days, self.path = folder, days, folder / FOLDER
+        self.problem = ""
+        self.skipped = 0
+
+    def record(self, record: AuditRecord) -> str:
+        """Keep a record, and return its id; nothing is raised.
+
+        :returns: the empty text when it could not be kept; `problem` says why.
+        """
+        self.problem = ""
+        try:
+            named = record.model_copy(update={"id": _new_id(record.time)})
+            self._append(encoded(named), named.time.astimezone().date())
+        except Exception as error:  # whatever it is: the query was planned, and is answered
+            self.problem = f"the plan was not recorded ({error})"
+            return ""
+        return named.id
+
+    def records(self, first: date | None = None) -> Iterator[AuditRecord]:
+        """Yield the records, the newest first; lines that are none are counted in `skipped`.
+
+        :param first: leave out days before this one.
+        """
+        return (record for line in self._lines(first) if (record := self._parsed(line)))
+
+    def find(self, prefix: str) -> AuditRecord:
+        """Return the record whose id begins so.
+
+        :raises UsageError: when there is none, or more than one.
+        """
+        wanted = prefix.strip().lower()
+        marked = f'{{"id": "{wanted}'.encode("utf-8", "replace")
+        lines = (line for line in self._lines() if wanted and line.startswith(marked))
+        found = [record for line in lines if (record := self._parsed(line))]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise UsageError(f"no record {prefix!r}", hint="`rag audit` lists them.")
+        ids = ", ".join(record.id for record in found[:5])
+        raise UsageError(f"{len(found)} records begin with {prefix!r}", hint=f"Which one: {ids}?")
+
+    def _append(self, line: bytes, day: date) -> None:
+        path = self.path / day.isoformat() / FILE
+        try:
+            descriptor = _opened(path, _WRITE)
+        except FileNotFoundError:
+            self._make_folder(day)
+            descriptor = _opened(path, _WRITE)
+        try:
+            lock(descriptor, "the audit is", _SECONDS)
+            append(descriptor, line)
+        finally:
+            os.close(descriptor)
+
+    def _make_folder(self, day: date) -> None:
+        """Make the folder of a day, and remove those of days that are too old."""
+        claim_data_folder(self._data)
+        folder = self._data
+        for part in (*FOLDER.parts, day.isoformat()):
+            folder /= part
+            folder.mkdir(mode=0o700, exist_ok=True)
+            narrow(folder)
+        oldest = day - timedelta(self._days)
+        for past in self._all_days() if self._days else ():
+            if date.fromisoformat(past.name) < oldest and not past.is_symlink():
+                with suppress(OSError):  # what is not ours stays, and its folder with it
+                    (past / FILE).unlink(missing_ok=True)
+                    past.rmdir()
+
+    def _all_days(self) -> list[Path]:
+        """Return the folders of days, the newest first."""
+        try:
+            return sorted(filter(_is_day, self.path.iterdir()), reverse=True)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            self.problem = f"{self.path} cannot be read ({error.strerror})"
+            return []
+
+    def _lines(self, first: date | None = None) -> Iterator[bytes]:
+        for folder in self._all_days():
+            if first and date.fromisoformat(folder.name) < first:
+                return
+            try:
+                with os.fdopen(_opened(folder / FILE, os.O_RDONLY), "rb") as file:
+                    yield from _backwards(file)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self.problem = f"{folder / FILE} cannot be read ({error.strerror})"
+
+    def _parsed(self, line: bytes) -> AuditRecord | None:
+        try:
+            return decoded(line)
+        except (ValueError, RecursionError):  # ValidationError is a ValueError
+            self.skipped += 1
+            return None
+
+
+def _opened(path: Path, flags: int) -> int:
+    """Open a file; a pipe in its place would let us wait, and a device read for ever.
+
+    :raises OSError: when it is no file, or cannot be opened.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "not a file", str(path))
+
+
+def encoded(record: AuditRecord) -> bytes:
+    """Return a record as a line of at most `LARGEST` bytes; what is too long for it is cut.
+
+    :raises ValueError: when it cannot be cut so short, or holds what JSON cannot say.
+    """
+    whole, longest = record.model_dump(), _LONGEST
+    while longest >= _SHORTEST:
+        kept = _shortened(whole, longest)
+        line = _line(kept if kept == whole else {**kept, "cut": True})
+        if len(line) <= LARGEST:
+            return line
+        longest //= 2
+    raise ValueError("it is too large")
+
+
+def decoded(line: bytes) -> AuditRecord:
+    """Read a line.
+
+    :raises ValueError: when it is no record.
+    """
+    return AuditRecord.model_validate(json.loads(line))
+
+
+def _line(data: Mapping[str, Any]) -> bytes:
+    # Half a surrogate pair is written as JSON escapes it, and read back as it was.
+    text = json.dumps(data, ensure_ascii=False, default=_as_text)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _as_text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _shortened(value: Any, longest: int) -> Any:
+    if isinstance(value, str | list):
+        value = value[:longest]
+    if isinstance(value, list):
+        return [_shortened(item, longest) for item in value]
+    if isinstance(value, dict):
+        return {key: _shortened(item, longest) for key, item in value.items()}
+    return value
+
+
+def _is_day(folder: Path) -> bool:
+    with suppress(ValueError):
+        return date.fromisoformat(folder.name).isoformat() == folder.name
+    return False
+
+
+def _backwards(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, the last first; empty ones are left out."""
+    at, rest = file.seek(0, os.SEEK_END), b""
+    while at > 0:
+        size = min(_BLOCK, at)
+        at -= size
+        file.seek(at)
+        first, *lines = (file.read(size) + rest).split(b"\n")
+        yield from filter(None, reversed(lines))
+        rest = first[: LARGEST + 1]  # of a line that is no record, and may have no end
+    if rest:
+        yield rest
+
+
+def _new_id(time: datetime) -> str:
+    """Return eight digits of time, in milliseconds, and four by chance."""
+    number, digits = int(time.timestamp() * 1000) % 36**8, ""
+    for _ in range(8):
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits + "".join(secrets.choice(_DIGITS) for _ in range(4))

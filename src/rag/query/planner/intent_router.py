@@ -1,0 +1,168 @@
+"""Where a query is answered: by filters alone, by meaning alone, or by both and words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from haystack import component, default_to_dict
+
+from rag.exceptions import RAGError
+from rag.query.llm.reply_parsing import object_in
+from rag.query.models import QueryBundle, as_bundle
+from rag.query.planner.plan import Extraction, QueryIntent, Route
+from rag.query.planner.rules.shared_patterns import EXAMINED
+from rag.query.planner.templates import build
+from rag.query.planner.trace import Asker, LiveAsker, RawResponse
+from rag.query.protocols import QueryClassifier
+from rag.query.registry import create_classifier
+from rag.query.serialization import QueryComponent, to_serialised
+from rag.query.syntax import parse_query
+from rag.text.messages import brief
+from rag.text.tokenizer import has_words
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "primary_route": {"type": "string", "enum": [route.value for route in Route]},
+        "reason": {"type": "string"},
+    },
+    "required": ["primary_route"],
+}
+ROUTERS = ("rules", "model")  # any other is a plug-in
+_LIKE = re.compile(
+    r"\b(?:something|anything|stuff|notes?|pages?|documents?|one|ones|texts?)"
+    r"\s+(?:that\s+(?:is|are|feels?|reads?)\s+)?(?:like|akin to|resembling|close to)\b"
+    r"|\bsimilar\s+to\b|\bremind(?:s|ed)?\s+me\s+of\b|\balong\s+the\s+lines\s+of\b"
+    r"|\bin\s+the\s+(?:spirit|vein)\s+of\b"
+    r"|のような|みたいな|に似た|に似て|っぽい|に近い(?:内容|ノート|メモ|話)|を思い出させる|を連想",
+    re.IGNORECASE,
+)
+
+
+@component
+class IntentRouter(QueryComponent):
+    """Choose the route of a query; the same one whoever is in doubt: `hybrid_both`.
+
+    Whoever chooses, a query with filters and nothing to rank by is `metadata_only`, and no other
+    one is; one without words is not `vector_only`.
+
+    :param router: `rules`, `model`, or the name of a classifier that a plug-in brings.
+    :param generator: a Haystack chat generator, for `model`.
+    :param classifier: the classifier itself; `router` is its name then.
+    :param timeout: seconds for the reply of a model.
+    """
+
+    _callables = ("generator", "classifier")
+
+    def __init__(
+        self,
+        router: str = "rules",
+        generator: Any | None = None,
+        classifier: QueryClassifier | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self.router, self.generator, self.timeout = router, generator, timeout
+        self.classifier = classifier
+
+    def classify(
+        self, query: QueryBundle | str, extraction: Extraction, asker: Asker | None = None
+    ) -> QueryIntent:
+        """Return the route of a query.
+
+        :param extraction: what is filtered by, and the text that is left to rank by.
+        :param asker: asks the model of the stage `route`; without it the generator is asked.
+        """
+        bundle = as_bundle(query)
+        rest = parse_query(extraction.text)
+        syntax = rest.fields or rest.excluded or rest.excluded_prefixes
+        filters = extraction.metadata.filters_anything or bool(syntax)
+        if not has_words(rest.text):
+            reason = "only filters" if filters else "nothing to rank by"
+            route = Route.METADATA_ONLY if filters else Route.HYBRID_BOTH
+            return QueryIntent(primary_route=route, by="rules", reason=reason)
+        intent = self._chosen(bundle, extraction, filters or bool(rest.phrases), asker)
+        if intent.primary_route == Route.METADATA_ONLY:
+            reason = "words are left to rank by" if filters else "nothing is filtered"
+            return QueryIntent(by=intent.by, reason=reason)
+        return intent
+
+    @component.output_types(intent=QueryIntent, route=str)
+    def run(
+        self, query: QueryBundle | str, extraction: Extraction | None = None
+    ) -> dict[str, QueryIntent | str]:
+        """Return the `intent`, and its `route`; without an extraction nothing is filtered."""
+        bundle = as_bundle(query)
+        intent = self.classify(bundle, extraction or Extraction(text=bundle.query_str))
+        return {"intent": intent, "route": intent.primary_route.value}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the router with its generator or classifier."""
+        return default_to_dict(
+            self,
+            router=self.router,
+            generator=self.generator and to_serialised(self.generator),
+            classifier=self.classifier and to_serialised(self.classifier),
+            timeout=self.timeout,
+        )
+
+    def _chosen(
+        self, query: QueryBundle, extraction: Extraction, filters: bool, asker: Asker | None
+    ) -> QueryIntent:
+        if self.classifier is None and self.router == "rules":
+            return by_rules(query.query_str, filters)
+        if self.classifier is None and self.router == "model":
+            made = asker or LiveAsker({"route": self.generator}, self.timeout)
+            return _by_model(query.query_str, extraction, made)
+        intent = self._by_classifier(query)
+        if asker:
+            said = intent.primary_route.value if intent.by == self.router else ""
+            asker.trace.responses.append(
+                RawResponse(stage="route", model=self.router, text=said, failure=intent.reason)
+            )
+        return intent
+
+    def _by_classifier(self, query: QueryBundle) -> QueryIntent:
+        try:
+            if self.classifier is None:
+                self.classifier = create_classifier(self.router, self.generator)
+            label = self.classifier.classify(query)
+        except RAGError as error:
+            return QueryIntent(reason=brief(error.message))
+        except Exception as error:  # of a plug-in, which may raise anything
+            return QueryIntent(reason=brief(f"{self.router} failed: {error or type(error)}"))
+        if not isinstance(label, str) or not is_route(label):
+            return QueryIntent(reason=brief(f"{self.router} said {label!r}, which is no route"))
+        return QueryIntent(primary_route=Route(label), by=self.router)
+
+
+def by_rules(query: str, filters: bool) -> QueryIntent:
+    """Return the route of a query that has words to rank by.
+
+    :param filters: whether anything is filtered.
+    """
+    if not filters and (like := _LIKE.search(query[:EXAMINED])):
+        return QueryIntent(primary_route=Route.VECTOR_ONLY, by="rules", reason=f"“{like[0]}”")
+    return QueryIntent(by="rules", reason="words to rank by")
+
+
+def is_route(label: str) -> bool:
+    """Tell whether a label names a route; what does not is `hybrid_both` all the same."""
+    written = label.strip().lower().replace("-", "_").replace(" ", "_")
+    return Route(label) != Route.HYBRID_BOTH or written == Route.HYBRID_BOTH
+
+
+def _by_model(query: str, extraction: Extraction, asker: Asker) -> QueryIntent:
+    if not asker.has("route"):
+        return QueryIntent(reason="there is no model")
+    prompt = build("route", query, text=extraction.text)
+    asked = asker.ask("route", prompt, SCHEMA)
+    if asked.failure:
+        return QueryIntent(reason=asked.failure)
+    said = object_in(asked.reply, without=prompt.code)
+    label = said.get("primary_route", said.get("route")) if said else asked.reply.strip()[:40]
+    if not isinstance(label, str) or not is_route(label):
+        return QueryIntent(reason=f"{asked.model} named no route")
+    reason = said.get("reason", "") if said else ""
+    reason = brief(reason) if isinstance(reason, str) else ""
+    return QueryIntent(primary_route=Route(label), by="model", reason=reason)

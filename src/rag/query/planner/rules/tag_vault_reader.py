@@ -1,0 +1,269 @@
+"""Tags and vaults that a query says it filters by, beside the words that announce them.
+
+Words without such a cue are a topic, even where they name a tag. What a cue announces and the
+index does not have is an open slot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rag.query.planner.plan import Kind, Named
+from rag.query.planner.rules.name_lists import Listed, backward, forward, or_behind
+from rag.query.planner.rules.name_resolver import Resolver
+from rag.query.planner.rules.name_spans import JAPANESE, Names, Read
+from rag.query.planner.rules.negation import negation
+from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.shared_patterns import B, E
+
+MOST = 64  # slots of a kind that are read in a query
+
+_HASH = re.compile(r"(?<![a-z0-9_#&/=?.])#(?=[^\W\d]|\d+[^\W\d])")
+_TAGGED = re.compile(
+    rf"{B}(?:tagged(?: +(?:with|as))?|(?:(?P<without>without)|with|having|have|has|bears?"
+    rf"|under|bearing) +(?:the +|an? +)?tags?|tags? *:) *#?(?<=[ #])"
+)
+_BUT_NOT = re.compile(
+    " *,? *(?:(?:and|but) +)?(?:not|except(?: +for)?|excluding|other +than) +(?:(?:for|the) +)?#?"
+)
+_TAG_BEHIND = re.compile(
+    rf"{B}(?:(?P<without>without)|with|under|having|have|has) +(?:the +|an? +)?$"
+)
+_TAG_WORD = re.compile(rf"{B}tags?{E}|タグ")
+_JA_TAG_OPENS = re.compile("(?:名)?(?:が|は|に|:)? ?")
+_JA_BORNE = re.compile(
+    "(?: ?タグ(?=[のがをでには付つ、 ]|$))?"
+    "(?:(?:の|が)(?:付い|つい)(?:た|ている|てる)|(?:付き|つき)の?"
+    "|[のが]ある|を(?:持つ|もつ)| ?のうち、?| ?の|で|から|は|が|を|に)?"
+)
+_JA_TAGGED = re.compile("(?:の|が)?(?:付|つ)|のノート|のメモ|の記事")
+_JA_NOTES = re.compile("の?(?:ノート|メモ|記事)")
+
+_PARTICLES = "のをはがにでとへも"
+
+_VAULT = re.compile(rf"{B}vaults?{E}|保管庫|ボルト|ヴォルト")
+_BEFORE_VAULT = re.compile(
+    rf"(?:{B}(?P<place>in|from|inside|within|of|across) +)?(?:{B}(?P<whose>the|my|our) +)?$"
+)
+_VAULT_OPENS = re.compile("(?: +(?P<called>called|named))? *")
+_JA_VAULT_ENDS = re.compile("(?:の中|内)?(?:にある|から|の|で|に|を|は|が)?")
+_INSIDE = ("の中", "内", "から", "にある")
+_PLACES = "in from inside within of across on the my our at"
+_VAULT_STOPS = frozenset(_PLACES.split())
+_UNNAMED = (
+    "obsidian own entire whole new first second local remote other old same default current"
+    " encrypted existing every each all these those サンドボックス"
+)
+_NO_NAME = frozenset(_UNNAMED.split())
+
+
+@dataclass
+class Slots:
+    """What was read, and what stayed open."""
+
+    tags: list[str] = field(default_factory=list)
+    tag_match: Literal["all", "any"] = "all"
+    excluded_tags: list[str] = field(default_factory=list)
+    vaults: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    found: list[Named] = field(default_factory=list)
+    open: list[Named] = field(default_factory=list)
+
+    def add(self, kind: Kind, read: Read, to: list[str]) -> None:
+        """Note a name, once."""
+        if read.name not in to:
+            to.append(read.name)
+        self.found.append(Named(kind=kind, words=read.words, name=read.name))
+
+    def leave(self, kind: Kind, read: Read, folded: Folded) -> None:
+        """Note words that the index does not have, which nobody is to read again."""
+        self.open.append(Named(kind=kind, words=read.words))
+        folded.hide(read.start, read.end)
+
+
+def matches(pattern: re.Pattern[str], folded: Folded) -> Iterator[re.Match[str]]:
+    """Yield where a pattern stands in what is still open, which may change meanwhile."""
+    at = 0
+    for _ in range(MOST):
+        found = pattern.search(folded.open, at)
+        if not found:
+            return
+        yield found
+        at = max(found.end(), at + 1)
+
+
+class SlotReader:
+    """Reads the tags and vaults of a query."""
+
+    def __init__(self, folded: Folded, resolver: Resolver, slots: Slots) -> None:
+        self._folded, self._slots = folded, slots
+        self._tags = Names(folded, resolver.tag)
+        self._vaults = Names(folded, resolver.vault)
+
+    def read_hashes(self) -> None:
+        """Read `#tag`."""
+        for cue in matches(_HASH, self._folded):
+            self._tag(cue.start(), forward(self._folded, self._tags, cue.end(), most_words=1))
+
+    def read_tags(self) -> None:
+        """Read "tagged X", "with the tag X", "with the X tag", タグX, Xタグ."""
+        for cue in matches(_TAGGED, self._folded):
+            listed = forward(self._folded, self._tags, cue.end())
+            self._tag(cue.start(), listed, bool(cue["without"]))
+        for cue in matches(_TAG_WORD, self._folded):
+            if cue[0] == "タグ":
+                self._japanese_tag(*cue.span())
+            else:
+                listed = backward(self._folded, self._tags, cue.start())
+                behind = self._behind(_TAG_BEHIND, listed)
+                if behind and (listed.known or "the " in behind[0]):
+                    start = listed.reads[0].start - len(behind[0])
+                    self._tag(start, listed, bool(behind["without"]), cue.end())
+
+    def read_vaults(self) -> None:
+        """Read "in my X vault", "in vault X", X保管庫, 保管庫「X」."""
+        for cue in matches(_VAULT, self._folded):
+            start, end = cue.span()
+            behind = backward(
+                self._folded,
+                self._vaults,
+                self._without(("の", "という", "用"), start),
+                _VAULT_STOPS,
+            )
+            if behind.known:
+                before = self._behind(_BEFORE_VAULT, behind)
+                self._vault(behind.known[0].start - len(before[0] if before else ""), behind, end)
+                continue
+            before = _BEFORE_VAULT.search(self._folded.open[max(0, start - 20) : start])
+            opens = _VAULT_OPENS.match(self._folded.open, end)
+            assert opens
+            ahead = forward(self._folded, self._vaults, opens.end())
+            named = opens["called"] or (before and before["place"]) or not cue[0].isascii()
+            if ahead.known and named:
+                start -= len(before[0] if before else "")
+                self._vault(start, ahead, ahead.known[-1].end)
+            else:
+                self._open_vault(cue, behind, ahead, bool(opens["called"]))
+
+    # -- tags -----------------------------------------------------------------------------
+
+    def _tag(self, start: int, listed: Listed, without: bool = False, end: int = 0) -> None:
+        """Take the tags of a list, from its cue at `start` on."""
+        folded = self._folded
+        if listed.known:
+            start = min(start, listed.known[0].start)
+            end = max(end, *(read.end for read in listed.known))
+            turned = negation(folded.open, start, end)
+            if turned:
+                start, end = turned.start, turned.end
+            elif borne := _JA_BORNE.match(folded.open, end):
+                end = borne.end()
+            excluded = without or turned is not None
+            if (listed.mixed and not excluded) or (turned and not turned.exact):
+                folded.hide(start, end)  # no filter says that
+            elif excluded:
+                self._take(start, end, listed, self._slots.excluded_tags)
+            else:
+                joint = or_behind(folded.open, start)
+                if listed.any or (joint < start and self._slots.tags):
+                    self._slots.tag_match = "any"
+                self._take(joint, end, listed, self._slots.tags)
+                self._but_not(end)
+        for read in listed.unknown:
+            if self._is_wanted(read):
+                self._slots.leave("tag", read, folded)
+        if listed.reads and not listed.known:
+            names = listed.reads[0].start
+            if "#" not in folded.plain[start:names]:
+                folded.drop(start, names)
+
+    def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
+        for read in listed.known:
+            self._slots.add("tag", read, tags)
+        self._folded.take(start, end)
+
+    def _but_not(self, at: int) -> None:
+        """Take the tags of "…, but not X"."""
+        if joint := _BUT_NOT.match(self._folded.open, at):
+            listed = forward(self._folded, self._tags, joint.end())
+            if listed.known:
+                end = listed.known[-1].end
+                self._take(at, end, listed, self._slots.excluded_tags)
+
+    def _is_wanted(self, read: Read) -> bool:
+        """Tell whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
+        start, text = read.start, self._folded.plain
+        return text[start - 1 : start] != "#" or not (
+            text[start] in _PARTICLES or JAPANESE.match(text[start - 2 : start - 1])
+        )
+
+    def _japanese_tag(self, start: int, end: int) -> None:
+        text = self._folded.open
+        behind = backward(self._folded, self._tags, self._without(("の", "という"), start))
+        if behind.known:
+            self._tag(start, behind, end=end)
+            return
+        opens = _JA_TAG_OPENS.match(text, end)
+        ahead = forward(self._folded, self._tags, opens.end() if opens else end)
+        if ahead.known:
+            self._tag(start, ahead)
+            return
+        for listed, sure in (
+            (behind, _JA_TAGGED.match(text, end)),
+            (ahead, ahead.reads and _JA_NOTES.match(text, ahead.reads[0].end)),
+        ):
+            for read in listed.reads[:1]:
+                quoted = text[read.start] in '「『"'
+                if quoted or (
+                    sure and len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
+                ):
+                    self._slots.leave("tag", read, self._folded)
+                    return
+
+    # -- vaults ---------------------------------------------------------------------------
+
+    def _vault(self, start: int, listed: Listed, end: int) -> None:
+        """Take the vaults of a list."""
+        slots, folded = self._slots, self._folded
+        if turned := negation(folded.open, start, end):
+            folded.hide(turned.start, turned.end)  # no filter leaves vaults out
+            return
+        for read in listed.known:
+            slots.add("vault", read, slots.vaults)
+        if ends := _JA_VAULT_ENDS.match(folded.open, end):
+            end = ends.end()
+        folded.take(start, end)
+
+    def _open_vault(self, cue: re.Match[str], behind: Listed, ahead: Listed, called: bool) -> None:
+        text, end = self._folded.open, cue.end()
+        for read in ahead.reads[:1]:
+            if called or text[read.start] in '「『"':
+                self._slots.leave("vault", read, self._folded)
+                return
+        for read in behind.reads[:1]:
+            before = self._behind(_BEFORE_VAULT, behind)
+            ends = _JA_VAULT_ENDS.match(text, end)
+            named = before and before["place"] and before["whose"]
+            if cue[0] == "保管庫":
+                apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
+                named = ends and ends[0] and not apart and len(read.words) > 1
+            if text[read.start] in '「『"' or (
+                named and not _NO_NAME & {*read.words.lower().split()}
+            ):
+                self._slots.leave("vault", read, self._folded)
+
+    def _behind(self, pattern: re.Pattern[str], listed: Listed) -> re.Match[str] | None:
+        """Match what stands before a list."""
+        if not listed.reads:
+            return None
+        start = listed.reads[0].start
+        return pattern.search(self._folded.open[max(0, start - 20) : start])
+
+    def _without(self, ends: tuple[str, ...], at: int) -> int:
+        for end in ends:
+            if self._folded.open.endswith(end, 0, at):
+                return at - len(end)
+        return at

@@ -1,0 +1,292 @@
+"""The window of time that a query asks for, in English and Japanese.
+
+A time counts when it stands by itself for one ("last week", 先週) or beside words of notes, of
+writing or of spans ("notes from March", "since 2024-05", 3月のメモ); a year alone needs such words.
+What is asked about ("what happened in 1945") and what lies ahead is left in the query. *Recently*
+and 最近 are the last 30 days. `rag.query.planner.rules.relative_dates` says what each word means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Literal, NamedTuple
+
+from rag.query.planner.plan import TimeWindow
+from rag.query.planner.rules.negation import negation
+from rag.query.planner.rules.relative_dates import find_points
+from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE, B, E
+from rag.query.planner.rules.time_mention import Point
+from rag.query.planner.time_windows import window_name
+
+_EDITS = "modified|updated|edited|changed|revised|touched"
+_WRITES = "created|written|wrote|write|made|added|logged|jotted|saved|recorded|captured"
+_NOTE = f"{NOTE}|journals?|jottings?"
+_JA_EDITS = "更新|編集|変更|修正"
+_JA_WRITES = "書い|書か|記し|作っ|作成|まとめ|残し|メモし|記録|保存|追加"
+
+_ABOUT_NOTES = re.compile(
+    rf"{B}(?:{_NOTE}|{_WRITES}|{_EDITS}){E}|{JA_NOTE}|{_JA_WRITES}|{_JA_EDITS}|日記"
+)
+_OWN = re.compile(rf"{B}(?:i|we|my|our){E}|私|自分|僕")
+_QUESTION = re.compile(
+    r"^ *(?:(?:on|in|at|for|to|from|by|with) )?(?:what|who|whom|whose|when|where|why|how|which"
+    rf"|did|does|do|is|was|are|were){E}|[か?] *$|何|なぜ|いつ|どこ|誰|だれ|どの|どう"
+)
+_BEFORE = re.compile(
+    rf"(?:{B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *)?"
+    rf"(?:{B}(?P<word>since|starting(?: +from)?|as of|after|later than|newer than"
+    r"|more than|less than|before|earlier than|older than|prior to|until|till"
+    r"|up to|between|from|in|on|during|of|dated?|over|within|throughout|back in) +)?"
+    rf"(?:(?:the|early|late) +)?$"
+)
+_AFTER_EN = re.compile(
+    rf" +(?P<verb>{_EDITS}|{_WRITES}){E}|'s{E}"
+    rf"|(?P<on> +(?:onwards?|to (?:now|date|the present)|(?:un)?till? now)){E}"
+)
+_AFTER_JA = re.compile(
+    "(?:頃|ごろ|分)?(?:の(?:間|あいだ)|中|以内)?"
+    "(?P<word>以降|以来|以後|から(?:今|現在)まで|から|より後|の後|以前|より前|の前|まで|以上前|より古い)?"
+    rf"(?P<tail>、?[にはで]?(?:最後に|最終)?(?:(?P<edit>{_JA_EDITS})|(?P<made>{_JA_WRITES}))"
+    "(?:した|しました|された|されている|している|たれ|れた|いた|た|て(?!い?な)(?:いた|おいた)?|済みの?)?)?"
+    "(?:[には、]|の(?!ない)|で(?![はな])|を(?!除|のぞ)|に?かけて(?:の|に)?)?"
+)
+_NOTES_FOLLOW = re.compile(rf" +(?:{_NOTE}){E}")
+_LINK = re.compile(" *(?:to|and|until|till|through|thru|から|〜|~|-|–|—) *")
+_SINCE = {
+    "since",
+    "starting",
+    "starting from",
+    "as of",
+    "以降",
+    "以来",
+    "以後",
+    "から",
+    "から今まで",
+    "から現在まで",
+}
+_AFTER = {"after", "less than", "later than", "newer than", "より後", "の後"}
+_UNTIL = {"until", "till", "up to", "以前", "まで"}
+_EARLIER = {"before", "earlier than", "older than", "more than", "prior to"}
+_EARLIER |= {"より前", "の前", "以上前", "より古い"}
+_SPANS = _SINCE | _AFTER | _UNTIL | _EARLIER
+_MONTH_CUES = {*_SPANS, "in", "from", "of", "during", "between", "dated", "back in", "throughout"}
+_BLURRED = re.compile(
+    rf"{B}(?:the +)?(?:very +)?(?:end|beginning|start|middle|(?:first|second) half)"
+    " +of +(?:the +)?$"
+)
+_BLURRED_JA = re.compile(
+    "の?(?:終わり|おわり|半ば|なかば|中頃|初め|はじめ|始め|[上中下]旬|末|初|頭)"
+)
+
+
+class FoundTime(NamedTuple):
+    """A window, and from where to where it is spoken of."""
+
+    start: int
+    end: int
+    window: TimeWindow
+
+
+class Context(NamedTuple):
+    """What stands around a point: from where to where, a word such as "since", and whether words
+    of changing or of writing notes do."""
+
+    start: int
+    end: int
+    word: str
+    edited: bool
+    written: bool
+
+
+def find_time(text: str, today: date) -> FoundTime | None:
+    """Return the first window that a text in lower case filters by.
+
+    What is not wanted ("not from last week") is no window, unless all other days are one.
+    """
+    points = list(find_points(text, today))
+    about_notes = speaks_of_notes(text)
+    asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
+    after = 0
+    for index, point in enumerate(points):
+        if index < after or blurred(text, point) or text.startswith("という", point.end):
+            continue
+        around = around_point(text, point)
+        if _linked(text, points[index : index + 2], around):
+            after = index + 2
+            found = _span(text, point, points[index + 1], around, today)
+        else:
+            found = _alone(text, point, around, about_notes, asks, today)
+        if found and (found := _turned(text, found, today)):
+            return found
+    return None
+
+
+def speaks_of_notes(text: str) -> bool:
+    """Tell whether words of notes, or of writing them, stand in a text."""
+    return _ABOUT_NOTES.search(text) is not None
+
+
+def blurred(text: str, point: Point) -> tuple[int, int] | None:
+    """Return from where to where a text speaks of some part of a time: "the end of last month",
+    先月末. Nobody knows its days."""
+    start = max(0, point.start - 30)
+    before = _BLURRED.search(text[start : point.start])
+    after = _BLURRED_JA.match(text, point.end) if not text[point.end - 1].isascii() else None
+    if not (before or after):
+        return None
+    return start + before.start() if before else point.start, after.end() if after else point.end
+
+
+def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
+    """Return a time, or all days but those where its words are negated; `None`: not to be said."""
+    turned = negation(text, found.start, found.end)
+    if turned is None:
+        return found
+    first, last = found.window.first, found.window.last
+    if not turned.exact or (first and last and last < today):
+        return None
+    try:
+        days = (None, first - timedelta(1)) if first else ((last or today) + timedelta(1), None)
+    except OverflowError:
+        return None
+    window = _window(days, found.window.field == "modified", today)
+    return FoundTime(turned.start, turned.end, window)
+
+
+Days = tuple[date | None, date | None]
+
+
+def around_point(text: str, point: Point) -> Context:
+    """Return what stands around a point: words such as "since", and of writing."""
+    before = _BEFORE.search(text[max(0, point.start - 50) : point.start])
+    start, end, word = point.start, point.end, ""
+    edited = written = False
+    if before:
+        start -= len(before[0])
+        word = " ".join((before["word"] or "").split())
+        edited, written = _is(_EDITS, before["verb"]), _is(_WRITES, before["verb"])
+    if after := _AFTER_EN.match(text, end):
+        end = after.end()
+        edited = edited or _is(_EDITS, after["verb"])
+        written = written or _is(_WRITES, after["verb"])
+        word = "since" if after["on"] else word
+    elif after := _AFTER_JA.match(text, end):
+        end = after.end()
+        word = after["word"] or word
+        edited, written = edited or bool(after["edit"]), written or bool(after["made"])
+    return Context(start, end, word, edited, written)
+
+
+def _is(words: str, verb: str | None) -> bool:
+    return verb is not None and verb in words.split("|")
+
+
+def _counts(point: Point, around: Context, about_notes: bool, asks: bool, text: str) -> bool:
+    """Tell whether a point is one that notes are to be filtered by."""
+    if point.strength == "future":
+        return False
+    if point.kind == "age":
+        return about_notes
+    if point.strength == "sure":
+        return True
+    if asks:
+        return False
+    if around.word in _SPANS:
+        return True
+    notes_follow = _NOTES_FOLLOW.match(text, point.end) is not None
+    if point.strength == "year":
+        beside = around.word in _MONTH_CUES or around.written or around.edited
+        return about_notes and (beside or notes_follow or text[point.end - 1] == "年")
+    if point.strength == "vague":
+        return about_notes or around.word == "from"
+    if point.strength == "pair":
+        alone = text[point.start : point.end] not in ("may", "march")
+        if text.endswith("the ", 0, point.start):
+            return False
+        return around.word in _MONTH_CUES - {"of"} or (notes_follow and alone)
+    cued = around.word in _MONTH_CUES or around.word in ("on", "over", "within")
+    return about_notes or cued or point.kind == "japanese"
+
+
+def _linked(text: str, points: Sequence[Point], around: Context) -> bool:
+    """Tell whether a text goes from one point to the next."""
+    if len(points) < 2:
+        return False
+    link = _LINK.fullmatch(text, points[0].end, points[1].start)
+    if link is None:
+        return False
+    joint = link[0].strip()
+    if joint in ("and", "to", "until", "till") and around.word not in ("between", "from", "since"):
+        return False
+    return joint != "-" or points[0].strength != "pair" or bool(around.word)
+
+
+def _span(text: str, first: Point, last: Point, around: Context, today: date) -> FoundTime | None:
+    """Return the window from one point to another; `None` when it ends before it begins, or lies
+    ahead."""
+    if "future" in (first.strength, last.strength):
+        return None
+    first, last = _same_year(first, last)
+    if not (first.days and last.days) or last.days.last < first.days.first:
+        return None
+    after = around_point(text, last)
+    days = (first.exact or first.days.first, last.exact or last.days.last)
+    edited = around.edited or after.edited
+    return FoundTime(around.start, after.end, _window(days, edited, today))
+
+
+def _alone(
+    text: str, point: Point, around: Context, about_notes: bool, asks: bool, today: date
+) -> FoundTime | None:
+    """Return the window of one point, if notes are to be filtered by it."""
+    if around.word == "between" or not _counts(point, around, about_notes, asks, text):
+        return None
+    days = _apply(around.word, point)
+    return days and FoundTime(around.start, around.end, _window(days, around.edited, today))
+
+
+def _same_year(first: Point, last: Point) -> tuple[Point, Point]:
+    """Give a point without a year that of the other, or the one beside it: the first is not after
+    the last."""
+    assert first.days and last.days
+    if first.month and not last.month:
+        year = last.days.first.year
+        dated = first.in_year(year)
+        late = dated.days is None or dated.days.first > last.days.last
+        return first.in_year(year - 1) if late else dated, last
+    if last.month and not first.month:
+        year = first.days.first.year
+        dated = last.in_year(year)
+        early = dated.days is None or dated.days.last < first.days.first
+        return first, last.in_year(year + 1) if early else dated
+    if first.month and first.days.first > last.days.last:
+        return first.in_year(first.days.first.year - 1), last
+    return first, last
+
+
+def _apply(word: str, point: Point) -> Days | None:
+    assert point.days is not None
+    first, last = point.days
+    if word in ("more than", "less than") and not point.exact:
+        word = ""
+    if point.exact and word in _SPANS:
+        first = last = point.exact
+    try:
+        if word in _SINCE:
+            return first, None
+        if word in _AFTER:
+            return last + timedelta(1), None
+        if word in _UNTIL:
+            return None, last
+        if word in _EARLIER:
+            return None, first - timedelta(1)
+    except OverflowError:
+        return None
+    return first, last
+
+
+def _window(days: Days, edited: bool, today: date) -> TimeWindow:
+    field: Literal["created", "modified"] = "modified" if edited else "created"
+    return TimeWindow(name=window_name(*days, today), first=days[0], last=days[1], field=field)

@@ -1,0 +1,1 @@
+"""Query transforms: multi-query, HyDE, step-back, decomposition, rewriting."""

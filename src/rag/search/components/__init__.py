@@ -1,0 +1,1 @@
+"""The Haystack components of a search."""

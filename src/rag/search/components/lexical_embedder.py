@@ -1,0 +1,34 @@
+"""The component that gives a query its sparse vector."""
+
+from __future__ import annotations
+
+from haystack import component
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.text.bm25 import encode_query
+
+
+@component
+class LexicalTextEmbedder:
+    """Give a query the sparse vector of BM25."""
+
+    @component.output_types(sparse_embedding=SparseEmbedding)
+    def run(self, text: str, also: list[str] | None = None) -> dict[str, SparseEmbedding]:
+        """Return `sparse_embedding`; empty when the query holds no word.
+
+        :param also: further words to look for, at a little less weight.
+        """
+        return {"sparse_embedding": _sparse(text, also)}
+
+    @component.output_types(sparse_embedding=SparseEmbedding)
+    async def run_async(
+        self, text: str, also: list[str] | None = None
+    ) -> dict[str, SparseEmbedding]:
+        """`run`; it computes and waits for nothing."""
+        result: dict[str, SparseEmbedding] = self.run(text, also)
+        return result
+
+
+def _sparse(text: str, also: list[str] | None) -> SparseEmbedding:
+    vector = encode_query(text, also or ())
+    return SparseEmbedding(vector.indices, vector.values)

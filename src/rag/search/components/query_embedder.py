@@ -1,0 +1,227 @@
+"""Whether a query is searched by meaning too, and its embedding if so."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from haystack import component, default_from_dict, default_to_dict
+
+from rag.clients.reachability import check_listening
+from rag.clients.serialization import with_config
+from rag.config import OllamaConfig
+from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
+from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
+from rag.search.query_variants import Variants
+from rag.stores.base.protocol import NoteStore
+from rag.stores.edge.retrievers import with_store
+from rag.text.scripts import has_other_letters
+
+LEXICAL, DENSE, HYBRID, AUTO = "lexical", "dense", "hybrid", "auto"
+
+_LEXICAL_HINT = "Search by words: --mode lexical."
+
+
+class Gate(NamedTuple):
+    """How a query is to be searched, and why not as it was wanted."""
+
+    mode: str
+    notice: str = ""
+
+
+@component
+class QueryEmbedder:
+    """Embed a query where index, model and query allow it; search by words where they do not.
+
+    In mode `auto` whatever stands in the way is only said; in the modes `dense` and `hybrid` it
+    is an error. A query in a script that the model does not read is searched by words, but for
+    `dense`, which measures the model as it is.
+
+    :param document_store: the index that is searched.
+    :param config: the `[ollama]` settings.
+    """
+
+    def __init__(self, document_store: NoteStore, config: OllamaConfig | None = None) -> None:
+        self.document_store = document_store
+        self.config = config or OllamaConfig()
+        self._vectors: Any = None
+        self._space: Space | None = None  # that of `_vectors`; the server's model makes it
+
+    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
+    def run(
+        self,
+        text: str,
+        mode: str = AUTO,
+        variants: Variants | None = None,
+        embedding: list[float] | None = None,
+    ) -> dict[str, Any]:
+        """Return the query's `embedding` or `None`, the `mode` it is searched in, a `notice`
+        for the user, if there is one, and the `variants` with their vectors.
+
+        :param variants: what else to search for; all are embedded in one request.
+        :param embedding: that of the query, where it was made before.
+
+        :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
+            embeddings, or of another model.
+        :raises ConnectionError: in these modes, when no server gives one.
+        """
+        try:
+            gate = self._gate(text, mode)
+            vector, variants = None, variants or Variants()
+            found, notice = gate.mode, gate.notice
+            if found != LEXICAL:
+                vector, variants, lacking = self._embed(text, variants, embedding, found)
+                notice = "; ".join(filter(None, [notice, lacking]))
+        except RAGError as error:
+            if mode != AUTO:
+                raise
+            vector, found, notice = None, LEXICAL, _by_words(error)
+        return {
+            "embedding": vector,
+            "mode": found,
+            "notice": notice,
+            "variants": variants or Variants(),
+        }
+
+    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
+    async def run_async(
+        self,
+        text: str,
+        mode: str = AUTO,
+        variants: Variants | None = None,
+        embedding: list[float] | None = None,
+    ) -> dict[str, Any]:
+        """`run`, off the event loop."""
+        return await asyncio.to_thread(self.run, text, mode, variants, embedding)
+
+    def close(self) -> None:
+        """Close all connections; `run` opens them again."""
+        if self._vectors is not None:
+            self._vectors.close()
+            self._vectors = self._space = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store and settings."""
+        return default_to_dict(
+            self, document_store=self.document_store.to_dict(), config=asdict(self.config)
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_config(with_store(data)))
+
+    def _gate(self, text: str, mode: str) -> Gate:
+        """Decide by what is known without a server.
+
+        :raises IndexUnavailableError: when the index has no embeddings that fit.
+        """
+        if mode == LEXICAL:
+            return Gate(LEXICAL)
+        embedded = self._embedded()
+        if embedded is None or not embedded.embedded:
+            if mode == AUTO:
+                return Gate(LEXICAL)
+            raise IndexUnavailableError(
+                f"--mode {mode} needs embeddings, and this index holds none",
+                hint=f"Start Ollama and run `rag index`. {_LEXICAL_HINT}",
+            )
+        if not (self.config.enabled and self.config.embedding_model):
+            if mode == AUTO:
+                return Gate(LEXICAL)
+            lacking = "a model: set ollama.embedding_model"
+            what = lacking if self.config.enabled else "Ollama, which is switched off"
+            raise ConfigError(f"--mode {mode} needs {what}", hint=_LEXICAL_HINT)
+        if not embedded.space.is_configured(self.config):
+            raise other_model(embedded.space, self.config)
+        if self.document_store.embedding_dim != embedded.space.dimension:
+            raise IndexUnavailableError(
+                "the index has lost its embeddings",
+                hint="Make them anew with `rag index --embed`; until then search is by words.",
+            )
+        if mode == AUTO and not embedded.is_enough:
+            done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
+            return Gate(
+                LEXICAL,
+                f"only {done:,} of {chunks:,} chunks have embeddings: search is by words"
+                " (`rag index` makes the rest)",
+            )
+        if self._cannot_read(text):
+            notice = f"{embedded.space.model} does not read this script"
+            if mode == DENSE:
+                return Gate(DENSE, notice)
+            return Gate(LEXICAL, f"{notice}: search is by words" if mode == HYBRID else "")
+        return Gate(HYBRID if mode == AUTO else mode)
+
+    def _embedded(self) -> Embedded | None:
+        manifest = self.document_store.manifest()
+        return read_embedded(manifest) if manifest else None
+
+    def _cannot_read(self, text: str) -> bool:
+        from rag.clients import traits
+
+        return not traits(self.config).multilingual and has_other_letters(text)
+
+    def _embed(
+        self, text: str, variants: Variants, known: list[float] | None, mode: str
+    ) -> tuple[list[float], Variants, str]:
+        """Return the vector of a query, its variants with theirs, and a notice when some have
+        none: the query can do without them."""
+        from rag.clients import QueryVectors
+
+        check_listening(self.config.embedding_urls)
+        embedded = self._embedded()
+        assert embedded
+        if self._space != embedded.space:
+            self._check_digest(embedded.space)
+            self.close()
+            self._vectors = QueryVectors(self.config, embedded.space.dimension)
+            self._space = embedded.space
+        if known is not None and len(known) != embedded.space.dimension:
+            known = None
+        wanted = [v.meaning and (mode == DENSE or not self._cannot_read(v.text)) for v in variants]
+        texts = [v.text for v, is_wanted in zip(variants, wanted, strict=True) if is_wanted]
+        vector, made, lacking = self._vectors_of(text, texts, known)
+        found = iter(made)
+        return (
+            vector,
+            Variants(
+                v._replace(vector=next(found)) if is_wanted else v
+                for v, is_wanted in zip(variants, wanted, strict=True)
+            ),
+            lacking,
+        )
+
+    def _vectors_of(
+        self, text: str, texts: list[str], known: list[float] | None
+    ) -> tuple[list[float], list[list[float] | None], str]:
+        """Return the vector of a query, those of other texts, and why they have none, if so."""
+        why = ""
+        if known is None:
+            known, *made = self._vectors.embed_all([text, *texts])
+        else:
+            try:
+                made = self._vectors.embed_all(texts) if texts else []
+            except ConnectionError as error:
+                made, why = [None] * len(texts), f" ({error})"
+        lacking = sum(vector is None for vector in made)
+        notice = f"variants without an embedding: {lacking} of {len(made)}{why}" if lacking else ""
+        return known, made, notice
+
+    def _check_digest(self, space: Space) -> None:
+        """Make sure that the model is the one that made the index's embeddings: a model that was
+        pulled anew bears the same name."""
+        from rag.clients.ollama.model_info import ask_servers, find_digest
+
+        model, seconds = space.model, self.config.query_timeout
+        digest = ask_servers(self.config, lambda client: find_digest(client, model, seconds))
+        if digest and space.digest and digest != space.digest:
+            raise other_model(space, self.config)
+
+
+def _by_words(error: RAGError) -> str:
+    until = "; until then search is by words"
+    if until in error.hint:
+        return f"{error}. {error.hint}"
+    return f"search is by words: {error}. {error.hint}"

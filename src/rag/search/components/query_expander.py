@@ -1,0 +1,255 @@
+"""From a query to its variants: what transforms make of it, side by side."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from haystack import component, default_from_dict, default_to_dict
+
+from rag.clients.reachability import check_listening
+from rag.clients.serialization import with_config
+from rag.config import OllamaConfig
+from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.query.registry import create_transformer, needs_model, transformer_name
+from rag.search.components.query_embedder import AUTO, LEXICAL
+from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
+from rag.stores.base.protocol import NoteStore
+from rag.stores.edge.retrievers import with_store
+from rag.text.normalize import normalize
+from rag.text.tokenizer import has_words
+
+if TYPE_CHECKING:
+    from rag.query.models import QueryBundle
+
+NONE = "none"  # as a transform: none of those that are configured
+_GRACE = 1.0  # seconds, for a transform that keeps to its time to say so itself
+_MOST = 16  # variants of a query
+_MOST_MADE = 1_000  # looked at; a plug-in may make any number
+
+
+def wanted_transforms(names: Sequence[str]) -> list[str]:
+    """Return the names of transforms as they are listed, each once; none for `none`.
+
+    :raises UsageError: for a name that no transform has, or `none` beside others.
+    """
+    if NONE in names:
+        if len(set(names)) > 1:
+            raise UsageError(
+                f"{NONE} stands beside other transforms", hint=f"Leave out {NONE}, or the others."
+            )
+        return []
+    return list(dict.fromkeys(map(transformer_name, names)))
+
+
+def configured_transforms(names: Sequence[str], setting: str) -> list[str]:
+    """Return the names of a setting's transforms, as `wanted_transforms` does.
+
+    :raises ConfigError: which names the setting.
+    """
+    try:
+        return wanted_transforms(names)
+    except UsageError as error:
+        raise ConfigError(f"{setting}: {error.message}", hint=error.hint) from error
+
+
+class VariantMaker:
+    """Make variants of queries with the configured chat model.
+
+    :param config: the `[ollama]` settings; `transform_timeout` is for all transforms of a query.
+    """
+
+    def __init__(self, config: OllamaConfig) -> None:
+        self.config = config
+        self._model = ""  # that of the server, once it was found
+
+    def make(
+        self, text: str, names: Sequence[str], dense: bool = True
+    ) -> tuple[Variants, list[str]]:
+        """Return the variants of a query, of each text the first, and notices for the user.
+
+        Each transform is given the query itself. What fails is told, never raised. A query
+        without words has no variants.
+
+        :param names: of transforms, from `wanted_transforms`.
+        :param dense: whether meaning may be searched; without it `hyde` is of no use.
+        """
+        if not has_words(text):
+            return Variants(), []
+        until = time.monotonic() + self.config.transform_timeout
+        notices = [HYDE_IDLE] if HYDE in names and not dense else []
+        names = [name for name in names if dense or name != HYDE]
+        bound = [name for name in names if needs_model(name)]
+        lacking = self._lacking_model() if bound else ""
+        without = bound if lacking else []
+        found: dict[tuple[str, bool], Variant] = {}
+        with self._generator(lacking) as generator:
+            for name in names:
+                if name in without:
+                    continue
+                left = round(until - time.monotonic(), 1)
+                if left <= 0:
+                    why = "no time was left (ollama.transform_timeout)"
+                    notices.append(f"searched without {name}: {why}")
+                    continue
+                variants, said = _transformed(name, text, generator, left)
+                notices += said
+                for variant in variants:
+                    found.setdefault((normalize(variant.text), variant.words), variant)
+        if without:
+            takes = "it takes" if len(without) == 1 else "they take"
+            why = f"{takes} a chat model, and {lacking}"
+            notices.append(f"searched without {', '.join(without)}: {why}")
+        return weighed([*found.values()][:_MOST]), notices
+
+    def _lacking_model(self) -> str:
+        """Return why there is no chat model, and what mends it; empty when there is one."""
+        if self._model:
+            return ""
+        if not self.config.enabled:
+            return "Ollama is switched off (ollama.enabled). See `rag doctor`."
+        try:
+            from rag.clients.ollama.chat import ChatModel
+
+            check_listening([self.config.local_url])
+            seconds = min(self.config.query_timeout, self.config.transform_timeout)
+            with closing(ChatModel(self._limited(seconds))) as chat:
+                self._model = chat.info.name
+        except RAGError as error:
+            return f"{error}. {error.hint}".rstrip()
+        return ""
+
+    @contextmanager
+    def _generator(self, lacking: str) -> Iterator[Any]:
+        """Give one generator for all transforms of a query; no server is asked before it runs."""
+        if lacking or not (self.config.enabled and self.config.chat_model):
+            yield None
+            return
+        from rag.clients import OllamaGenerator
+
+        config = self._limited(self.config.transform_timeout)
+        with closing(OllamaGenerator(config, self._model)) as generator:
+            yield generator
+
+    def _limited(self, seconds: float) -> OllamaConfig:
+        names = ("connect_timeout", "read_timeout", "request_timeout", "query_timeout")
+        return replace(self.config, **{n: min(getattr(self.config, n), seconds) for n in names})
+
+
+def _transformed(
+    name: str, text: str, generator: Any, seconds: float
+) -> tuple[list[Variant], list[str]]:
+    """Return what one transform made of a query, and what there is to tell of it."""
+    from rag.query.llm.call import TimeoutExpired, within
+    from rag.query.models import QueryBundle
+
+    def transform() -> list[QueryBundle]:
+        transformer = create_transformer(name, generator, timeout=seconds)
+        return list(islice(transformer.transform(QueryBundle(query_str=text)), _MOST_MADE))
+
+    if generator is not None:
+        generator.timeout = seconds  # for plug-ins, which wait as long as it does
+    try:
+        made = within(seconds + _GRACE, transform)
+        reasons = dict.fromkeys(str(one.metadata.get("fallback") or "") for one in made)
+        return list(_variants(name, text, made)), [f"{name}: {why}" for why in reasons if why]
+    except RAGError as error:
+        return [], [f"searched without {name}: {error}"]
+    except TimeoutExpired:
+        return [], [f"searched without {name}: it took longer than {seconds:g} s"]
+    except (Exception, SystemExit) as error:  # a plug-in's
+        return [], [f"searched without {name}: it failed ({error!r})"]
+
+
+def _variants(name: str, query: str, made: Sequence[QueryBundle]) -> Iterator[Variant]:
+    """Yield what a transform made of a query, but the query itself, as yet without weights."""
+    same = normalize(query)
+    texts = [q for q in made if has_words(q.query_str) and normalize(q.query_str) != same]
+    for number, one in enumerate(texts, 1):
+        yield Variant(
+            label=name if len(texts) == 1 else f"{name} {number}",
+            transform=name,
+            text=shown(one.query_str),
+            weight=0.0,
+            words=one.metadata.get("transform") != HYDE,
+            fallback=str(one.metadata.get("fallback") or ""),
+        )
+
+
+@component
+class QueryExpander:
+    """Make the variants of a query.
+
+    :param document_store: the index that is searched: whether it has embeddings.
+    :param transforms: names of transforms, applied side by side; see `rag.query.registry`.
+    :param config: the `[ollama]` settings.
+    :raises UsageError: for a name that no transform has.
+    """
+
+    def __init__(
+        self,
+        document_store: NoteStore,
+        transforms: list[str] | None = None,
+        config: OllamaConfig | None = None,
+    ) -> None:
+        self.document_store = document_store
+        self.transforms = wanted_transforms(transforms or [])
+        self.config = config or OllamaConfig()
+        self._maker = VariantMaker(self.config)
+
+    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
+    def run(
+        self,
+        text: str,
+        transforms: list[str] | None = None,
+        mode: str = AUTO,
+        given: Variants | None = None,
+    ) -> dict[str, Any]:
+        """Return the `variants` of a query, without it, `notices` for the user, and the
+        `milliseconds` that it took.
+
+        :param transforms: other transforms than the component's own.
+        :param mode: in which the query is searched.
+        :param given: variants that others made, which come before its own.
+        :raises UsageError: for a name that no transform has.
+        """
+        names = self.transforms if transforms is None else wanted_transforms(transforms)
+        if not names:
+            return {"variants": given or Variants(), "notices": [], "milliseconds": 0.0}
+        started = time.monotonic()
+        dense = mode != LEXICAL and self.document_store.embedding_dim is not None
+        variants, notices = self._maker.make(text, names, dense)
+        milliseconds = round((time.monotonic() - started) * 1000, 1)
+        if given:
+            variants = weighed([*given, *variants][:_MOST])
+        return {"variants": variants, "notices": notices, "milliseconds": milliseconds}
+
+    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
+    async def run_async(
+        self,
+        text: str,
+        transforms: list[str] | None = None,
+        mode: str = AUTO,
+        given: Variants | None = None,
+    ) -> dict[str, Any]:
+        """`run`, off the event loop."""
+        return await asyncio.to_thread(self.run, text, transforms, mode, given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store and settings."""
+        return default_to_dict(
+            self,
+            document_store=self.document_store.to_dict(),
+            transforms=self.transforms,
+            config=asdict(self.config),
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_config(with_store(data)))

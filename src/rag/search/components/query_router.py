@@ -1,0 +1,241 @@
+"""Routes: a classifier says which vaults, mode and transforms are right for a query."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+
+from rag.clients.reachability import check_listening
+from rag.config import OllamaConfig, RoutesConfig
+from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.index.vault_registry import unknown_vault
+from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
+from rag.query.models import QueryBundle
+from rag.query.protocols import QueryClassifier
+from rag.query.registry import classifier_names, create_classifier
+from rag.search.components.query_expander import configured_transforms
+from rag.search.filters import build_qdrant_filters
+from rag.search.results import QueryFilters
+from rag.stores.base.protocol import NoteStore
+from rag.stores.edge.retrievers import with_store
+from rag.support.plugins import canonical, unknown_name
+
+KEYWORD, EMBEDDING = "keyword", "embedding"
+EXAMPLES = "routes.sqlite3"  # beside the index: vectors of the rules' examples
+_MOST_EXAMPLES = 10_000
+_OUTPUTS = {
+    "route": str,
+    "mode": str,
+    "transforms": list[str] | None,
+    "where": dict[str, Any] | None,
+    "embedding": list[float] | None,
+    "notice": str,
+}
+
+
+@component
+class QueryRouter:
+    """Choose a query's route.
+
+    What the user chose wins over the route, and the route over the configured defaults.
+
+    :param document_store: the index that is searched.
+    :param routes: the `[routes]` settings.
+    :param config: the `[ollama]` settings.
+    :raises ConfigError: for a classifier, or a transform of a route, that does not exist.
+    """
+
+    def __init__(
+        self,
+        document_store: NoteStore,
+        routes: RoutesConfig | None = None,
+        config: OllamaConfig | None = None,
+    ) -> None:
+        self.document_store = document_store
+        self.routes, self.config = routes or RoutesConfig(), config or OllamaConfig()
+        check_routes(self.routes)
+        self._classifier: Any = None
+        self._generator: Any = None  # that of a plug-in's classifier
+        self._vectors: Any = None
+
+    @component.output_types(**_OUTPUTS)
+    def run(
+        self,
+        text: str,
+        mode: str,
+        keep_mode: bool = False,
+        keep_vaults: bool = False,
+        transforms: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """Return the `route` of a query, empty for none, and what comes of it: the `mode`, the
+        `transforms`, and `where` to search; the query's `embedding` if one was made; a `notice`
+        for the user when the query could not be classified.
+
+        :param keep_mode: whether the user chose the mode.
+        :param keep_vaults: whether the user chose vaults.
+        :param transforms: those that the user chose.
+        :raises ConfigError: for a route with a vault that is not in the index.
+        """
+        self._check_vaults()
+        route, embedding, notice = "", None, ""
+        try:
+            if text:  # a query of filters alone takes no route
+                route, embedding = self._classify(text)
+        except RAGError as error:
+            notice = f"the query was not classified: {error}. {error.hint}".rstrip()
+            route = self.routes.default
+        except Exception as error:  # a plug-in's
+            notice = f"the query was not classified: {error!r}"
+            route = self.routes.default
+        rule = self.routes.rules.get(route, {})
+        vaults = None if keep_vaults else rule.get("vaults")
+        return {
+            "route": route,
+            "mode": mode if keep_mode else rule.get("mode", mode),
+            "transforms": rule.get("transforms") if transforms is None else transforms,
+            "where": build_qdrant_filters(QueryFilters(vaults=vaults)) if vaults else None,
+            "embedding": embedding,
+            "notice": notice,
+        }
+
+    @component.output_types(**_OUTPUTS)
+    async def run_async(
+        self,
+        text: str,
+        mode: str,
+        keep_mode: bool = False,
+        keep_vaults: bool = False,
+        transforms: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """`run`, off the event loop."""
+        return await asyncio.to_thread(self.run, text, mode, keep_mode, keep_vaults, transforms)
+
+    def close(self) -> None:
+        """Close all connections; `run` opens them again."""
+        if self._vectors is not None:
+            self._vectors.close()
+            self._vectors = None
+        if self._generator is not None:
+            self._generator.close()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its store and settings."""
+        return default_to_dict(
+            self,
+            document_store=self.document_store.to_dict(),
+            routes=asdict(self.routes),
+            config=asdict(self.config),
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        data = with_store(data)
+        given = data["init_parameters"]
+        given["routes"] = RoutesConfig(**given["routes"])
+        given["config"] = OllamaConfig(**given["config"])
+        return default_from_dict(cls, data)
+
+    def _check_vaults(self) -> None:
+        if manifest := self.document_store.manifest():
+            known = list(manifest.vaults())
+            for label, rule in self.routes.rules.items():
+                for name in rule.get("vaults", []):
+                    if name not in known:
+                        raise _wrong(f"routes.rules.{label}", unknown_vault(name, known))
+
+    def _classify(self, text: str) -> tuple[str, list[float] | None]:
+        """Return the label of a query, and its embedding where that took one."""
+        routes = self.routes
+        if routes.classifier == EMBEDDING:
+            return self._by_meaning(text)
+        if self._classifier is None:
+            rules = {label: rule.get("keywords", []) for label, rule in routes.rules.items()}
+            if routes.classifier == KEYWORD:
+                self._classifier = KeywordClassifier(rules, routes.default)
+            else:
+                self._classifier = self._from_plugin(routes.classifier)
+        label: str = self._classifier.classify(QueryBundle(query_str=text))
+        return (label if label in routes.rules else routes.default), None
+
+    def _from_plugin(self, name: str) -> QueryClassifier:
+        from rag.clients import OllamaGenerator
+
+        if self._generator is None and self.config.enabled and self.config.chat_model:
+            seconds = self.config.transform_timeout
+            self._generator = OllamaGenerator(self.config, timeout=seconds)
+        return create_classifier(name, self._generator)
+
+    def _by_meaning(self, text: str) -> tuple[str, list[float]]:
+        from rag.clients import QueryVectors
+
+        if not self.config.enabled:
+            raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
+        check_listening(self.config.embedding_urls)
+        if self._vectors is None:
+            self._vectors = QueryVectors(self.config)
+        if self._classifier is None:
+            self._classifier = EmbeddingClassifier(self._centroids())
+        vector: list[float] = self._vectors.embed(text)
+        label = self._classifier.classify(QueryBundle(query_str=text, embedding=vector))
+        near = cosine_similarity(vector, self._classifier.centroids[label])
+        return (label if near >= self.routes.min_similarity else self.routes.default), vector
+
+    def _centroids(self) -> dict[str, list[float]]:
+        """Return the mean vector of each rule's examples; those known are read from disk."""
+        import numpy as np
+
+        from rag.index.vector_cache import VectorCache
+
+        examples = {
+            label: rule["examples"]
+            for label, rule in self.routes.rules.items()
+            if rule.get("examples")
+        }
+        texts = list(dict.fromkeys(text for some in examples.values() for text in some))
+        space = self._space()
+        with VectorCache(Path(self.document_store.path).parent / EXAMPLES) as cache:
+            vectors = cache.get(space, texts)
+            if missing := [text for text in texts if text not in vectors]:
+                made = zip(missing, self._vectors.embed_all(missing), strict=True)
+                fresh = {text: vector for text, vector in made if vector}
+                cache.put(space, fresh)
+                cache.trim(space, _MOST_EXAMPLES)
+                vectors |= cache.get(space, fresh)
+        found = {}
+        for label, some in examples.items():
+            known = [vectors[text] for text in some if text in vectors]
+            if known:
+                found[label] = np.mean(known, axis=0).tolist()
+        return found
+
+    def _space(self) -> str:
+        """Return what tells the vectors of the present model from those of others."""
+        from rag.clients.ollama.model_info import ask_servers, find_digest, full_name, traits
+
+        config = self.config
+        model, seconds = config.embedding_model, config.query_timeout
+        digest = ask_servers(config, lambda client: find_digest(client, model, seconds))
+        return f"{full_name(model)} {digest} {traits(config).query_prefix}"
+
+
+def check_routes(routes: RoutesConfig) -> None:
+    """Make sure that the classifier and the transforms of all routes exist.
+
+    :raises ConfigError: which names the setting.
+    """
+    wanted, known = routes.classifier, [KEYWORD, EMBEDDING]
+    if wanted not in known:
+        known += classifier_names()
+        if canonical(wanted) not in known:
+            raise _wrong("routes.classifier", unknown_name("classifier", wanted, known))
+    for label, rule in routes.rules.items():
+        configured_transforms(rule.get("transforms", []), f"routes.rules.{label}")
+
+
+def _wrong(setting: str, error: UsageError) -> ConfigError:
+    return ConfigError(f"{setting}: {error.message}", hint=error.hint)

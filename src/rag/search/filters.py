@@ -1,0 +1,79 @@
+"""Filters as Haystack writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from rag.search.results import QueryFilters
+from rag.stores.base.batch import Batch
+from rag.vault import normalize_tags
+
+Filter = dict[str, Any]
+
+
+def build_qdrant_filters(filters: QueryFilters | None) -> Filter | None:
+    """Return the Haystack filter for vaults (any of), tags (all, any or none of) and dates of
+    creation (inclusive).
+
+    Paths, titles, values and other dates are not part of it: they need the index's list of notes
+    (`understand`).
+    """
+    if filters is None:
+        return None
+    conditions: list[Filter | None] = []
+    if filters.vaults:
+        conditions.append(one_of("vault", filters.vaults))
+    conditions += [_condition("tags", "==", tag) for tag in plain_tags(filters.tags)]
+    if wanted := plain_tags(filters.any_tags):
+        conditions.append(one_of("tags", wanted))
+    if unwanted := plain_tags(filters.excluded_tags):
+        conditions.append(none_of(one_of("tags", unwanted)))
+    if filters.date_field == "created":
+        first, last = days(filters)
+        conditions += [_condition("created", ">=", first)] if first else []
+        conditions += [_condition("created", "<=", f"{last}T23:59:59.999999")] if last else []
+    return all_of(conditions)
+
+
+def days(filters: QueryFilters) -> tuple[str, str]:
+    """Return the first and the last day of filters as ISO dates, empty for an open end."""
+    first, last = filters.date_from, filters.date_to
+    return _day(first) if first else "", _day(last) if last else ""
+
+
+def all_of(conditions: Iterable[Filter | None]) -> Filter | None:
+    """Return the filter that holds where all of `conditions` do; `None` holds everywhere."""
+    held = [condition for condition in conditions if condition]
+    if len(held) > 1:
+        return {"operator": "AND", "conditions": held}
+    return held[0] if held else None
+
+
+def one_of(field: str, values: Sequence[str]) -> Filter:
+    """Return the filter for documents whose `meta.field` is one of `values`.
+
+    A `Batch` stays one: Haystack does not copy it.
+    """
+    if len(values) == 1:
+        return _condition(field, "==", values[0])
+    return _condition(field, "in", values if isinstance(values, Batch) else list(values))
+
+
+def none_of(condition: Filter | None) -> Filter | None:
+    """Return the filter that holds where `condition` does not."""
+    return {"operator": "NOT", "conditions": [condition]} if condition else None
+
+
+def _condition(field: str, operator: str, value: Any) -> Filter:
+    return {"field": f"meta.{field}", "operator": operator, "value": value}
+
+
+def plain_tags(tags: Sequence[str] | None) -> list[str]:
+    """Return tags as the index has them, without the parents of nested ones."""
+    return [names[0] for tag in tags or () if (names := normalize_tags([tag]))]
+
+
+def _day(value: date) -> str:
+    return (value.date() if isinstance(value, datetime) else value).isoformat()

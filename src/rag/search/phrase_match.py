@@ -1,0 +1,266 @@
+"""Which notes hold a word or a phrase: the index finds the chunks, their text decides.
+
+A query may read so much of the index and no more (`ENTRIES`, `TEXTS`). What is rare is read first
+and whole. Where a phrase is too frequent for that, only notes that are known to hold it are found,
+those that may hold it are left out if it is unwanted, and the query's notices say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from haystack.dataclasses import Document
+
+from rag.index.manifest import Manifest
+from rag.index.searchable_text import file_name, lexical_parts
+from rag.stores.base.protocol import NoteStore
+from rag.text.bm25 import GRAMS, pieces, shingle_dimension, word_dimension
+from rag.text.messages import brief
+from rag.text.ngrams import hash_gram, is_ideograph, weigh_grams
+from rag.text.normalize import fold_accents
+from rag.text.tokenizer import TOKEN, cleaned, stem
+
+ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
+TEXTS = 1_000  # of chunks that a query reads
+RARE = 512  # chunks: what is in no more of them is looked up whole
+_PIECES = 3  # words of a phrase, and pairs of characters, that are looked up: the likely rarest
+_QUOTED = 40  # characters of a phrase in a notice
+
+
+class Found(NamedTuple):
+    """Notes, by their ids in order, and what there is to say of how they were found.
+
+    :ivar counts: whether they are all that a filter needs; what is too frequent filters nothing.
+    """
+
+    notes: list[str]
+    notice: str = ""
+    counts: bool = True
+
+
+class _Phrase(NamedTuple):
+    """A phrase and how the index is asked for it.
+
+    :ivar parts: dimensions that whatever holds the phrase has, the likely rarest first.
+    :ivar pairs: those of two neighbours, which tell more; the name of a file may lack them.
+    :ivar exact: whether whatever has the one part holds the phrase.
+    """
+
+    text: str
+    tokens: list[tuple[str, str]]
+    parts: list[int]
+    pairs: list[int]
+    exact: bool
+
+
+class Occurrences:
+    """Looks up the phrases of one query, and the words that it does not want.
+
+    :param wanted: phrases; a note holds one if its words stand in a row in one chunk: in its title
+        or file name, in one heading or alias, or in its text. Case, accents and punctuation do not
+        matter; of a single word its other forms count too.
+    :param unwanted: phrases likewise.
+    :param words: single words that are not wanted, in any of their forms.
+    """
+
+    def __init__(
+        self,
+        store: NoteStore,
+        manifest: Manifest | None,
+        wanted: Iterable[str],
+        unwanted: Iterable[str] = (),
+        words: Iterable[str] = (),
+    ) -> None:
+        self._store, self._manifest = store, manifest
+        self._wanted = [_phrase(text) for text in dict.fromkeys(wanted)]
+        self._unwanted = [_phrase(text) for text in dict.fromkeys(unwanted)]
+        self._words = sorted({word_dimension(stem(cleaned(word))) for word in words})
+        self._spent = 0  # entries of the index
+        self._rows: dict[str, tuple[str, list[str]]] = {}  # a chunk's note and texts, by its id
+        self._all: list[str] | None = None  # ids of chunks, of the first by id
+
+    @property
+    def dimensions(self) -> set[int]:
+        """Those of the lexical space that will be asked for."""
+        phrases = [*self._wanted, *self._unwanted]
+        return {*self._words, *(d for phrase in phrases for d in (*phrase.parts, *phrase.pairs))}
+
+    def wanted(self) -> list[Found]:
+        """Return the notes that hold each phrase."""
+        return self._holding(self._wanted, unwanted=False)
+
+    def unwanted(self) -> list[Found]:
+        """Return the notes that hold one of the unwanted words, or an unwanted phrase."""
+        words = [self._with_words()] if self._words else []
+        return words + self._holding(self._unwanted, unwanted=True)
+
+    def _with_words(self) -> Found:
+        if self._store.points_with(self._words, RARE) is not None:
+            return Found(self._store.notes_with(self._words))
+        chunks = self._read(self._words)
+        if chunks is None:
+            return Found([], "excluded words do not count: they are in too many notes", False)
+        return Found(self._notes_of(chunks))
+
+    def _holding(self, phrases: Sequence[_Phrase], unwanted: bool) -> list[Found]:
+        """Look up phrases, those of the fewest chunks first."""
+        rare = {phrase.text: self._rare(phrase) for phrase in phrases}
+
+        def frequency(phrase: _Phrase) -> tuple[bool, int]:
+            chunks = rare[phrase.text]
+            return chunks is None, len(chunks or ())
+
+        found = {}
+        for phrase in sorted(phrases, key=frequency):
+            chunks = rare[phrase.text]
+            if not phrase.parts:
+                found[phrase.text] = self._everywhere(phrase, unwanted)
+            elif chunks is None:
+                found[phrase.text] = self._found(phrase, self._frequent(phrase), unwanted)
+            else:
+                found[phrase.text] = self._found(phrase, chunks, unwanted)
+        return [found[phrase.text] for phrase in phrases]
+
+    def _rare(self, phrase: _Phrase) -> dict[str, float] | None:
+        """Return the chunks that may hold a phrase; `None` unless a part of it is rare."""
+        for part in phrase.parts:
+            if (chunks := self._store.points_with([part], RARE)) is not None:
+                return chunks
+        return None
+
+    def _frequent(self, phrase: _Phrase) -> dict[str, float] | None:
+        """Return the chunks that may hold a phrase without rare parts; `None` when they are more
+        than a query may read."""
+        first, *others = phrase.pairs or phrase.parts
+        chunks = self._read([first])
+        if chunks is None:
+            return None
+        for pair in others:
+            more = self._read([pair])
+            if more is None:
+                break
+            chunks = {chunk: score for chunk, score in chunks.items() if chunk in more}
+        return chunks
+
+    def _read(self, dimensions: list[int]) -> dict[str, float] | None:
+        chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
+        room = max(ENTRIES, chunks_in_all // 2) - self._spent
+        chunks = self._store.points_with(dimensions, room) if room > 0 else None
+        self._spent += room if chunks is None else len(chunks)
+        return chunks
+
+    def _everywhere(self, phrase: _Phrase, unwanted: bool) -> Found:
+        """Return the notes that hold a lone character, which the index has only where it stands
+        alone: as many chunks are read as may be."""
+        if self._all is None:
+            documents = self._store.all_documents(TEXTS + 1)
+            self._all = [document.id for document in documents]
+            self._rows |= {document.id: _rows(document) for document in documents[:TEXTS]}
+        name = _quoted(phrase)
+        if len(self._all) <= TEXTS:
+            return Found(self._reading(phrase, self._all))
+        if unwanted:
+            return Found([], f"{name} does not count: it may be in any note", False)
+        said = f"{name} was looked for in {TEXTS:,} passages only: it may be in any note"
+        return Found(self._reading(phrase, self._all[:TEXTS]), said)
+
+    def _found(self, phrase: _Phrase, chunks: dict[str, float] | None, unwanted: bool) -> Found:
+        """Return the notes of those chunks that hold a phrase."""
+        name = _quoted(phrase)
+        if chunks is None:
+            return Found([], f"{name} does not count: it is in too many notes to look it up", False)
+        if phrase.exact:
+            return Found(self._notes_of(chunks))
+        ordered = sorted(chunks, key=lambda chunk: (-chunks[chunk], chunk))
+        unseen = self._load(ordered)
+        notes = self._reading(phrase, ordered)
+        if not unseen:
+            return Found(notes)
+        if unwanted:
+            notes = sorted({*notes, *self._notes_of(unseen)})
+            return Found(notes, f"notes that may hold {name} are left out unread")
+        seen = len(ordered) - len(unseen)
+        said = f"only {seen:,} of {len(ordered):,} passages that may hold {name} were read"
+        return Found(notes, said)
+
+    def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
+        """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
+        search = _pattern(phrase.tokens).search
+        rows = (self._rows[chunk] for chunk in chunks if chunk in self._rows)
+        return sorted({note for note, texts in rows if any(map(search, texts))})
+
+    def _load(self, chunks: list[str]) -> list[str]:
+        """Read the texts of chunks, as far as a query may; return those that were left out."""
+        new = [chunk for chunk in chunks if chunk not in self._rows]
+        room = max(0, TEXTS - len(self._rows))
+        for document in self._store.get_documents(new[:room]):
+            self._rows[document.id] = _rows(document)
+        return new[room:]
+
+    def _notes_of(self, chunks: Iterable[str]) -> list[str]:
+        if self._manifest is None:
+            return sorted({_note(document) for document in self._store.get_documents([*chunks])})
+        owners = self._owners
+        keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
+        return sorted({owners[key] for key in keys if key in owners})
+
+    @cached_property
+    def _owners(self) -> dict[bytes, str]:
+        return self._manifest.notes_by_chunk() if self._manifest else {}
+
+
+def _phrase(text: str) -> _Phrase:
+    tokens = TOKEN.findall(cleaned(text))
+    words = sorted((word for _, word in tokens if word), key=len, reverse=True)
+    neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
+    neighbours.sort(key=lambda pair: -len("".join(pair)))
+    exact = len(tokens) == 1 and (bool(words) or len(tokens[0][0]) == 2)
+    grams = [gram for run, _ in tokens for gram in weigh_grams(run) if len(gram.text) > 1]
+    grams.sort(key=lambda gram: -gram.weight)
+    in_runs = [GRAMS | hash_gram(gram.text) for gram in grams]
+    if len(tokens) == 1 and is_ideograph(tokens[0][0]):
+        exact, in_runs = True, [GRAMS | hash_gram(tokens[0][0])]
+    together = [shingle_dimension(_dimension(a), _dimension(b)) for a, b in neighbours]
+    parts = [*_first(map(_dimension, words)), *_first(in_runs)]
+    return _Phrase(text, tokens, parts, _first([*together, *in_runs] or parts, 2), exact)
+
+
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))
+
+
+def _first(dimensions: Iterable[int], most: int = _PIECES) -> list[int]:
+    return list(dict.fromkeys(dimensions))[:most]
+
+
+def _quoted(phrase: _Phrase) -> str:
+    return f'"{brief(phrase.text, _QUOTED)}"'
+
+
+def _note(document: Document) -> str:
+    return str(document.meta.get("file_id", document.id))
+
+
+def _rows(document: Document) -> tuple[str, list[str]]:
+    """Return the note of a chunk, and the texts in which a phrase may stand."""
+    parts = [file_name(document.meta), *lexical_parts(document.meta, document.content)]
+    return _note(document), [_in_a_row(part) for part in parts]
+
+
+def _in_a_row(text: str) -> str:
+    text = cleaned(text)
+    if text.isascii():  # several times as fast, and most English notes are
+        return " ".join(pieces(text)[0])
+    return " ".join(run or fold_accents(word) for run, word in TOKEN.findall(text))
+
+
+def _pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
+    """Match the tokens in a row: whole words, but any part of an unsegmented run at the ends."""
+    row = " ".join(run or fold_accents(word) for run, word in tokens)
+    first, last = tokens[0][1], tokens[-1][1]
+    head, tail = r"(?<!\S)" if first else "", r"(?!\S)" if last else ""
+    return re.compile(head + re.escape(row) + tail)

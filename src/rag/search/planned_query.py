@@ -1,0 +1,238 @@
+"""From a query to its intent: the plan that is made of it, and how that is searched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import NamedTuple
+
+from rag.config import RAGConfig
+from rag.exceptions import ConfigError
+from rag.index.filter_catalog import ManifestCatalogue
+from rag.query.planner.audit_log import AuditRecord, AuditTrail
+from rag.query.planner.intent_router import ROUTERS, IntentRouter
+from rag.query.planner.plan import (
+    FullTransformationResult,
+    MetadataExtraction,
+    Route,
+    TimeWindow,
+    WindowName,
+)
+from rag.query.planner.query_planner import MetadataTransformer
+from rag.query.registry import classifier_names
+from rag.query.syntax import parse_query
+from rag.search.filters import plain_tags
+from rag.search.planner_llm import PlannerModels
+from rag.search.query_variants import HYDE, Variant, Variants, shown, weighed
+from rag.search.results import QueryFilters
+from rag.stores.base.protocol import NoteStore
+from rag.support.plugins import canonical, unknown_name
+from rag.support.unicode_forms import with_few_marks
+from rag.text.messages import brief
+from rag.text.normalize import normalize
+from rag.text.surrogates import without_halves
+from rag.text.tokenizer import has_words
+
+_PLAN = "plan"  # what units of a plan are told as in `found_by`
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a query means, and how it is searched.
+
+    :param flags: the filters that the user gave beside the query; those always hold.
+    :param filters: these and the plan's together.
+    :param variants: what a model wrote to search for besides.
+    :param audit: the id of its record, empty without one.
+    """
+
+    plan: FullTransformationResult
+    flags: QueryFilters
+    filters: QueryFilters
+    variants: Variants = field(default_factory=Variants)
+    milliseconds: float = 0.0
+    audit: str = ""
+    today: date = field(default_factory=date.today)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the plan leaves out notes that the flags let through."""
+        read, given = self.plan.metadata, extraction_of(self.flags)
+        kinds = ("vaults", "tags", "all_tags", "excluded_tags", "titles", "values")
+        more = any(getattr(read, kind) != getattr(given, kind) for kind in kinds)
+        days = [(one.first, one.last) for one in (read.time_window, given.time_window)]
+        return more or days[0] != days[1]
+
+    @property
+    def text(self) -> str:
+        """What is searched for: the query as typed, when nothing of it filters."""
+        return self.plan.text if self.plan.metadata.filters_anything else self.plan.query
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is anything in the text to rank notes by."""
+        return has_words(parse_query(self.text).text)
+
+    @property
+    def lists(self) -> bool:
+        """Whether notes are listed by filters alone."""
+        alone = self.plan.intent.primary_route is Route.METADATA_ONLY or not self.text.strip()
+        return alone and self.plan.metadata.filters_anything
+
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the query is searched by meaning alone."""
+        return not self.lists and self.plan.intent.primary_route is Route.VECTOR_ONLY
+
+
+def find_intent(
+    store: NoteStore,
+    config: RAGConfig,
+    query: str,
+    flags: QueryFilters | None = None,
+    *,
+    full: bool = False,
+    today: date | None = None,
+) -> tuple[Intent | None, list[str]]:
+    """Plan a query, and return its intent and notices for the user.
+
+    Whatever goes wrong is told: the intent is then `None`, and the query searched as typed.
+
+    :param flags: the filters that the user gave beside the query.
+    :param full: ask the models that there are for all that they may say.
+    :raises ConfigError: for settings of the planner that cannot be, such as an unknown router.
+    """
+    query = with_few_marks(without_halves(query))
+    models = PlannerModels(config)
+    router = _router(config, models)
+    try:
+        with store.pinned():
+            manifest = store.manifest()
+            if manifest is None:
+                return None, []
+            asking = _Asking(query, flags or QueryFilters(), full, today or date.today())
+            dense = store.embedding_dim is not None
+            return _planned(config, asking, ManifestCatalogue(manifest), models, router, dense)
+    except Exception as error:  # a plan is a help; whatever keeps it from being made
+        why = brief(f"{error or type(error).__name__}")
+        return None, [f"the query is searched as typed, for it could not be planned: {why}"]
+    finally:
+        models.close()
+
+
+class _Asking(NamedTuple):
+    """What is to be planned."""
+
+    query: str
+    flags: QueryFilters
+    full: bool
+    today: date
+
+
+def _planned(
+    config: RAGConfig,
+    asking: _Asking,
+    catalogue: ManifestCatalogue,
+    models: PlannerModels,
+    router: IntentRouter,
+    dense: bool,
+) -> tuple[Intent, list[str]]:
+    """Make a plan, and keep a record of it."""
+    started, flags, today = time.monotonic(), asking.flags, asking.today
+    given = extraction_of(flags)
+    plan = MetadataTransformer(config.planner, models, router).transform(
+        asking.query, catalogue, flags=given, today=today, full=asking.full
+    )
+    took = round((time.monotonic() - started) * 1000, 1)
+    filters, variants = _filters(flags, plan.metadata), _variants(plan, dense)
+    intent = Intent(plan, flags, filters, variants, took, today=today)
+    if not config.planner.audit:
+        return intent, []
+    record = AuditRecord.of(
+        asking.query,
+        plan,
+        models.trace,
+        flags=given if given.filters_anything else None,
+        today=today,
+        full=asking.full,
+        latency_ms=took,
+        settings=config.planner,
+        catalogue=catalogue.digest(),
+    )
+    trail = AuditTrail(config.data_dir, days=config.planner.audit_days)
+    intent = replace(intent, audit=trail.record(record))
+    return intent, [trail.problem] if asking.full and trail.problem else []
+
+
+def _router(config: RAGConfig, models: PlannerModels) -> IntentRouter:
+    """Make the router.
+
+    :raises ConfigError: for one that does not exist.
+    """
+    name = config.planner.router
+    if name in ROUTERS:
+        return IntentRouter(name)
+    known = classifier_names()
+    if canonical(name) not in known:
+        error = unknown_name("router", name, [*ROUTERS, *known])
+        raise ConfigError(f"planner.router: {error.message}", hint=error.hint)
+    return IntentRouter(name, models.generator_of("route"))
+
+
+def extraction_of(flags: QueryFilters) -> MetadataExtraction:
+    """Return filters in the words of a plan; paths and `any_tags` beside others have none."""
+    window = TimeWindow()
+    if flags.date_from or flags.date_to:
+        window = TimeWindow(
+            name=WindowName.DATES,
+            first=flags.date_from,
+            last=flags.date_to,
+            field=flags.date_field,
+        )
+    return MetadataExtraction(
+        vaults=flags.vaults or [],
+        tags=plain_tags(flags.tags),
+        excluded_tags=plain_tags(flags.excluded_tags),
+        titles=flags.titles or [],
+        values=flags.values or {},
+        time_window=window,
+    )
+
+
+def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
+    """Return the filters of a plan, in which the flags are merged, and those flags that a plan
+    knows nothing of."""
+    any_of = read.tag_match == "any" and len(read.tags) > 1
+    window = read.time_window
+    return QueryFilters(
+        vaults=read.vaults or None,
+        tags=[*read.all_tags, *([] if any_of else read.tags)] or None,
+        date_from=window.first,
+        date_to=window.last,
+        paths=flags.paths,
+        any_tags=flags.any_tags or (read.tags if any_of else None),
+        excluded_tags=read.excluded_tags or None,
+        titles=read.titles or None,
+        values=read.values or None,
+        date_field=window.field,
+    )
+
+
+def _variants(plan: FullTransformationResult, dense: bool) -> Variants:
+    """Return what a model wrote to search for besides the query, of each text the first."""
+    found: dict[str, Variant] = {}
+    for variant in _written(plan, dense):
+        found.setdefault(normalize(variant.text), variant)
+    same = (normalize(plan.query), normalize(plan.text))
+    return weighed([variant for key, variant in found.items() if key not in same])
+
+
+def _written(plan: FullTransformationResult, dense: bool) -> Iterator[Variant]:
+    for number, unit in enumerate(plan.units, 1):
+        if has_words(unit):
+            label = _PLAN if len(plan.units) == 1 else f"{_PLAN} {number}"
+            yield Variant(label, _PLAN, shown(unit), 0.0)
+    if dense and plan.hyde.by and has_words(plan.hyde.hyde_paragraph):
+        yield Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False)

@@ -1,0 +1,141 @@
+"""What stands before retrieval where it is wanted: a query's route, and its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from haystack import Pipeline
+
+from rag.config import RAGConfig
+from rag.search.components.query_embedder import LEXICAL
+from rag.search.query_understanding import Understood
+from rag.search.query_variants import HYDE_IDLE, Variants
+from rag.stores.base.protocol import NoteStore
+from rag.stores.base.scored_chunk import Candidate
+
+ROUTER, EXPANDER = "router", "expander"
+
+
+def add_planning(
+    pipeline: Pipeline,
+    store: NoteStore,
+    config: RAGConfig,
+    transforms: list[str],
+    chosen: bool = False,
+) -> None:
+    """Put an expander before the query embedder where variants may be wanted, and a router before
+    both where there are routes.
+
+    :param transforms: those of queries that no route gives others.
+    :param chosen: whether the user chose them, so that no route changes them.
+    :raises UsageError: for a transform that the user chose and that does not exist.
+    :raises ConfigError: for a transform or classifier of the settings that does not exist.
+    """
+    is_routed = bool(config.routes.classifier)
+    if not (is_routed or transforms):
+        return
+    # A search without it need not wait for its imports.
+    from rag.search.components.query_expander import (
+        QueryExpander,
+        configured_transforms,
+        wanted_transforms,
+    )
+
+    if chosen:
+        names = wanted_transforms(transforms)
+    else:
+        names = configured_transforms(transforms, "search.transforms")
+    may_expand = bool(names)
+    if is_routed:
+        from rag.search.components.query_router import QueryRouter
+
+        pipeline.add_component(ROUTER, QueryRouter(store, config.routes, config.ollama))
+        pipeline.connect(f"{ROUTER}.mode", "query_embedder.mode")
+        pipeline.connect(f"{ROUTER}.embedding", "query_embedder.embedding")
+        pipeline.connect(f"{ROUTER}.where", "retriever.where")
+        if not chosen:
+            rules = config.routes.rules.values()
+            may_expand |= any(wanted_transforms(rule.get("transforms", [])) for rule in rules)
+    if may_expand:
+        pipeline.add_component(EXPANDER, QueryExpander(store, names, config.ollama))
+        pipeline.connect(f"{EXPANDER}.variants", "query_embedder.variants")
+        if is_routed:
+            pipeline.connect(f"{ROUTER}.mode", f"{EXPANDER}.mode")
+            if not chosen:
+                pipeline.connect(f"{ROUTER}.transforms", f"{EXPANDER}.transforms")
+
+
+def plan_inputs(
+    pipeline: Pipeline,
+    inputs: dict[str, dict[str, Any]],
+    understood: Understood,
+    keep_mode: bool = False,
+    variants: Variants | None = None,
+) -> set[str]:
+    """Add to what a pipeline is run with what its router and expander need.
+
+    :param keep_mode: let no route change the mode.
+    :param variants: of the query, which others made.
+    :returns: the names of the components whose outputs `planned` reads.
+    """
+    text, read = understood.meant, {"query_embedder"}
+    if EXPANDER in pipeline.graph:
+        inputs[EXPANDER] = {"text": text, "given": variants}
+        read |= {EXPANDER, "retriever"}
+    elif variants:
+        inputs["query_embedder"]["variants"] = variants
+        read.add("retriever")
+    if ROUTER in pipeline.graph:
+        mode = inputs["query_embedder"].pop("mode")
+        inputs[ROUTER] = {
+            "text": text,
+            "mode": mode,
+            "keep_mode": keep_mode,
+            "keep_vaults": bool(understood.vaults),
+        }
+        read.add(ROUTER)
+    elif EXPANDER in pipeline.graph:
+        inputs[EXPANDER]["mode"] = inputs["query_embedder"]["mode"]
+    return read
+
+
+class Planned(NamedTuple):
+    """What there is to tell of how a query was searched.
+
+    `plain` are the finds of the query itself, where it has variants; `timings` the milliseconds
+    that its `transforms` took, if it has any.
+    """
+
+    mode: str
+    route: str = ""
+    variants: Variants = Variants()
+    plain: Sequence[Candidate] = ()
+    notices: Sequence[str] = ()
+    timings: Mapping[str, float] = MappingProxyType({})
+
+
+LISTED = Planned(LEXICAL)  # a query without words
+
+
+def planned(outputs: Mapping[str, Mapping[str, Any]]) -> Planned:
+    """Return what the components that `plan_inputs` names tell of a query."""
+    embedder, router = outputs["query_embedder"], outputs.get(ROUTER, {})
+    expander = outputs.get(EXPANDER, {})
+    variants, took = embedder["variants"], expander.get("milliseconds")
+    idle = embedder["mode"] == LEXICAL and any(not variant.words for variant in variants)
+    notices = [
+        router.get("notice"),
+        *expander.get("notices", []),
+        embedder["notice"],
+        HYDE_IDLE if idle else "",
+    ]
+    return Planned(
+        mode=embedder["mode"],
+        route=router.get("route", ""),
+        variants=variants,
+        plain=outputs.get("retriever", {}).get("plain", ()),
+        notices=[notice for notice in notices if notice],
+        timings={"transforms": took} if took else {},
+    )

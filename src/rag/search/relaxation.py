@@ -1,0 +1,132 @@
+"""The ways in which a query is searched, one after the other, until something is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag.config import RAGConfig
+from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
+from rag.query.limits import MAX_LENGTH
+from rag.search.components.query_embedder import AUTO, DENSE
+from rag.search.query_variants import Variants
+from rag.search.results import QueryFilters
+from rag.stores.base.protocol import NoteStore
+from rag.support.pipeline_errors import own_errors
+
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
+
+
+_NOTHING = "nothing fits what was understood"
+
+
+class Attempt(NamedTuple):
+    """One way to search a query.
+
+    :param query: the words, and conditions in the query syntax.
+    :param lists: list the notes that the filters select, the newest first, and rank none.
+    :param variants: what to search for besides.
+    :param rerank: what `--rerank` orders by; empty: the query.
+    :param otherwise: the mode to search in when there are no embeddings to search by meaning.
+    :param notice: what there is to say if this way is taken.
+    """
+
+    query: str
+    filters: QueryFilters | None = None
+    mode: str = AUTO
+    keep_mode: bool = False
+    lists: bool = False
+    variants: Variants = Variants()
+    rerank: str = ""
+    otherwise: str = ""
+    notice: str = ""
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether filters that were understood are let go."""
+        return bool(self.notice)
+
+
+def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> bool:
+    """Tell whether a query is to be planned.
+
+    :param wanted: what the user said, if anything; without it `planner.plan` decides.
+    """
+    if not query.strip() or len(query) > MAX_LENGTH or wanted is False:
+        return False
+    if wanted or config.planner.plan == "always":
+        return True
+    if config.planner.plan == "never":
+        return False
+    from rag.query.planner.rules.cue_gate import looks_filtered
+
+    return looks_filtered(query)
+
+
+def intent_of(
+    store: NoteStore,
+    config: RAGConfig,
+    query: str,
+    filters: QueryFilters | None = None,
+    wanted: bool | None = None,
+) -> tuple[Intent | None, list[str]]:
+    """Return the intent of a query that is to be planned, `None` of any other, and notices for the
+    user; see `rag.search.planned_query.find_intent`.
+
+    :param wanted: as in `wants_plan`; true asks the models for all that they may say.
+    """
+    if not wants_plan(config, query, wanted):
+        return None, []
+    from rag.search.planned_query import find_intent  # plain queries do without its imports
+
+    return find_intent(store, config, query, filters, full=bool(wanted))
+
+
+def attempts(
+    query: str,
+    filters: QueryFilters | None,
+    mode: str,
+    keep_mode: bool,
+    intent: Intent | None,
+) -> Iterator[Attempt]:
+    """Yield how a query is to be searched, and how when that finds nothing.
+
+    What the user typed as filters holds every time; what was only understood does not.
+    """
+    if intent is None:
+        yield Attempt(query, filters, mode, keep_mode)
+        return
+    by_meaning = intent.by_meaning and not keep_mode
+    first = Attempt(
+        query=intent.text,
+        filters=intent.filters,
+        mode=DENSE if by_meaning else mode,
+        keep_mode=keep_mode or by_meaning,
+        lists=intent.lists,
+        variants=intent.variants,
+        rerank=intent.plan.hyde.rerank_query,
+        otherwise=mode if by_meaning else "",
+    )
+    yield first
+    if intent.narrows:
+        again = first._replace(filters=intent.flags, lists=not intent.has_words)
+        if again.lists:  # words that only lead to filters are none to search for
+            yield again._replace(notice=f"{_NOTHING}: the newest notes without those filters")
+        else:
+            yield again._replace(query=query, notice=f"{_NOTHING}: searched without those filters")
+
+
+def in_a_mode(
+    attempt: Attempt, run: Callable[[Attempt], dict[str, Any]]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what a run gives: in the mode of an attempt, or in the usual one where meaning alone
+    was only understood and cannot be searched; and what there is to say of that."""
+    if not attempt.otherwise:
+        return run(attempt), []
+    try:
+        with own_errors(QueryError, "the search failed"):
+            return run(attempt), []
+    except (ConfigError, ConnectionError, IndexUnavailableError) as error:
+        notice = f"not searched by meaning alone: {error}"
+    return run(attempt._replace(mode=attempt.otherwise, keep_mode=False)), [notice]

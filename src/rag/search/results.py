@@ -1,0 +1,192 @@
+"""What goes into a search and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from typing import Any, Literal, Protocol
+
+
+@dataclass
+class QueryFilters:
+    """Which notes may be found: vaults any-of, tags all-of, dates inclusive.
+
+    `paths` are globs (`projects/**/*.md`), any of which may match; so may any of `any_tags` and of
+    `titles` (aliases and file names count), but none of `excluded_tags`. `values` is what front
+    matter fields hold. `date_field` is the date that counts: `created` or `modified`.
+    """
+
+    vaults: list[str] | None = None
+    tags: list[str] | None = None
+    date_from: date | None = None
+    date_to: date | None = None
+    paths: list[str] | None = None
+    any_tags: list[str] | None = None
+    excluded_tags: list[str] | None = None
+    titles: list[str] | None = None
+    values: dict[str, str] | None = None
+    date_field: Literal["created", "modified"] = "created"
+
+
+@dataclass
+class SearchedVariant:
+    """A text that was searched for besides the query; `label` names it in `found_by`.
+
+    `transform` made it; `weight` is what it counts for, the query being 1; `sides` are those of
+    `words` and `meaning` on which it is sought; `fallback` says why no model wrote it.
+    """
+
+    label: str
+    transform: str
+    text: str
+    weight: float
+    sides: list[str]
+    fallback: str = ""
+
+
+@dataclass(frozen=True)
+class TermScore:
+    """What one term of one field added to a chunk's score."""
+
+    field: str
+    term: str
+    score: float
+
+
+@dataclass(frozen=True)
+class ChunkScore:
+    """A chunk's part in its note's score: weight · score, and what that is the sum of: its
+    terms, what it gained by `meaning`, being as near the query as `cosine`, and what `variants` of
+    the query add, by their labels."""
+
+    id: str
+    line_start: int
+    weight: float
+    score: float
+    terms: list[TermScore]
+    meaning: float = 0.0
+    cosine: float = 0.0
+    variants: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A result's score: `total` = `bonus` + Σ weight · score of `chunks`.
+
+    `fields` sums the terms of all chunks by field, and their `meaning` and `variants`, weights
+    included. `bonus` is what the note has for being called exactly what was searched for. `kept`
+    says that it is the best of the query itself, which stays among the first ten.
+    """
+
+    total: float
+    bonus: float
+    fields: dict[str, float]
+    chunks: list[ChunkScore]
+    kept: bool = False
+
+
+@dataclass
+class SearchResult:
+    """One result: the best chunk of a note.
+
+    `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1.
+    `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
+    what found it, where variants of the query were searched for too: `original`, and their labels.
+    """
+
+    content: str
+    score: float
+    file_path: str
+    title: str
+    vault: str
+    position: int
+    heading: list[str] = field(default_factory=list)
+    line_start: int = 1
+    line_end: int = 1
+    tags: list[str] = field(default_factory=list)
+    created: str = ""
+    scores: dict[str, float] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
+    explanation: Explanation | None = None
+    found_by: list[str] = field(default_factory=list)
+
+
+@dataclass
+class SearchResponse:
+    """The results of a query, best first.
+
+    `mode` is how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as wanted.
+
+    `searched` is what notes were ranked by: the query's words and those added to them.
+    `corrections` maps words that no note holds to what was searched for instead; `tags` are
+    those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
+    is what was searched for besides it; `timings` the milliseconds that its `transforms` took,
+    if it has any. `relaxed` is true when filters that were only understood were let go, since
+    nothing fits them.
+    """
+
+    query: str
+    results: list[SearchResult]
+    total: int
+    mode: str = "lexical"
+    notices: list[str] = field(default_factory=list)
+    searched: str = ""
+    corrections: dict[str, str] = field(default_factory=dict)
+    tags: list[str] = field(default_factory=list)
+    route: str = ""
+    variants: list[SearchedVariant] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict, compare=False)
+    relaxed: bool = False
+
+
+class Planned(Protocol):
+    """What a query was planned to, in a response or an answer."""
+
+    route: str
+    variants: list[SearchedVariant]
+
+
+def plan_to_dict(response: Planned) -> dict[str, Any]:
+    """Return what the command line's JSON says of a query's route and variants, if it has any."""
+    route = {"route": response.route} if response.route else {}
+    variants = [variant_to_dict(variant) for variant in response.variants]
+    return {**route, **({"variants": variants} if variants else {})}
+
+
+def variant_to_dict(variant: SearchedVariant) -> dict[str, Any]:
+    """Return a variant in the shape of the command line's JSON."""
+    return {**asdict(variant), "weight": round(variant.weight, 6)}
+
+
+def result_to_dict(result: SearchResult) -> dict[str, Any]:
+    """Return a result in the shape of the command line's JSON, rank aside."""
+    why = result.explanation
+    explained = {"explanation": _explanation_to_dict(why)} if why else {}
+    found_by = {"found_by": result.found_by} if result.found_by else {}
+    return {
+        "score": round(result.score, 6),
+        "scores": {name: round(value, 6) for name, value in result.scores.items()},
+        "vault": result.vault,
+        "path": result.file_path,
+        "title": result.title,
+        "heading": result.heading,
+        "line_start": result.line_start,
+        "line_end": result.line_end,
+        "tags": result.tags,
+        "created": result.created,
+        "content": result.content,
+        "duplicates": result.duplicates,
+        **found_by,
+        **explained,
+    }
+
+
+def _explanation_to_dict(why: Explanation) -> dict[str, Any]:
+    """What is only there with variants of the query is left out without."""
+    found = asdict(why)
+    if not found["kept"]:
+        del found["kept"]
+    for chunk in found["chunks"]:
+        if not chunk["variants"]:
+            del chunk["variants"]
+    return found

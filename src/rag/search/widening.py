@@ -1,0 +1,82 @@
+"""Asking a store for a query and its variants at once, and what the variants add to the finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
+from rag.search.score_fusion import widen
+from rag.stores.base.protocol import NoteStore
+from rag.stores.base.scored_chunk import Candidate
+
+
+class Lists(NamedTuple):
+    """What a store found, best first: by the query's words and meaning, and by its variants'."""
+
+    words: list[Candidate]
+    meaning: list[Candidate]
+    wider_words: list[Candidate]
+    wider_meaning: list[Candidate]
+
+    def beside(self, known: Sequence[Candidate]) -> list[Candidate]:
+        """Return what is in none of the known ones, each once."""
+        seen = {candidate.id for candidate in known}
+        rest = chain(self.meaning, self.wider_words, self.wider_meaning)
+        return list({c.id: c for c in rest if c.id not in seen}.values())
+
+
+def find_lists(
+    store: NoteStore,
+    query: SparseEmbedding,
+    embedding: list[float] | None,
+    variants: Sequence[Variant],
+    filters: dict[str, Any] | None,
+    top_k: int,
+) -> Lists:
+    """Ask a store for the `top_k` chunks of each list, in one batch.
+
+    :param embedding: without one nothing is sought by meaning.
+    """
+    if not variants:
+        if embedding is None:
+            return Lists(store.find_candidates(query, filters, top_k), [], [], [])
+        return Lists(*store.find_both(query, embedding, filters, top_k), [], [])
+    vector = None if embedding is None else blended_vector(variants)
+    vectors = [v for v in (embedding, vector) if v is not None]
+    asked: list[SparseEmbedding | list[float]] = [query, blended_words(variants), *vectors]
+    limits = [top_k, wider_depth(top_k)] * 2
+    queries = list(zip(asked, limits, strict=False))
+    words, wider_words, *by_meaning = store.find_lists(queries, filters)
+    meaning, wider_meaning = [*by_meaning, [], []][:2]
+    return Lists(words, meaning, wider_words, wider_meaning)
+
+
+def wider_depth(top_k: int) -> int:
+    """Return how many chunks the variants may find of each kind; they weigh less."""
+    return max(1, top_k // 2)
+
+
+def widened(
+    plain: Sequence[Candidate],
+    among: Sequence[Candidate],
+    lists: Lists,
+    variants: Variants,
+    weight: float,
+    depth: int,
+) -> list[Candidate]:
+    """Add what the variants found to what the query found.
+
+    :param among: chunks that share words with the query, though they are not among its best.
+    :param weight: what the nearest in meaning gains; and what the best find of the variants' words
+        is measured against, where the query finds nothing by words.
+    """
+    by_query = {candidate.id: candidate for candidate in among}
+    others = [by_query.get(c.id, c._replace(score=0.0)) for c in lists.beside(plain)]
+    best = lists.words[0].score if lists.words else weight
+    by_words = lists.wider_words, best * sum(v.weight for v in variants if v.words)
+    by_meaning = lists.wider_meaning, weight * sum(v.weight for v in variants if v.is_embedded)
+    return widen(plain, others, by_words, by_meaning, wider_depth(depth))

@@ -1,0 +1,1 @@
+"""What both document stores share."""

@@ -1,0 +1,194 @@
+"""Haystack documents as Qdrant points, and back.
+
+The payload is the document as `Document.to_dict(flatten=False)` gives it, vectors aside: the
+shape that qdrant-haystack writes too. Whatever could harm the engine is refused here, since
+one bad point can make a shard with a journal unloadable.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import qdrant_edge as qe
+
+from rag.text.bm25 import SparseVector
+
+# Processes that only build segments do without Haystack, which takes half a second to import.
+if TYPE_CHECKING:
+    from haystack.dataclasses import Document
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+DENSE = "embedding"
+SPARSE = "lexical"
+# Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
+# keys, which of its fields are true and which are false.
+TRUE_FIELDS = "_true"
+FALSE_FIELDS = "_false"
+_NAMESPACE = uuid.UUID("0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11")
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SCALARS = (str, int, float, bool, type(None))
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_MAX_DEPTH = 64  # the engine fails at 130
+_MAX_FLOAT = 3.4028234e38
+
+
+def point_id(document_id: str) -> str:
+    """Return the UUID of a document's point: its id where that is one, else a hash of it."""
+    # Other spellings of a UUID are ids of other documents.
+    is_uuid = _UUID.fullmatch(document_id)
+    return document_id if is_uuid else str(uuid.uuid5(_NAMESPACE, document_id))
+
+
+def to_point(document: Document) -> qe.Point:
+    """Convert a document.
+
+    :raises ValueError: for a payload that is no JSON or too deep, text that is no Unicode,
+        a sparse vector whose lists do not match, or a dense one that is empty or not finite.
+    """
+    # Not `document.to_dict()`: it copies the vectors number by number, which took a third of
+    # the time of indexing.
+    payload: dict[str, Any] = {
+        "id": document.id,
+        "content": document.content,
+        "meta": document.meta,
+    }
+    if document.blob:
+        payload["blob"] = document.blob.to_dict()
+    text = _checked_json(document.id, payload)
+    if "true" in text or "false" in text:  # seldom, and cheaper to see than to look for
+        flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
+        for key, value in _booleans("meta", document.meta):
+            flags[TRUE_FIELDS if value else FALSE_FIELDS].append(key)
+        payload |= {name: keys for name, keys in flags.items() if keys}
+    vectors: dict[str, Any] = {}
+    if document.embedding is not None:
+        vectors[DENSE] = dense_vector(document.embedding, f"document {document.id}")
+    if document.sparse_embedding is not None:
+        vectors[SPARSE] = sparse_vector(document.sparse_embedding, f"document {document.id}")
+    return qe.Point(point_id(document.id), vectors, payload)
+
+
+def chunk_point(
+    identity: str, content: str, meta: dict[str, Any], vector: SparseVector
+) -> qe.Point:
+    """Make the point that `to_point` makes of a chunk's document.
+
+    :param identity: the chunk's id, a UUID.
+    :param meta: of texts, whole numbers and lists of texts.
+    :param vector: from a `DocumentEncoder`, which makes none that the engine would choke on.
+    :raises ValueError: for text that is no Unicode.
+    """
+    payload: dict[str, Any] = {"id": identity, "content": content, "meta": meta}
+    vectors: dict[str, Any] = {SPARSE: qe.SparseVector(vector.indices, vector.values)}
+    try:
+        return qe.Point(identity, vectors, payload)
+    except TypeError:
+        _checked_json(identity, payload)  # says it in fewer words
+        raise
+
+
+def weight(characters: int, numbers: int) -> int:
+    """Return about how many bytes a point takes on disk: itself, its index, journal and merge.
+
+    :param characters: of its text.
+    :param numbers: in its vectors, indices included.
+    """
+    return 32 * numbers + 16 * characters + 1000
+
+
+def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
+    """Return an embedding as it is.
+
+    :raises ValueError: when it is empty (a shard cannot be loaded after that), or not finite.
+    """
+    if not embedding or not _are_floats(embedding):
+        raise ValueError(f"{owner}: an embedding must be finite 32-bit numbers, at least one")
+    return embedding
+
+
+def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVector:
+    """Convert a sparse embedding.
+
+    :raises ValueError: when its lists differ in length, repeat an index, or are not finite.
+    """
+    indices, weights = sparse.indices, sparse.values
+    if len(indices) != len(weights) or len(set(indices)) != len(indices):
+        raise ValueError(f"{owner}: sparse indices must be distinct, one value each")
+    if not _are_floats(weights):
+        raise ValueError(f"{owner}: sparse values must be finite 32-bit numbers")
+    try:
+        return qe.SparseVector(indices, weights)
+    except (OverflowError, TypeError) as error:
+        raise ValueError(f"{owner}: sparse indices must be 32-bit numbers") from error
+
+
+def _are_floats(numbers: list[float]) -> bool:
+    """Whether all are finite, also with the engine's 32 bits."""
+    try:
+        return math.isfinite(sum(numbers)) and (
+            not numbers or -_MAX_FLOAT <= min(numbers) <= max(numbers) <= _MAX_FLOAT
+        )
+    except (OverflowError, TypeError):
+        return False
+
+
+def to_document(point: Any, score: float | None = None) -> Document:
+    """Convert a point as the engine returned it, with its vectors where they were asked for."""
+    from haystack.dataclasses import Document
+
+    payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
+    vectors = point.vector or {}
+    if DENSE in vectors:
+        payload["embedding"] = vectors[DENSE]
+    if SPARSE in vectors:
+        sparse = vectors[SPARSE]
+        payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}
+    return Document.from_dict({**payload, "score": score})
+
+
+def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
+    if isinstance(value, bool):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _booleans(f"{key}.{name}", item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _booleans(key, item)
+
+
+def _checked_json(document_id: str, payload: dict[str, Any]) -> str:
+    try:
+        if ("blob" in payload or not _is_flat(payload["meta"])) and _depth(payload) > _MAX_DEPTH:
+            raise ValueError(f"nested more than {_MAX_DEPTH} deep")
+        text = _encode(payload)
+        text.encode("utf-8")
+        return text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"document {document_id} cannot be stored: {error}") from error
+
+
+def _is_flat(meta: dict[str, Any]) -> bool:
+    """Whether a meta holds only scalars and lists of scalars, under text keys; most do."""
+    return all(
+        type(key) is str
+        and (
+            type(value) in _SCALARS
+            or (type(value) is list and all(type(item) in _SCALARS for item in value))
+        )
+        for key, value in meta.items()
+    )
+
+
+def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:
+    if limit == 0 or not isinstance(value, (dict, list, tuple)):
+        return 0
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        raise TypeError("a key is not text")
+    items = value.values() if isinstance(value, dict) else value
+    return 1 + max((_depth(item, limit - 1) for item in items), default=0)

@@ -1,0 +1,40 @@
+"""Candidates: what ranking needs to know of a chunk, and no more."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rag.stores.base.batch import Batch
+
+CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
+
+
+class Candidate(NamedTuple):
+    """A chunk that a query found: its document's id, the id of its note, which section of the
+    note it is part of, and its score.
+
+    `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
+    query's: 0 where there is none. `gains` is what of the score is due to variants of the query,
+    by their words and by their meaning.
+    """
+
+    id: str
+    note: str
+    section: int
+    score: float
+    meaning: float = 0.0
+    cosine: float = 0.0
+    gains: tuple[float, float] = (0.0, 0.0)
+
+
+class Candidates(Batch[Candidate]):
+    """Candidates that Haystack does not copy."""
+
+
+def to_candidate(point: Any) -> Candidate:
+    """Convert a point whose payload holds `CANDIDATE_FIELDS`; a chunk without a note is one."""
+    payload = point.payload
+    meta = payload.get("meta") or {}
+    identity = str(payload.get("id", point.id))
+    score = getattr(point, "score", 0.0)
+    return Candidate(identity, meta.get("file_id") or identity, meta.get("section") or 0, score)

@@ -1,0 +1,1 @@
+"""The document store on Qdrant Edge, the engine in this process."""

@@ -1,0 +1,83 @@
+"""`QdrantEdgeDocumentStore`: a Haystack document store on Qdrant Edge, in process.
+
+It reads the current generation of an index, or, from its first write on, its own working
+copy; `publish` makes what was written the generation that everybody reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from haystack import default_from_dict, default_to_dict
+
+from rag.config import StoreConfig
+from rag.index.snapshots import SHARD, IndexDirectory
+from rag.stores.base.opening import OpenedDocuments
+from rag.stores.edge.backend import ShardBackend
+from rag.stores.edge.session import ShardAccess
+from rag.stores.edge.shard import StoreError
+from rag.support.disk_space import is_of_full_disk
+
+
+class QdrantEdgeDocumentStore(OpenedDocuments):
+    """A document store in a folder, with one writer and any number of readers.
+
+    ```python
+    from haystack import Document
+    from rag.stores import QdrantEdgeDocumentStore
+
+    store = QdrantEdgeDocumentStore("/tmp/my-index")
+    store.write_documents([Document(content="a note", meta={"tags": ["kitchen"]})])
+    store.filter_documents({"field": "meta.tags", "operator": "==", "value": "kitchen"})
+    store.publish()  # other processes see it from here on
+    store.close()
+    ```
+
+    :param path: the folder of the index.
+    :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
+    :param half_precision: keep embeddings in 16 bits a number: half the disk, the same ranking.
+    """
+
+    collection_name = StoreConfig.collection
+
+    def __init__(self, path: str, similarity: str = "cosine", half_precision: bool = False) -> None:
+        if similarity not in ("cosine", "dot_product", "l2"):
+            raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
+        self.path = str(path)
+        self.similarity = similarity
+        self.half_precision = half_precision
+        self.access = ShardAccess(IndexDirectory(path))
+        backend = ShardBackend(self.access, similarity, half_precision)
+        super().__init__(self.access, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the store's address, not its content."""
+        return default_to_dict(
+            self,
+            path=self.path,
+            similarity=self.similarity,
+            half_precision=self.half_precision,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> QdrantEdgeDocumentStore:
+        """Make a store from what `to_dict` gave."""
+        store: QdrantEdgeDocumentStore = default_from_dict(cls, data)
+        return store
+
+    def release(self) -> None:
+        """Let go of the working copy, which may then be removed; the lock is kept."""
+        self.access.close_work()
+
+    def lacks(self, expected: int) -> str:
+        """Return what is wrong with a working copy that should hold so many points, or ""."""
+        if not (self.directory.work / SHARD).exists():
+            found = 0
+        else:
+            try:
+                found = self.count_documents()
+            except StoreError as error:
+                if is_of_full_disk(error, self.directory.path):
+                    raise
+                return "the working copy could not be opened"
+        return "" if found == expected else f"the working copy held {found} of {expected} chunks"

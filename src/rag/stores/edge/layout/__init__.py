@@ -1,0 +1,1 @@
+"""All that depends on how the engine lays out its files."""

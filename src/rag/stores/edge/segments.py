@@ -1,0 +1,102 @@
+"""Segments made apart: pieces of a shard that are built elsewhere and moved in whole.
+
+A shard grows slowly: its fresh points are kept in memory until a merge writes them out, and to
+give that memory back the shard must be closed, and all of it be loaded again. A segment that is
+built in a folder of its own costs its own points only, and other processes can build it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import qdrant_edge as qe
+
+from rag.index.shard_files import dense_size
+from rag.index.snapshots import SHARD, IndexDirectory
+from rag.stores.base.points import DENSE
+from rag.stores.edge.layout.snapshot_copy import has_points
+from rag.stores.edge.session import ShardAccess
+from rag.stores.edge.shard import guard, index_fields, merge, shard_config
+
+_SEGMENTS = "segments"
+# As many points are held in memory, some 15 KB each, before they are written out.
+_MOST_POINTS = 40_000
+_NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+def build_segments(folder: Path, batches: Iterable[Sequence[qe.Point]]) -> None:
+    """Write points into segments in `folder`, which is made; they are on disk when this returns.
+
+    :raises StoreError: when the engine fails.
+    """
+    folder.mkdir(parents=True)
+    with guard("make a part of the index"):
+        # Nobody reads what a killed process leaves here, so it keeps no journal.
+        shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
+    held = 0
+    for batch in batches:
+        with guard("write a part of the index"):
+            shard.update(qe.UpdateOperation.upsert_points(list(batch)))
+        held += len(batch)
+        if held >= _MOST_POINTS:
+            merge(shard, held)
+            held = 0
+    merge(shard, held)
+    with guard("finish a part of the index"):
+        # Once for all: with each point, and again in the merge, takes twice as long.
+        index_fields(shard)
+        shard.flush()
+        shard.close()
+
+
+def has_embeddings(directory: IndexDirectory) -> bool:
+    """Whether the working copy has room for embeddings, which no segment made apart has."""
+    try:
+        return dense_size(directory.work / SHARD, DENSE) is not None
+    except FileNotFoundError:
+        return False
+
+
+class SegmentHome:
+    """Takes segments into the working copy of an index.
+
+    :param access: who opens and closes the working copy.
+    """
+
+    def __init__(self, access: ShardAccess) -> None:
+        self.access = access
+        self._counted = 0
+
+    def adopt(self, folder: Path) -> None:
+        """Move what `build_segments` wrote into the working copy; the folder goes.
+
+        No point of it may be there already. The caller has recorded which points are coming.
+        """
+        # The one without points, for more to come, would have the others merged with it.
+        segments = [s for s in (folder / _SEGMENTS).iterdir() if has_points(s)]
+        self._count_to(max(map(_last_operation, segments), default=0))
+        self.access.close_work()
+        for segment in segments:
+            self.access.directory.sync_mark.begin()
+            segment.rename(self.access.directory.work / SHARD / _SEGMENTS / segment.name)
+        shutil.rmtree(folder)
+
+    def _count_to(self, number: int) -> None:
+        """Make the working copy's operations go by higher numbers than `number`.
+
+        A point knows the number of the operation that wrote it, and the engine passes over
+        operations of lower numbers: a later change of an adopted point would be lost.
+        """
+        nothing = qe.UpdateOperation.delete_points([_NOBODY])
+        with guard("write documents"):
+            for _ in range(number - self._counted):
+                self.access.work().update(nothing)
+        self._counted = max(self._counted, number)
+
+
+def _last_operation(segment: Path) -> int:
+    """Return the number of the last operation that a segment knows of."""
+    return int(json.loads((segment / "segment.json").read_text("utf-8"))["version"])

@@ -1,0 +1,187 @@
+"""The shard: how it is laid out, and a guard around every call into the engine."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import qdrant_edge as qe
+
+from rag.exceptions import IndexUnavailableError, RAGError
+from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
+from rag.stores.base.points import DENSE, SPARSE
+from rag.stores.edge.layout.journal import finish_beginning
+from rag.stores.edge.panics import without_panics
+from rag.support.disk_space import is_of_full_disk
+
+# Fields that filters select by; without an index a filter reads every payload.
+FILTERED = {
+    "meta.vault": "keyword",
+    "meta.tags": "keyword",
+    "meta.file_id": "uuid",
+    "meta.created": "datetime",
+}
+_INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.UuidIndexParams]] = {
+    "keyword": qe.KeywordIndexParams,
+    "uuid": qe.UuidIndexParams,
+    "datetime": qe.DatetimeIndexParams,
+}
+# Segments are merged as long as they are together smaller than this (some 14,000 chunks; half as
+# many with embeddings of 768 numbers): a larger one would be written again and again while an index
+# grows. With 600 fresh chunks a merge is due: 1 s at most.
+_SEGMENT_KB = 24_000
+# Every search opens every segment, for 10 ms each; to merge them takes 50 us a chunk. So they are
+# merged for readers when there are more than a few, up to a size (some 100,000 chunks) that the
+# memory of a merge bounds.
+_LARGE_SEGMENT_KB = 180_000
+_FEW_SEGMENTS = 3  # the one for new points among them
+_MANY_CHUNKS = 50_000  # for each so many there may be one more
+# Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
+_FEW_POINTS = 8_000
+_DISTANCES = {
+    "cosine": qe.Distance.Cosine,
+    "dot_product": qe.Distance.Dot,
+    "l2": qe.Distance.Euclid,
+}
+
+
+class StoreError(IndexUnavailableError):
+    """The engine failed; `details` is what it said."""
+
+
+@contextmanager
+def guard(what: str) -> Iterator[None]:
+    """Turn the engine's failures, panics included, into a `StoreError`."""
+    try:
+        with without_panics():
+            yield
+    except (RAGError, ValueError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        # A panic of the engine is a BaseException of a type that cannot be imported.
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise StoreError(
+                f"the index engine failed to {what}",
+                str(error).split("\n")[0][:300],
+                hint="If it happens again, make the index anew with `rag index --rebuild`.",
+            ) from error
+        raise
+
+
+def shard_config(journal: bool = True) -> qe.EdgeConfig:
+    """Return how a shard is laid out.
+
+    :param journal: keep one, so that no update is lost when the process is killed.
+    """
+    return qe.EdgeConfig(
+        sparse_vectors={
+            SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf, memory=qe.Memory.Cold)
+        },
+        # No HNSW graph: an exact scan is fast enough below some 300,000 chunks, and building
+        # a graph costs fifty times the rest. A low threshold lets `optimize` merge small shards.
+        hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
+        optimizers=qe.EdgeOptimizersConfig(
+            indexing_threshold=1_000,
+            default_segment_number=1,
+            max_segment_size=_SEGMENT_KB,
+        ),
+        wal_enabled=journal,
+    )
+
+
+def index_fields(shard: qe.EdgeShard) -> None:
+    """Make the indexes of the fields that filters select by."""
+    for field, kind in FILTERED.items():
+        params = _INDEXES[kind](memory=qe.Memory.Cold)
+        shard.update(qe.UpdateOperation.create_field_index(field, params))
+
+
+def create_shard(path: Path) -> qe.EdgeShard:
+    """Make an empty shard with the lexical space; the dense one comes with the first embedding."""
+    # Elsewhere first: a run killed in the middle must not leave a shard without its indexes.
+    staged = path.with_name(f".{path.name}.tmp")
+    shutil.rmtree(staged, ignore_errors=True)
+    staged.mkdir(parents=True)
+    with guard("make a shard"):
+        shard = qe.EdgeShard.create(str(staged), shard_config())
+        index_fields(shard)
+        shard.flush()
+        shard.close()
+    staged.rename(path)
+    return load_shard(path)
+
+
+def load_shard(path: Path) -> qe.EdgeShard:
+    """Open a shard that no other process has open for writing."""
+    with guard("open the index"):
+        return qe.EdgeShard.load(str(path))
+
+
+def merge(shard: qe.EdgeShard, unmerged: int = 0) -> None:
+    """Merge what is due.
+
+    The engine wants twice the room that it takes. With few points to merge, and without the room,
+    it is left for another time: an index is slower then, and holds the same.
+
+    :param unmerged: how many points were written since the last time.
+    :raises StoreError: when there is no room, and not few points.
+    """
+    try:
+        with guard("merge the index"):
+            shard.optimize()
+    except StoreError as error:
+        if unmerged >= _FEW_POINTS or not is_of_full_disk(error):
+            raise
+
+
+def has_many_segments(info: qe.ShardInfo) -> bool:
+    """Tell whether a shard is worth `merge_widely`."""
+    return info.segments_count > _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS
+
+
+def load_work(path: Path) -> qe.EdgeShard:
+    """Open a writer's shard; a killed process left what it was about to write, or, killed in
+    `merge_widely`, the other limit."""
+    finish_beginning(path)
+    remove_leftovers(path)
+    with suppress(OSError, ValueError, KeyError):  # the engine says what is wrong
+        _limit_segments(path, _SEGMENT_KB)
+    return load_shard(path)
+
+
+def merge_widely(path: Path) -> qe.ShardInfo:
+    """Merge the segments of a closed shard into few; return what it is like then."""
+    with guard("merge the index"):
+        _limit_segments(path, _LARGE_SEGMENT_KB)
+        shard = load_shard(path)
+        merge(shard)
+        info = shard.info()
+        shard.flush()
+        shard.close()
+        _limit_segments(path, _SEGMENT_KB)
+        return info
+
+
+def _limit_segments(path: Path, kilobytes: int) -> None:
+    """Say in the configuration of a closed shard how large a merge may make a segment."""
+    change_settings(
+        path / CONFIG, lambda config: config["optimizers"].update(max_segment_size=kilobytes)
+    )
+
+
+def add_dense_space(
+    shard: qe.EdgeShard, size: int, similarity: str, half_precision: bool = False
+) -> None:
+    """Make room for embeddings of `size` dimensions."""
+    kind = qe.VectorStorageDatatype.Float16 if half_precision else None
+    distance = _DISTANCES[similarity]
+    with guard("add the embedding space"):
+        shard.update(qe.UpdateOperation.create_dense_vector(DENSE, size, distance, datatype=kind))
+
+
+def drop_dense_space(shard: qe.EdgeShard) -> None:
+    """Forget all embeddings, and their size."""
+    with guard("drop the embedding space"):
+        shard.update(qe.UpdateOperation.delete_vector_name(DENSE))

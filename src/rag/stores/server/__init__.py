@@ -1,0 +1,1 @@
+"""The document store on a Qdrant server."""

@@ -1,0 +1,146 @@
+"""A collection of a Qdrant server, laid out for notes: words, embeddings, and filters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import httpx
+from haystack.utils import Secret
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
+from qdrant_client import QdrantClient, models
+
+from rag.config import StoreConfig
+from rag.exceptions import ConfigError
+from rag.stores.base.points import DENSE, SPARSE
+from rag.stores.edge.shard import FILTERED
+from rag.stores.server.api_key import server_key
+from rag.support.http_transport import DeadlineTransport
+
+_CONNECT_SECONDS = 5.0
+_QUANTIZATIONS: dict[str, dict[str, Any] | None] = {
+    "none": None,
+    "scalar": {"scalar": {"type": "int8", "always_ram": True}},
+    "binary": {"binary": {"always_ram": True}},
+}
+
+
+class NoteCollection(QdrantDocumentStore):
+    """Haystack's store of one collection, whose client and layout are ours to use.
+
+    Left to itself it makes a collection as soon as it is looked at, with a vector space of a
+    size that must be known, under names of its own. This one has the spaces of the embedded
+    store, and is made by `create`, the place for embeddings by `add_dense_space` (Qdrant 1.18).
+
+    :param settings: the address and the layout; the key is read when the client is made.
+    """
+
+    def __init__(self, settings: StoreConfig) -> None:
+        self.settings = settings
+        super().__init__(
+            url=settings.url,
+            api_key=Secret.from_env_var(settings.api_key_env or "QDRANT_API_KEY", strict=False),
+            timeout=math.ceil(settings.timeout),
+            index=settings.collection,
+            use_sparse_embeddings=True,
+            sparse_idf=True,
+            on_disk=settings.on_disk,
+            on_disk_payload=True,
+            progress_bar=False,
+            shard_number=settings.shard_number or None,
+            replication_factor=settings.replication_factor,
+            write_consistency_factor=settings.write_consistency_factor,
+            hnsw_config={"m": settings.hnsw_m},
+            quantization_config=_QUANTIZATIONS[settings.quantization],
+            payload_fields_to_index=[
+                {"field_name": field, "field_schema": kind} for field, kind in FILTERED.items()
+            ],
+            # It asks for the server's version in a thread of its own, and warns.
+            client_kwargs={"check_compatibility": False},
+        )
+
+    @property
+    def client(self) -> QdrantClient:
+        """The client; nothing is contacted before it is asked something."""
+        if self._client is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a key sent to this machine without TLS
+                self._initialize_client()
+        assert self._client is not None
+        return self._client
+
+    def _prepare_client_params(self) -> dict[str, Any]:
+        try:
+            transport = DeadlineTransport(httpx.URL(self.settings.url), self.settings.timeout)
+        except (ImportError, ValueError, OSError) as error:
+            raise ConfigError(
+                f"the environment's proxy or certificates for {self.settings.url} cannot be used",
+                str(error),
+                hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE.",
+            ) from error
+        params: dict[str, Any] = super()._prepare_client_params()
+        return {
+            **params,
+            "api_key": server_key(self.settings) or None,
+            "transport": transport,
+            "trust_env": False,
+            "event_hooks": {"request": [_connect_soon]},
+        }
+
+    def _set_up_collection(self, *_: Any, **__: Any) -> None:
+        """Do nothing: whoever looks at a collection does not make it."""
+
+    # -- layout ------------------------------------------------------------------------
+
+    def layout(self) -> models.CollectionInfo | None:
+        """Return what the server says of the collection, `None` when there is none."""
+        if not self.client.collection_exists(self.index):
+            return None
+        return self.client.get_collection(self.index)
+
+    def create(self) -> None:
+        """Make the collection, or what is missing of it."""
+        found = self.layout()
+        if found is None:
+            self.client.create_collection(
+                self.index,
+                vectors_config={},
+                sparse_vectors_config={
+                    SPARSE: models.SparseVectorParams(
+                        index=models.SparseIndexParams(on_disk=self.on_disk),
+                        modifier=models.Modifier.IDF,
+                    )
+                },
+                **self._prepare_collection_params(),
+            )
+        known = found.payload_schema if found else {}
+        fields = self.payload_fields_to_index or []
+        self._create_payload_index(self.index, [f for f in fields if f["field_name"] not in known])
+
+    def dense_size(self) -> int | None:
+        """Return the size of the embeddings, `None` when there is no place for any."""
+        vectors = self.client.get_collection(self.index).config.params.vectors
+        space = vectors.get(DENSE) if isinstance(vectors, dict) else None
+        return space.size if space else None
+
+    def add_dense_space(self, size: int) -> None:
+        """Make room for embeddings of that size, kept in 16 bits a number."""
+        space = models.DenseVectorConfig(
+            size=size,
+            distance=self.get_distance(self.similarity),
+            datatype=models.VectorStorageDatatype.FLOAT16,
+        )
+        self.client.create_vector_name(
+            self.index, DENSE, models.DenseVectorNameConfig(dense=space), wait=True
+        )
+        if self.on_disk:
+            self.client.update_collection(
+                self.index, vectors_config={DENSE: models.VectorParamsDiff(on_disk=True)}
+            )
+
+
+def _connect_soon(request: httpx.Request) -> None:
+    """A server that is there accepts a connection long before it has an answer."""
+    limits = request.extensions["timeout"]
+    limits["connect"] = min(limits["connect"] or _CONNECT_SECONDS, _CONNECT_SECONDS)

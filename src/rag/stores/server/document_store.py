@@ -1,0 +1,72 @@
+"""`QdrantServerDocumentStore`: the same documents as in the embedded store, on a Qdrant server."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from haystack import default_from_dict, default_to_dict
+
+from rag.config import StoreConfig
+from rag.index.snapshots import IndexDirectory
+from rag.stores.base.opening import OpenedDocuments
+from rag.stores.server.backend import ServerBackend
+from rag.stores.server.collection import NoteCollection
+from rag.stores.server.session import ServerAccess
+
+
+class QdrantServerDocumentStore(OpenedDocuments):
+    """A document store in a collection of a Qdrant server, with its manifest in a folder here.
+
+    It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does.
+    Readers see a writer's points as they are written, and its manifest when it is published.
+
+    ```python
+    from rag.config import StoreConfig
+    from rag.stores import QdrantServerDocumentStore
+
+    store = QdrantServerDocumentStore("/tmp/my-index", StoreConfig(url="http://127.0.0.1:6333"))
+    store.write_documents([Document(content="a note")])
+    ```
+
+    :param path: the folder of the index here; one for each collection.
+    :param settings: the server and the collection; as a mapping when it is read from YAML. The
+        API key is read from the environment when it is needed, and kept nowhere.
+    :param directory: the folder, where the caller holds its lock already.
+    """
+
+    similarity = "cosine"
+
+    def __init__(
+        self,
+        path: str,
+        settings: StoreConfig | dict[str, Any],
+        directory: IndexDirectory | None = None,
+    ) -> None:
+        self.path = str(path)
+        self.settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
+        self.collection_name = self.settings.collection
+        self.collection = NoteCollection(self.settings)
+        self.access = ServerAccess(directory or IndexDirectory(path), self.collection)
+        super().__init__(self.access, ServerBackend(self.access))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the store's address, not its content and not its key."""
+        return default_to_dict(self, path=self.path, settings=asdict(self.settings))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> QdrantServerDocumentStore:
+        """Make a store from what `to_dict` gave."""
+        store: QdrantServerDocumentStore = default_from_dict(cls, data)
+        return store
+
+    def release(self) -> None:
+        """Do nothing: no file of the working copy is kept open."""
+
+    def lacks(self, expected: int) -> str:
+        """Return what is wrong with a collection that should hold so many points, or "".
+
+        More of them are no harm: those that no note has are deleted when a run is published.
+        """
+        found = self.count_documents()
+        return f"the server held {found} of {expected} chunks" if found < expected else ""

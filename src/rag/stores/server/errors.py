@@ -1,0 +1,112 @@
+"""What goes wrong between us and a Qdrant server, in words of ours."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from rag.config import StoreConfig
+from rag.exceptions import RAGError, StoreConnectionError
+from rag.stores.edge.shard import StoreError
+from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by
+
+_BUSY = (408, 425, 429, 503)
+_NO_POINT = re.compile(r"no point with id", re.IGNORECASE)
+_NO_COLLECTION = re.compile(r"collection .*(doesn't exist|not found)", re.IGNORECASE | re.DOTALL)
+
+
+@contextmanager
+def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
+    """Turn every failure of a server, or of the way to it, into an error of ours.
+
+    :param key: the API key; it is never repeated, whatever the server says.
+    :raises StoreConnectionError: when the server did not do what it was asked.
+    :raises StoreError: when it does not have the collection, or the point.
+    """
+    try:
+        yield
+    except RAGError:
+        raise
+    except Exception as error:
+        found = _explain(error, settings)
+        if key:
+            found.details = found.details.replace(key, "…")
+        raise found from error
+
+
+def _explain(error: Exception, settings: StoreConfig) -> RAGError:
+    url = settings.url
+    if isinstance(error, ResponseHandlingException):
+        error = error.source
+    if isinstance(error, UnexpectedResponse):
+        return _refusal(error, settings)
+    if isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
+        return _silence(error, url)
+    return StoreConnectionError(
+        f"{url} answered with something that is not Qdrant's",
+        url,
+        details=brief(f"{type(error).__name__}: {error}"),
+        hint="Check store.url: is another program, or a proxy, at this address?",
+    )
+
+
+def _refusal(error: UnexpectedResponse, settings: StoreConfig) -> RAGError:
+    status, said, url = error.status_code or 0, _said(error.content), settings.url
+    if status == 404 and _NO_COLLECTION.search(said):
+        return StoreError(
+            f"{url} has no collection {settings.collection!r}",
+            said,
+            hint="Make it anew with `rag index --rebuild`.",
+        )
+    if status == 404 and _NO_POINT.search(said):
+        return StoreError(
+            f"the collection {settings.collection!r} at {url} lacks a chunk",
+            said,
+            hint="Run `rag index` again; it writes what is missing.",
+        )
+    message = f"{url} answered with error {status}"
+    if status in (401, 403):
+        message = f"{url} does not accept the API key"
+        hint = f"Check the key in the environment variable {settings.api_key_env}."
+        if not settings.api_key_env:
+            hint = "None was sent: `rag config` says of store.api_key_env why."
+    elif status in (404, 405, 407) or status < 400:
+        hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
+    elif status in _BUSY:
+        message, hint = f"{url} is busy", "Try again later."
+    elif status == 413:
+        hint = "Raise service.max_request_size_mb of the server."
+    else:
+        hint = "See the server's log; its disk or memory may be full."
+    return StoreConnectionError(message, url, details=said, hint=hint)
+
+
+def _silence(error: Exception, url: str) -> RAGError:
+    check = "Check store.url, and that the server runs."
+    if isinstance(error, DeadlineExceeded):
+        message, check = f"{url} took too long to answer", "Raise store.timeout."
+    elif isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
+        message = f"{url} does not answer"
+    elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        message, check = f"{url} said nothing for too long", "Raise store.timeout."
+    elif is_caused_by(error, socket.gaierror):
+        message = f"no host of the name {httpx.URL(url).host} was found"
+    elif isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+        message = f"no Qdrant server answers at {url}"
+    else:
+        message, check = f"{url} broke the connection", "See the server's log."
+    return StoreConnectionError(message, url, details=brief(str(error)), hint=check)
+
+
+def _said(content: bytes) -> str:
+    """Return the message in an answer of Qdrant's, or the beginning of another's."""
+    try:
+        return brief(str(json.loads(content)["status"]["error"]))
+    except (ValueError, LookupError, TypeError):
+        return brief(content[:1000].decode("utf-8", "replace"))

@@ -1,0 +1,192 @@
+"""Folders of ours: those that bear a mark. We write into no other, and delete no other.
+
+A folder gets its mark, a file, when it is made or found empty. An older `rag` left none: its
+folders are known by holding nothing but what it wrote, and are marked then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from rag.exceptions import UsageError
+from rag.support.durable_files import sync_folder
+
+MARK = ".rag-data"
+_TEXT = b"""This folder is kept by rag, which searches notes.
+It writes here and deletes here: keep nothing of your own in this folder.
+"""
+_NOISE = {".DS_Store", "lost+found"}  # what systems put into folders by themselves
+# Names that `rag` gave before it marked folders. On macOS its settings, and
+# the list of trusted files, lie in the data folder.
+_PART = r"work|parts|\.?gen-\d+(\.tmp)?"
+_KNOWN = {
+    "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml"
+    r"|\.?trusted\.json(\.tmp)?",
+    "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
+    r"|SERVER|COPIED|vectors\.sqlite3(-\w+)?",
+    "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",
+}
+
+
+def claim_data_folder(folder: Path) -> None:
+    """Make the data folder ours, and for its owner's eyes only; it is made when it is missing.
+
+    :raises UsageError: when it holds files that are not ours.
+    :raises OSError: when it cannot be made.
+    """
+    check_data_folder(folder)
+    _claim(folder, "data", known=True)
+
+
+def check_data_folder(folder: Path) -> None:
+    """Make sure that a data folder is ours, or may be; nothing is written.
+
+    :raises UsageError: when it holds files that are not ours.
+    :raises OSError: when it cannot be looked at.
+    """
+    if not is_marked(folder) and not any(map(_is_index, folder.glob("index*"))):
+        _check(folder, "data")
+
+
+def claim_index_folder(folder: Path) -> None:
+    """Make the folder of an index ours, and what lies in it.
+
+    :raises UsageError: when it, or the place of the working copy, holds files that are not ours.
+    :raises OSError: when it cannot be made.
+    """
+    if not is_marked(folder):
+        _check_index(folder)
+        for part in _parts(folder):
+            _claim(part, "part")
+    _claim(folder, "index")
+    _claim(folder / "work", "part")
+
+
+def make_owned(folder: Path) -> None:
+    """Make a folder that bears the mark; one that is there must bear it, or be empty.
+
+    :raises UsageError: when it holds files that are not ours.
+    :raises OSError: when it cannot be made.
+    """
+    _claim(folder, "part")
+
+
+def is_marked(folder: Path) -> bool:
+    """Tell whether a folder bears the mark."""
+    try:
+        return stat.S_ISREG(os.lstat(folder / MARK).st_mode)
+    except OSError:
+        return False
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder of ours with all that it holds; any other stays as it is.
+
+    The mark goes last, so that what is left when this is broken off is ours still.
+    """
+    if folder.is_symlink() or not is_marked(folder):
+        with suppress(OSError):  # an empty one may go
+            folder.rmdir()
+        return
+    for path in _entries(folder):
+        if path.name == MARK:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        (folder / MARK).unlink()
+        folder.rmdir()
+
+
+def narrow(folder: Path) -> None:
+    """Let nobody but its owner into a folder; a link is not followed."""
+    with suppress(OSError):  # it is somebody else's, who may have reasons
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+            if mode & 0o077:
+                os.fchmod(descriptor, mode & 0o700)
+        finally:
+            os.close(descriptor)
+
+
+def _claim(folder: Path, kind: str, known: bool = False) -> None:
+    if kind == "part" and folder.is_symlink():
+        raise _not_ours(folder, "is a link")
+    if not is_marked(folder):
+        if not known:
+            _check(folder, kind)
+        _make(folder)
+        _mark(folder)
+    narrow(folder)
+
+
+def _is_index(folder: Path) -> bool:
+    """Tell whether a folder is an index that we made, perhaps before there were marks."""
+    try:
+        _check_index(folder)
+    except (UsageError, OSError):
+        return is_marked(folder)
+    return (folder / "index.lock").is_file()
+
+
+def _check_index(folder: Path) -> None:
+    _check(folder, "index")
+    for part in _parts(folder):
+        _check(part, "part")
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Return the folders in an index that an older version deletes as a whole."""
+    return [path for path in _entries(folder) if re.fullmatch(_PART, path.name)]
+
+
+def _check(folder: Path, kind: str) -> None:
+    """:raises UsageError: when a folder holds something that is not ours."""
+    foreign = [p.name for p in _entries(folder) if not re.fullmatch(_KNOWN[kind], p.name)]
+    if foreign:
+        raise _not_ours(folder, f"holds files that are not rag's ({min(foreign)!r})")
+
+
+def _not_ours(folder: Path, what: str) -> UsageError:
+    return UsageError(
+        f"the folder {folder} {what}",
+        hint="rag deletes in its data folder. Name an empty one with RAG_DATA_DIR.",
+    )
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what a folder holds, without the mark and what the system put there.
+
+    :raises OSError: when it is no folder.
+    """
+    try:
+        return [path for path in folder.iterdir() if path.name not in _NOISE | {MARK}]
+    except FileNotFoundError:
+        return []
+
+
+def _make(folder: Path) -> None:
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in missing:
+        with suppress(PermissionError):  # what may be written to and not read cannot be synced
+            sync_folder(path.parent)
+
+
+def _mark(folder: Path) -> None:
+    with suppress(FileExistsError):  # another process was faster
+        descriptor = os.open(folder / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(descriptor, _TEXT)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        sync_folder(folder)

@@ -1,0 +1,244 @@
+"""BM25 as sparse vectors: what a text weighs in the lexical index, and what a query asks of it.
+
+The score of a document d for a query q is the dot product of two sparse vectors,
+
+    score(q, d) = Σ_t  weight(t) · qtf(t) · idf(t) · tf(t, d)·(k1 + 1) / (tf(t, d) + K(d))
+    K(d)        = k1 · (1 - b + b · length(d) / average length)
+
+(Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, eq. 3.15). The document
+vector holds the term-frequency part, the query vector the weight and qtf, and the store
+multiplies by idf from its own counts, so no vector changes when another note does.
+
+Four fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
+29 hash the term. `words` are stemmed, and runs of katakana are words; `grams` stand in for words
+in scripts without spaces; `shingles` are two words side by side; `edges` are the first letters
+of longer words, which join what the stemmer keeps apart (administer, administration).
+
+There are more shingles than all other terms together, most of them in one text only, and whoever
+opens an index reads a table of its dimensions: so they are folded into 2^16. Some share one then;
+a text must share a word or gram with a query to be found at all (`subject_of`), and to rank by a
+shingle that is not there, a tenth of a word, it takes a chance of some 50 in 65,536.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+from zlib import crc32
+
+from rag.text.ngrams import UNSEGMENTED, hash_gram, is_seam, weigh_grams
+from rag.text.normalize import fold_accents
+from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
+from rag.text.tokenizer import (
+    ASCII_WORD,
+    MAX_WORD,
+    SPACED_WORD,
+    cleaned,
+    run_grams,
+    stem,
+    terms,
+)
+
+K1 = 0.5
+B = 0.7
+# The average length is a constant: were it counted, adding one note would change every
+# vector. A length is in words; three characters of an unsegmented script count as one.
+AVERAGE_WORDS = 120.0
+CHARACTERS_PER_WORD = 3.0
+
+FIELDS = ("words", "grams", "shingles", "edges")
+_HASH_MASK = (1 << 29) - 1
+SHINGLES, EDGES, GRAMS = (field << 29 for field in (1, 2, 3))  # words have the upper bits 0
+SHINGLE_MASK = (1 << 16) - 1
+SHINGLE_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
+EDGE_LENGTHS = (4, 6)
+
+WORD_WEIGHT = 1.0
+SHINGLE_WEIGHT = 0.15
+EDGE_WEIGHT = 0.1
+MOST_TERMS = 1_024  # of a query; a page of text has as many
+_LOAN_WEIGHT = 0.5  # a run of katakana as a word; its pairs of characters count too
+_GUESSED = 0.8  # what a word that was not typed counts for, against one that was
+
+# Part of the index's fingerprint: raise it whenever the same text would give other vectors.
+LEXICAL_VERSION = 5
+
+_BREAK = "\0"  # stands where an unsegmented run parted two words
+_RUN = re.compile(f"[{UNSEGMENTED}]+")
+_SPACED = re.compile(f"{SPACED_WORD}|{_BREAK}")
+_ASCII = re.compile(ASCII_WORD)
+# Loan words are the only words of Japanese to be seen without a dictionary.
+KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Parallel lists: `indices` are distinct dimensions below 2^32, `values` their weights."""
+
+    indices: list[int]
+    values: list[float]
+
+
+class QueryTerm(NamedTuple):
+    """One dimension of a query: its field, its text as a reader knows it, and its weight."""
+
+    field: str
+    text: str
+    dimension: int
+    weight: float
+
+
+def pieces(text: str) -> tuple[list[str], str]:
+    """Cut cleaned text into its spaced words and its unsegmented runs.
+
+    :param text: from `cleaned`.
+    :returns: the words in order, a `"\\0"` for each run between them; and the text again,
+        empty when it holds no run.
+    """
+    if text.isascii():
+        return _ASCII.findall(text), ""
+    parted, runs = _RUN.subn(_BREAK, text.replace(_BREAK, " "))
+    return _SPACED.findall(parted), text if runs else ""
+
+
+def word_dimension(word: str) -> int:
+    """Return the dimension of an index term of `words`."""
+    return crc32(word.encode("utf-8", "surrogatepass")) & _HASH_MASK
+
+
+def edges(word: str) -> list[str]:
+    """Return the first letters of a word, as far as it is longer than they."""
+    letters = fold_accents(word[:MAX_WORD])
+    return [letters[:length] for length in EDGE_LENGTHS if len(letters) > length]
+
+
+def edge_dimension(edge: str) -> int:
+    """Return the dimension of the first letters of a word."""
+    return EDGES | word_dimension(edge)
+
+
+def shingle_dimension(first: int, second: int) -> int:
+    """Return the dimension of two neighbours, from those of their words."""
+    return SHINGLES | (first * SHINGLE_MIX ^ second) & SHINGLE_MASK
+
+
+def content_terms(query: str) -> Counter[str]:
+    """Return the terms of `query` (as `tokens.terms` gives them) that name its subject.
+
+    Question words are left out unless nothing else remains.
+    """
+    everything = Counter(terms(query))
+    content = Counter(everything)
+    text = cleaned(query)
+    for asked in JAPANESE_QUESTION.finditer(text):
+        content.subtract(run_grams(asked[0]))
+        if len(asked[0]) > 1:  # 庫と in 金庫とは何ですか is no word; 誰か is one
+            seams = (text[max(at - 1, 0) : at + 1] for at in asked.span())
+            content.subtract(pair for pair in seams if is_seam(pair))
+    content = Counter({t: n for t, n in content.items() if n > 0 and t not in STOP_TERMS})
+    return content or everything
+
+
+def content_words(query: str) -> list[str]:
+    """Return the spaced words of `query` that name its subject, in order, as they are written."""
+    words, _ = pieces(cleaned(query))
+    return [word for word in words if word != _BREAK and stem(word) not in STOP_TERMS]
+
+
+def query_terms(query: str, also: Iterable[str] = ()) -> Sequence[QueryTerm]:
+    """Return what a query asks of the index, each dimension once; none when it holds no word.
+
+    Of more than `MOST_TERMS` the heaviest are asked, and of equal ones the first.
+
+    :param also: further words to look for, such as corrections: only they themselves, each once,
+        and not where the query has them in any form.
+    """
+    return _query_terms(query, tuple(also))
+
+
+@lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
+def _query_terms(query: str, also: tuple[str, ...]) -> tuple[QueryTerm, ...]:
+    subject = _content(query) or _content(query, asking=True)
+    typed = {dimension for _, _, dimension, _ in subject}
+    guessed = {
+        dimension: (field, text, dimension, weight * _GUESSED)
+        for word in also
+        for field, text, dimension, weight in _content(word, asking=True)
+        if field == "words" and dimension not in typed
+    }
+    subject += guessed.values()
+    words, _ = pieces(cleaned(query))
+    subject += [
+        ("shingles", f"{a} {b}", shingle_dimension(*map(_stem_dimension, (a, b))), SHINGLE_WEIGHT)
+        for a, b in pairwise(words)
+        if _BREAK not in (a, b)
+    ]
+    merged: dict[int, QueryTerm] = {}
+    for term in map(QueryTerm._make, subject):
+        before = merged.get(term.dimension)
+        weight = term.weight + (before.weight if before else 0.0)
+        merged[term.dimension] = (before or term)._replace(weight=weight)
+    heaviest = sorted(merged.values(), key=lambda term: -term.weight)[:MOST_TERMS]
+    kept = merged.values() if len(merged) <= MOST_TERMS else heaviest
+    return tuple(sorted(kept, key=lambda term: FIELDS.index(term.field)))
+
+
+def _stem_dimension(word: str) -> int:
+    return word_dimension(stem(word))
+
+
+def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float]]:
+    """Return field, text, dimension and weight of the words, grams and edges of a text.
+
+    :param asking: with the words that only ask, too.
+    """
+    words, unsegmented = pieces(cleaned(text))
+    found = []
+    for word in words:
+        term = stem(word)
+        if word == _BREAK or (term in STOP_TERMS and not asking):
+            continue
+        found.append(("words", word, word_dimension(term), WORD_WEIGHT))
+        found += [("edges", f"{e}…", edge_dimension(e), EDGE_WEIGHT) for e in edges(word)]
+    loans = KATAKANA_WORD.findall(unsegmented)
+    found += [("words", loan, _stem_dimension(loan), _LOAN_WEIGHT) for loan in loans]
+    for run in _RUN.findall(unsegmented):
+        asks = [0] * len(run)  # where the words that only ask end, for each character in them
+        for start, end in () if asking else map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
+            asks[start:end] = [end] * (end - start)
+        found += [
+            ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight)
+            for gram in weigh_grams(run)
+            if asks[gram.start] < gram.start + len(gram.text)
+        ]
+    return found
+
+
+def encode_query(query: str, also: Iterable[str] = ()) -> SparseVector:
+    """Return the query side of BM25; empty when `query` holds no word at all."""
+    asked = query_terms(query, also)
+    return SparseVector([term.dimension for term in asked], [term.weight for term in asked])
+
+
+def subject_of(query: SparseVector) -> SparseVector:
+    """Return a query without its shingles: what a text must share some of to be found by it."""
+    kept = [at for at, index in enumerate(query.indices) if index & ~_HASH_MASK != SHINGLES]
+    return SparseVector([query.indices[at] for at in kept], [query.values[at] for at in kept])
+
+
+def bounded_score(score: float, weight: float) -> float:
+    """Map a BM25 score into [0, 1), rising with it: s / (s + 3·weight).
+
+    :param weight: what the query's terms weigh together, so that .5 means: as if each of them
+        were matched by a term found in one text of twenty (idf = ln 20 = 3). It makes results
+        of one query comparable with those of another, roughly; the order is BM25's.
+    """
+    if not (weight > 0 and score > 0 and math.isfinite(score)):
+        return 0.0
+    return score / (score + 3.0 * weight)

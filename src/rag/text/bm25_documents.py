@@ -1,0 +1,193 @@
+"""The document side of BM25, for many texts at once.
+
+Python sees each word once, to look up its row in a table; everything after that (grams,
+shingles, counting, weighing) is done by numpy for a whole batch, in one sort.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rag.text.bm25 import (
+    AVERAGE_WORDS,
+    CHARACTERS_PER_WORD,
+    EDGE_LENGTHS,
+    GRAMS,
+    K1,
+    KATAKANA_WORD,
+    SHINGLE_MASK,
+    SHINGLE_MIX,
+    SHINGLES,
+    B,
+    SparseVector,
+    edge_dimension,
+    edges,
+    pieces,
+    word_dimension,
+)
+from rag.text.ngrams import hash_grams
+from rag.text.normalize import fold_accents
+from rag.text.tokenizer import MAX_WORD, cleaned, stem
+
+_BATCH = 512  # texts: some 200,000 numbers to sort
+_MAX_WORDS = 1 << 18
+_COLUMNS = 1 + len(EDGE_LENGTHS)
+_MASK = np.uint64(SHINGLE_MASK)
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Encoded(NamedTuple):
+    """The vector of each text, in order, and the words that they are written with, with and
+    without accents, sorted."""
+
+    vectors: list[SparseVector]
+    words: list[str]
+
+
+class DocumentEncoder:
+    """Makes the sparse vectors of texts.
+
+    Instances may be shared between threads; one does its work at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._table = _WordTable()
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        """Return the vectors of texts, title and headings included."""
+        vectors: list[SparseVector] = []
+        words: set[str] = set()
+        with self._lock:
+            for start in range(0, len(texts), _BATCH):
+                self._table.keep_small()
+                part = self._encode([cleaned(text) for text in texts[start : start + _BATCH]])
+                vectors += part.vectors
+                words.update(part.words)
+        return Encoded(vectors, sorted(words))
+
+    def _encode(self, texts: list[str]) -> Encoded:
+        spaced, loans, unsegmented = _Rows(), _Rows(), []
+        row_of = self._table.__getitem__
+        for text in texts:
+            words, run_text = pieces(text)
+            spaced.add([*map(row_of, words)])
+            loans.add([*map(row_of, KATAKANA_WORD.findall(run_text))] if run_text else [])
+            unsegmented.append(run_text)
+        spaced_rows, loan_rows = spaced.array(), loans.array()
+        word_keys, lengths = self._word_keys(spaced_rows, spaced.owners(), len(texts))
+        gram_keys, characters = _gram_keys(unsegmented)
+        lengths += characters / CHARACTERS_PER_WORD
+        loan_keys = loans.owners() | self._table.lookup(loan_rows)[:, 0]
+        vectors = _weigh(np.concatenate((*word_keys, loan_keys, gram_keys)), lengths)
+        used = np.unique(np.concatenate((spaced_rows, loan_rows))).tolist()
+        return Encoded(vectors, [*chain.from_iterable(map(self._table.written, used))])
+
+    def _word_keys(self, rows: Array, owners: Array, texts: int) -> tuple[list[Array], Array]:
+        """Return the keys (text << 32 | dimension) of words, shingles and edges, and the number
+        of words of each text."""
+        is_word = rows > 0  # row 0 is the break
+        table = self._table.lookup(rows)
+        dimensions = table[:, 0]
+        keys = [(owners | dimensions)[is_word]]
+        pairs = is_word[:-1] & is_word[1:] & (owners[:-1] == owners[1:])
+        mixed = (dimensions[:-1] * np.uint64(SHINGLE_MIX) ^ dimensions[1:]) & _MASK
+        keys.append((owners[:-1] | np.uint64(SHINGLES) | mixed)[pairs])
+        for column in range(1, _COLUMNS):
+            edge = table[:, column]
+            keys.append((owners | edge)[edge > 0])
+        of_words = (owners[is_word] >> np.uint64(32)).astype(np.int64)
+        return keys, np.bincount(of_words, minlength=texts).astype(np.float64)
+
+
+def _is_kept(word: str) -> bool:
+    """Whether a word is worth remembering: neither a letter nor a number nor base64."""
+    return 2 <= len(word) <= MAX_WORD // 2 and not word.isdigit()
+
+
+class _Rows:
+    """Rows of the word table, of many texts."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self.counts: list[int] = []
+
+    def add(self, rows: list[int]) -> None:
+        self._rows += rows
+        self.counts.append(len(rows))
+
+    def array(self) -> Array:
+        return np.array(self._rows, np.int64)
+
+    def owners(self) -> Array:
+        """Return, for each row, the number of its text, in the upper half of a key."""
+        texts = np.arange(len(self.counts), dtype=np.uint64)
+        return np.repeat(texts, self.counts) << np.uint64(32)
+
+
+def _gram_keys(texts: list[str]) -> tuple[Array, Array]:
+    """Return the keys of the grams of all texts, and how many characters of each are in runs."""
+    joined = "\n".join(["", *texts, ""])
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+    owners = np.repeat(
+        np.arange(len(texts) + 1, dtype=np.uint64), [1, *(len(text) + 1 for text in texts)]
+    )
+    owners[1:] -= np.uint64(1)
+    hashes, starts, runs = hash_grams(codes)
+    keys = owners[starts] << np.uint64(32) | np.uint64(GRAMS) | hashes
+    characters = np.bincount(owners[runs].astype(np.int64), minlength=len(texts))
+    return keys, characters
+
+
+def _weigh(keys: Array, lengths: Array) -> list[SparseVector]:
+    """Count equal keys and return the vectors of BM25's term-frequency part."""
+    keys, tf = np.unique(keys, return_counts=True)
+    owners = (keys >> np.uint64(32)).astype(np.int64)
+    k = K1 * (1 - B + B * lengths / AVERAGE_WORDS)
+    values = (tf * (K1 + 1) / (tf + k[owners])).tolist()
+    indices = (keys & np.uint64(0xFFFFFFFF)).tolist()
+    bounds = np.searchsorted(owners, np.arange(len(lengths) + 1)).tolist()
+    return [SparseVector(indices[start:end], values[start:end]) for start, end in pairwise(bounds)]
+
+
+class _WordTable(dict[str, int]):
+    """Word -> row of a table of its dimensions: word, and edges (0 where it is too short)."""
+
+    def __init__(self) -> None:
+        super().__init__({"\0": 0})
+        self._rows = array("Q", [0] * _COLUMNS)
+        self._written: list[tuple[str, ...]] = [()]
+
+    def __missing__(self, word: str) -> int:
+        dimensions = [word_dimension(stem(word)), *map(edge_dimension, edges(word))]
+        self._rows.extend(dimensions + [0] * (_COLUMNS - len(dimensions)))
+        if not _is_kept(word):
+            self._written.append(())
+        elif word.isascii():
+            self._written.append((word,))
+        else:  # people leave accents out when they search
+            spellings = {word, fold_accents(word)}
+            self._written.append(tuple(filter(_is_kept, spellings)))
+        self[word] = row = len(self)
+        return row
+
+    def written(self, row: int) -> tuple[str, ...]:
+        """Return how the word of a row is remembered, with and without accents."""
+        return self._written[row]
+
+    def lookup(self, rows: Array) -> Array:
+        # The view must be gone before the array can grow again; what is taken from it is a copy.
+        return np.frombuffer(self._rows, np.uint64).reshape(-1, _COLUMNS)[rows]
+
+    def keep_small(self) -> None:
+        if len(self) > _MAX_WORDS:
+            self.clear()
+            self["\0"] = 0
+            del self._rows[_COLUMNS:], self._written[1:]

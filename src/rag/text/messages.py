@@ -1,0 +1,18 @@
+"""Words for messages: what they count, and what they quote."""
+
+from __future__ import annotations
+
+from rag.text.sanitize import without_controls
+
+_LONGEST = 160  # characters of what a message quotes
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 note`, `1,204 notes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def brief(text: str, longest: int = _LONGEST) -> str:
+    """Return a text, such as that of an error, as one line that is not too long for a message."""
+    line = " ".join(without_controls(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
