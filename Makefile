@@ -17,7 +17,7 @@ export Q VAULT TAG TOP_K FORMAT
 FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
-.PHONY: install demo test integration lint types bench peers crash faults warm warm-load index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full integration lint types bench peers crash faults warm warm-load index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -38,6 +38,10 @@ demo: install
 
 test: lint types
 	$(BIN)/python -m pytest -n auto
+
+# The same, with all examples of the property tests.
+test-full: lint types
+	FULL_TESTS=1 $(BIN)/python -m pytest -n auto
 
 # RAG_TEST_QDRANT_URL names the server.
 integration: install

@@ -12,14 +12,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from both_ways import WAY
+from property_examples import examples
 from rag.clients.ollama import probe as looking
 from rag.clients.ollama import silent_servers as silence
 from warm_house import House
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
+
+settings.register_profile("rag", max_examples=examples(100))
+settings.load_profile("rag")
 
 # A shell ignores Ctrl-C and Ctrl-\ for what it runs in the background, nohup that the terminal
 # went, and programs that tests start and interrupt would inherit that.

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.config import RAGConfig, load_config, project_of, settings, trust_own, user_file
 from rag.config.sections import free_rules
 from rag.config.trust import TrustList, forget, record, trust_file
@@ -354,7 +355,7 @@ class TestTheList:
 
     @hypothesis_settings(
         deadline=None,
-        max_examples=20,
+        max_examples=examples(20),
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(st.dictionaries(st.text(min_size=1), st.tuples(st.text("0123abcd"), st.booleans())))

@@ -38,7 +38,7 @@ from vaults import make_vault
 _TRIALS = 600
 _KILLS = 300
 _MOST_ROOM = 1.2  # that the folder may take, by that of a fresh index
-_NOTES = 28
+_NOTES = 56
 _SECONDS = 120  # that a command may take on a busy machine
 _CORE = (
     *("page_0.dat", "tracker.dat", "inverted_index.dat", "indices_tracker.json"),
@@ -470,7 +470,7 @@ def _kill_often(room: Path) -> Row:
     rng, killed, largest, searches = random.Random(7), 0, 0, 0
     # What a fresh index has none of, such as the vectors of texts that changed, has a limit of its
     # own, and would be most of the folder of few notes.
-    with _site(room, 8 * _NOTES) as site:
+    with _site(room, 4 * _NOTES) as site:
         data, fresh = site.data, room / "fresh"
         _copy(site)
         whole = _timed(site, 0)

@@ -29,8 +29,8 @@ _SIZE = 300 << 20
 _SLACK = 3 << 20
 _NOTES, _MEGABYTES = 80, 0.3
 _WORD = "zebrafinch"  # of the notes that a run is to index
-_SHARES = (0, 0.05, 0.2, 0.4, 0.6, 0.8, 1.33)  # of the room that a run takes
-_FEW = (0, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 20 << 20, 40 << 20)
+_SHARES = (0, 0.1, 0.4, 0.8, 1.33)  # of the room that a run takes
+_FEW = (0, 16 << 10, 256 << 10, 1 << 20, 4 << 20, 20 << 20, 40 << 20)
 _READING = (
     *(("search", _WORD, "-k", "3"), ("search", "tag:meeting"), ("ask", _WORD)),
     *(("get", "Odd"), ("status",), ("doctor", "-q"), ("vault", "list")),

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from rag.cli.render.interpretation import understood_line, window_words
+from rag.app.interpretation_text import understood_line, window_words
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction, TimeWindow
 from rag.search.planned_query import Intent
 from rag.search.results import QueryFilters

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.context import FactFile, MemoryEntry, StorageError
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -182,7 +183,7 @@ def test_a_writer_that_is_killed_leaves_whole_facts_and_no_lock(path: Path):
     assert set(kept[1:-1]) <= {"x" * 5000}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(st.lists(st.text(max_size=20), max_size=5), st.binary(max_size=40))
 def test_whatever_else_is_in_the_file_facts_come_back(path: Path, facts: list[str], rest: bytes):
     path.parent.mkdir(exist_ok=True)

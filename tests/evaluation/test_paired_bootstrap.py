@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.evaluation.comparison import Comparison, compare
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
@@ -94,7 +95,7 @@ class TestInterval:
         assert (one.baseline, one.now, one.difference) == (2, 20, 18)
         assert (one.low, one.high) == (9, 27)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=examples(25), deadline=None)
     @given(st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=8))
     def test_turned_round_it_changes_sign(self, pairs):
         before, after = ([pair[side] for pair in pairs] for side in (0, 1))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.exceptions import QueryError, UsageError
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
@@ -190,7 +191,7 @@ def is_let_through(note: Note, parts: list[Part]) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(queries)
 def test_results_are_the_notes_that_meet_every_condition(find, parts):
     results = find(" ".join(part.text for part in parts)).results
@@ -205,7 +206,7 @@ def test_results_are_the_notes_that_meet_every_condition(find, parts):
     assert found >= allowed
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example("walrus \udcff")  # a shell passes bytes that are no UTF-8 so
 @example('"\udcff" -\udcff path:\udcff')
 @example('TAG:""')

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer, refused
+from property_examples import examples
 from rag.config import RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
 from rag.index.embedding_space import Embedded, read_embedded
@@ -634,7 +635,9 @@ class TestFilesThatAreHarmed:
 
 
 @settings(
-    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(4),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 5)), max_size=5))
 def test_whatever_happens_the_next_whole_run_ends_with_all_chunks_embedded(

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
+from rag.app.schema import result_to_json
 from rag.pipelines import create_search_pipeline, search
 from rag.search.components.note_ranker import Hits
 from rag.search.explanation import explain
-from rag.search.results import result_to_dict
 from rag.stores import get_document_store
 from rag.text.bm25 import FIELDS, query_terms
 
@@ -86,7 +87,7 @@ def test_it_adds_up(find, query, chunks):
         check(result)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.sampled_from(
@@ -121,7 +122,7 @@ def test_it_adds_up_whatever_is_asked(find, words):
 def test_without_being_asked_for_there_is_none(store):
     (best, *_) = search(create_search_pipeline(store), "deploy").results
     assert best.explanation is None
-    assert "explanation" not in result_to_dict(best)
+    assert "explanation" not in result_to_json(best)
 
 
 def test_it_is_part_of_the_json(find):
@@ -130,7 +131,7 @@ def test_it_is_part_of_the_json(find):
     del whole["kept"]  # it and `variants` are there with variants of the query only
     for chunk in whole["chunks"]:
         del chunk["variants"]
-    assert result_to_dict(best)["explanation"] == whole
+    assert result_to_json(best)["explanation"] == whole
 
 
 def test_results_are_the_same_with_and_without(store, find):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
 from rag.search.relaxation import intent_of
@@ -76,7 +77,7 @@ def test_no_query_asks_the_index_for_much(opened, asked, group):
         assert asked["dimensions"] <= MOST_DIMENSIONS, family
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(st.sampled_from(fragments()), min_size=1, max_size=12),
     st.sampled_from(["", " ", "\n", "、"]),

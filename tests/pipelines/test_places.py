@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pathspec import PathSpec
 
+from property_examples import examples
 from rag.exceptions import QueryError
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
@@ -45,7 +46,7 @@ def meant(globs: list[str]) -> list[str]:
 PIECES = ["a", "b", "*", "*", "?", "/", "/", "**/", "/**/", "[ab]", "[!a]", "!", "\\", "[", ".md"]
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=examples(1_000), deadline=None)
 @example(["*a*b*"])
 @example(["**/a/**/b*"])
 @example(["a/**/a", "!a/**/a/a"])

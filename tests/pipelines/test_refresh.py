@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.config import IndexConfig, RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError, LockedError
 from rag.index.manifest import Manifest
@@ -513,7 +514,9 @@ _EDITS = st.lists(
 
 
 @settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(10),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(edits=_EDITS, young=st.booleans())
 def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(

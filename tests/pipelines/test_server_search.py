@@ -19,6 +19,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from qdrant_server import QdrantServer
 from rag.config import IndexConfig, RAGConfig, StoreConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError
@@ -177,7 +178,7 @@ def test_chunks_are_listed_alike(both: tuple[NoteStore, NoteStore]) -> None:
     assert_same_results(both, "deploy step", top_k=20, chunks=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.sampled_from(["deploy", "backup", "budget", "canary", "証明書", "更新", "roll"]),

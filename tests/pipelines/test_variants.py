@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer, refused
+from property_examples import examples
 from rag.clients import OllamaGenerator
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError, UsageError
@@ -233,7 +234,9 @@ def test_the_best_note_is_not_set_aside_as_a_near_duplicate(build_index, kept, s
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.lists(st.text(max_size=40) | st.sampled_from([*(v for _, v in HARD.values()), "topic"])),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.query import QueryPurpose, QueryType
 from rag.query.planner.llm_actions import Final, ToolUse, action_in, confidence_of, result_of
 
@@ -177,7 +178,7 @@ KEYS = st.sampled_from(
 
 
 @given(st.dictionaries(KEYS, JSON, max_size=8) | JSON | st.text(max_size=60))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_reply_at_all_is_understood_or_not_but_never_an_error(said: Any):
     action = read(said)
     if isinstance(action, Final):

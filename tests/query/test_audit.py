@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.config import PlannerConfig
 from rag.exceptions import UsageError
 from rag.query.planner.audit_log import (
@@ -208,7 +209,7 @@ records = st.builds(
 
 class TestRoundTrip:
     @given(record=records)
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     def test_any_record_is_read_as_it_was_written(self, record):
         line = encoded(record)
         assert line.count(b"\n") == 1

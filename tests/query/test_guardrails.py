@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.query import (
     Allowlist,
     DefaultTimeWindow,
@@ -155,7 +156,7 @@ class TestAllowlist:
         assert [n.words for n in made.out_of_scope] == ["nothing", "kuberntes", "mood: good"]
 
     @given(st.lists(st.text(max_size=20), max_size=5))
-    @settings(max_examples=20)
+    @settings(max_examples=examples(20))
     def test_nothing_else_survives(self, names: list[str]):
         made = self.checked(vaults=names, tags=names, excluded_tags=names, titles=names)
         read = made.metadata
@@ -295,7 +296,7 @@ class TestEmptyHyDE:
         assert EmptyHyDE()(plan("", "")).hyde.hyde_paragraph == "A note."
 
     @given(st.text(max_size=50), st.text(max_size=50))
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     def test_it_is_never_empty_nor_long(self, query: str, text: str):
         paragraph = EmptyHyDE()(plan(query, text * 100)).hyde.hyde_paragraph
         assert paragraph.strip() and len(paragraph) <= 1500 and "\n" not in paragraph
@@ -338,6 +339,6 @@ class TestRerankOverride:
         assert self.over("", plan(query)) == rerank
 
     @given(st.text(max_size=50))
-    @settings(max_examples=40)
+    @settings(max_examples=examples(40))
     def test_it_is_never_short(self, query: str):
         assert not is_short(self.over("", plan(query)))

@@ -13,6 +13,7 @@ from haystack.dataclasses import ChatMessage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.config import PlannerConfig
 from rag.exceptions import RAGError
 from rag.query import (
@@ -447,7 +448,7 @@ REPLIES = st.fixed_dictionaries(
 
 
 @given(REPLIES | JSON | st.text(max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_reply_at_all_gives_a_plan_of_names_of_the_index(reply: Any):
     made = plan(OPEN, asker(reply, reply, reply), router="model")
     read = made.metadata

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plan_table import CATALOGUE, ROWS, TODAY, Row
 
+from property_examples import examples
 from rag.query.planner.catalog import StaticCatalogue
 from rag.query.planner.plan import Extraction, MetadataExtraction
 from rag.query.planner.rules.extractor import extract
@@ -325,19 +326,19 @@ def check(query: str) -> None:
     assert read(query) == got
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(TEXTS)
 def test_any_text_is_read_and_nothing_leaves_the_index(query: str) -> None:
     check(query)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=4).map("".join))
 def test_a_hundred_kilobytes_are_read_too(piece: str) -> None:
     check((piece * 100_000)[:100_000])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(TEXTS, st.dates())
 def test_any_day_can_be_today(query: str, today: Any) -> None:
     extract(f"notes last month {query}", CATALOGUE, today=today)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.query.syntax import FIELDS, FieldTerm, ParsedQuery, parse_query
 from rag.text.tokenizer import cleaned, has_words
 
@@ -282,7 +283,7 @@ ANY_TEXT = st.lists(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(ANY_TEXT)
 def test_every_text_is_a_query(typed: str) -> None:
     parsed = parse_query(typed)
@@ -300,14 +301,14 @@ def test_every_text_is_a_query(typed: str) -> None:
     assert all(name in FIELDS and value.strip() == value != "" for name, value, _ in parsed.fields)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(ANY_TEXT)
 def test_what_is_ranked_by_was_typed_in_that_order(typed: str) -> None:
     rest = iter(typed.encode("utf-8", "replace").decode())
     assert all(char in rest for char in "".join(parse_query(typed).text.split()))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(ANY_TEXT)
 def test_phrases_prefixes_and_titles_are_ranked_by_too(typed: str) -> None:
     parsed = parse_query(typed)
@@ -315,13 +316,13 @@ def test_phrases_prefixes_and_titles_are_ranked_by_too(typed: str) -> None:
     assert all(cleaned(part) in cleaned(parsed.text) for part in wanted)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters='"“”＂„-－−*＊:：')))
 def test_text_without_operators_comes_back_as_it_was(typed: str) -> None:
     assert parse_query(typed) == query(" ".join(typed.split()))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.sampled_from(PLAIN[: PLAIN.index('6" pipe 4"')]), max_size=5))
 def test_plain_text_beside_plain_text_is_plain(parts: list[str]) -> None:
     parts = [part for part in parts if not part.endswith(":")]  # a value may follow
@@ -417,7 +418,7 @@ PARTS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(st.lists(PARTS, max_size=8), st.sampled_from([" ", "\u3000", "  ", "\n", "\t"]))
 def test_a_query_of_known_parts_is_read_as_those_parts(parts: list[Part], space: str) -> None:
     parsed = parse_query(space.join(part.typed for part in parts))

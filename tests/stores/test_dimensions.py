@@ -11,6 +11,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.index.checksums import SUMS
 from rag.index.shard_files import SORTED, TABLE
 from rag.index.snapshots import SHARD
@@ -143,7 +144,9 @@ WHERE = st.sampled_from(
 
 @given(words=st.lists(WORD, min_size=1, max_size=8, unique=True), where=WHERE)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_a_query_finds_the_same_with_the_same_scores(
     index: Path, whole: Store, words: list[int], where: dict[str, Any] | None

@@ -13,6 +13,7 @@ from haystack.utils.filters import document_matches_filter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.stores import QdrantEdgeDocumentStore
 
 # Field by field, every kind of value. A field that is left out is missing.
@@ -207,7 +208,7 @@ def nested(leaves: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[
     return filters
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(filters=nested(comparisons(SCALARS)))
 def test_a_filter_over_single_values_selects_what_haystack_says(
     store: QdrantEdgeDocumentStore, filters: dict[str, Any]
@@ -216,7 +217,7 @@ def test_a_filter_over_single_values_selects_what_haystack_says(
     assert ids(store, filters) == {d.id for d in documents}
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(filters=nested(comparisons(SCALARS | LISTS)))
 def test_a_filter_over_any_values_selects_what_the_documentation_says(
     store: QdrantEdgeDocumentStore, filters: dict[str, Any]

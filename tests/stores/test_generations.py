@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.support import sparse_files as sparse_copy
@@ -422,7 +423,7 @@ def lay_out(file: Path, runs: list[Run]) -> bytes:
     return content
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(runs=RUNS)
 def test_a_copy_has_the_same_bytes_and_takes_no_more_room(
     runs: list[Run], tmp_path_factory: pytest.TempPathFactory

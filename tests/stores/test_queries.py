@@ -13,6 +13,7 @@ from haystack.errors import FilterError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 
@@ -301,7 +302,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(vectors=st.lists(VECTORS, min_size=1, max_size=8), asked=VECTORS)
 def test_the_scores_of_the_dimensions_add_up_to_the_candidate_s(
     scratch: Store, vectors: list[dict[int, float]], asked: dict[int, float]

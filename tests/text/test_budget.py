@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text.token_estimate import FEATURES, WEIGHTS, count_tokens, features
 
 TEXTS = {
@@ -124,19 +125,19 @@ def test_every_character_counts_as_one_thing(text: str, expected: dict[str, int]
     assert {name: n for name, n in counted.items() if n} == expected
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(ANY_TEXT, ANY_TEXT)
 def test_more_text_never_costs_less(one: str, other: str) -> None:
     assert count_tokens(one + other) >= max(count_tokens(one), count_tokens(other))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(ANY_TEXT, ANY_TEXT)
 def test_two_texts_together_cost_no_more_than_apart_but_for_rounding(one: str, other: str) -> None:
     assert count_tokens(one + other) <= count_tokens(one) + count_tokens(other) + 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(ANY_TEXT)
 def test_a_character_costs_less_than_two(text: str) -> None:
     # The chunker relies on a bound: what has a quarter as many characters as a chunk may

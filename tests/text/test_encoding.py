@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text import bm25_documents as encoding
 from rag.text.bm25 import (
     AVERAGE_WORDS,
@@ -96,13 +97,13 @@ def is_reference(vector: SparseVector, text: str) -> bool:
     return as_dict(vector) == pytest.approx(reference(text), rel=1e-12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(TEXTS)
 def test_a_vector_is_the_references(text: str) -> None:
     assert is_reference(encode(text)[0], text)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(BATCHES)
 def test_the_vectors_of_a_batch_are_the_references_one_by_one(texts: list[str]) -> None:
     vectors = encode(*texts)
@@ -110,7 +111,7 @@ def test_the_vectors_of_a_batch_are_the_references_one_by_one(texts: list[str]) 
     assert all(map(is_reference, vectors, texts))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(BATCHES, st.randoms(use_true_random=False), st.integers(1, 4))
 def test_order_and_size_of_batches_do_not_matter(texts: list[str], random, size: int) -> None:
     expected = encode(*texts)
@@ -130,7 +131,7 @@ def test_more_texts_than_one_batch_keep_their_order() -> None:
     assert [at for at in range(len(texts)) if not is_reference(vectors[at], texts[at])] == []
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(BATCHES)
 def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
     for vector in encode(*texts):
@@ -140,7 +141,7 @@ def test_vectors_are_what_the_store_demands(texts: list[str]) -> None:
         assert all(type(value) is float and 0 < value < K1 + 1 for value in vector.values)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(TEXTS)
 def test_a_vector_is_empty_when_and_only_when_there_is_no_word(text: str) -> None:
     assert bool(encode(text)[0].indices) == has_words(text)
@@ -224,7 +225,7 @@ def test_a_text_of_other_scripts_changes_no_english_vector() -> None:
 # ---- what the encoder remembers
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(BATCHES, min_size=1, max_size=4))
 def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> None:
     encoder = DocumentEncoder()
@@ -232,7 +233,7 @@ def test_what_was_encoded_before_changes_no_vector(batches: list[list[str]]) -> 
         assert encoder.encode(texts) == DocumentEncoder().encode(texts)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(BATCHES, min_size=1, max_size=4), st.integers(0, 5), st.integers(1, 3))
 def test_forgetting_words_changes_no_vector(
     batches: list[list[str]], limit: int, size: int
@@ -303,7 +304,7 @@ def test_a_ruler_of_long_vowel_marks_is_no_word() -> None:
     assert words("ーーサーバー") == ["サーバー"]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(BATCHES)
 def test_the_words_given_are_written_in_the_texts_and_point_into_their_vectors(
     texts: list[str],

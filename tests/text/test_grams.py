@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text.ngrams import (
     HIRAGANA,
     IDEOGRAPHS,
@@ -112,7 +113,7 @@ def test_the_hash_of_a_gram_is_what_the_indexes_on_disk_were_made_with(
     assert hash_gram(gram) == expected
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(ANY_TEXT, max_size=4))
 def test_many_texts_at_once_give_the_grams_of_each_run(texts: list[str]) -> None:
     joined = "\n".join(["", *texts, ""])
@@ -125,7 +126,7 @@ def test_many_texts_at_once_give_the_grams_of_each_run(texts: list[str]) -> None
     assert in_run.tolist() == [bool(RUN.match(char)) for char in joined]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(st.sampled_from(CHARACTERS), max_size=30))
 def test_each_gram_is_known_to_begin_where_it_does(text: str) -> None:
     joined = f"\n{text}\n"
@@ -134,7 +135,7 @@ def test_each_gram_is_known_to_begin_where_it_does(text: str) -> None:
         assert key in {hash_gram(joined[at : at + length]) for length in (1, 2, 3)}
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=1, max_size=20))
 def test_a_run_has_a_gram_for_every_character_and_no_gram_without_weight(run: str) -> None:
     found = weigh_grams(run)
@@ -142,7 +143,7 @@ def test_a_run_has_a_gram_for_every_character_and_no_gram_without_weight(run: st
     assert all(0 < gram.weight <= 0.5 for gram in found)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=1, max_size=20))
 def test_a_gram_begins_in_its_run_where_it_says(run: str) -> None:
     found = weigh_grams(run)
@@ -150,7 +151,7 @@ def test_a_gram_begins_in_its_run_where_it_says(run: str) -> None:
     assert len({(gram.start, gram.text) for gram in found}) == len(found)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(
     *[st.text(st.sampled_from("漢字かなカナไทย한글"), min_size=n, max_size=9) for n in (0, 3, 0)]
 )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text.snippets import match_spans, snippet
 
 
@@ -89,7 +90,7 @@ def test_a_text_without_a_match_is_shown_from_its_head() -> None:
     assert snippet("はじめに。" + "文。" * 100, "sync", 60)[0].startswith("はじめに。")
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(
     st.lists(
         st.one_of(

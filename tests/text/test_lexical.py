@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text.bm25 import (
     EDGE_WEIGHT,
     FIELDS,
@@ -70,7 +71,7 @@ def asked(query: str, field: str, also: tuple[str, ...] = ()) -> dict[str, float
 # ---- the vector of a query
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=2))
 def test_a_query_is_what_the_store_demands(query: str, also: list[str]) -> None:
     vector = encode_query(query, also)
@@ -79,7 +80,7 @@ def test_a_query_is_what_the_store_demands(query: str, also: list[str]) -> None:
     assert all(value > 0 and math.isfinite(value) for value in vector.values)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(ANY_TEXT)
 def test_a_query_is_empty_when_and_only_when_it_holds_no_word(query: str) -> None:
     assert bool(encode_query(query).indices) == has_words(query)
@@ -90,7 +91,7 @@ def test_a_query_without_words_is_an_empty_vector(query: str) -> None:
     assert encode_query(query) == SparseVector([], [])
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT)
 def test_a_text_has_all_that_it_asks_for(text: str) -> None:
     assert set(encode_query(text).indices) <= document(text).keys()
@@ -585,7 +586,7 @@ def test_a_score_without_a_query_is_nothing(weight: float) -> None:
     assert bounded_score(5.0, weight) == 0.0
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.floats(0.001, 1e6), st.floats(0.001, 1e6), st.floats(0.01, 100))
 def test_bounded_scores_keep_the_order_and_stay_below_one(
     a: float, b: float, weight: float

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text.normalize import fold_accents, normalize
 from rag.text.tokenizer import Token, run_grams, stem, terms, tokens
 
@@ -47,7 +48,7 @@ def test_normalising_gives_what_a_reader_takes_it_for(text: str, expected: str) 
     assert normalize(text) == expected
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT)
 def test_normalising_twice_equals_once(text: str) -> None:
     assert normalize(normalize(text)) == normalize(text)
@@ -152,7 +153,7 @@ def test_an_endless_word_is_known_by_its_head() -> None:
     assert terms("x" * 100_000) == ["x" * 64]
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=examples(250))
 @given(ANY_TEXT)
 def test_no_text_makes_tokens_fail_and_none_is_empty(text: str) -> None:
     assert all(token.text for token in tokens(text))
@@ -160,13 +161,13 @@ def test_no_text_makes_tokens_fail_and_none_is_empty(text: str) -> None:
     assert terms(text) == terms(normalize(text)) or "'" in normalize(text) or "’" in text
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.text(st.sampled_from(ASCII + " "), max_size=40))
 def test_full_width_letters_give_the_terms_of_half_width_ones(text: str) -> None:
     assert terms(text.translate(FULL_WIDTH)) == terms(text)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.text(st.sampled_from([chr(code) for code in HALF_WIDTH_KANA]), max_size=40))
 def test_half_width_kana_give_the_terms_of_full_width_ones(text: str) -> None:
     assert terms(text.translate(HALF_WIDTH_KANA)) == terms(text)

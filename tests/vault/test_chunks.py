@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.text.token_estimate import count_tokens
 from rag.vault import Chunk, Note, chunk_note, note_id, read_note
 from rag.vault import chunking as cutting
@@ -275,7 +276,7 @@ NOTES = st.builds(
 )
 SIZES = st.integers(8, 120).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1)))
 MEASURES = st.sampled_from([len, count_tokens])
-many = settings(deadline=None, max_examples=250)
+many = settings(deadline=None, max_examples=examples(250))
 
 
 def solid_spans(found: Note) -> list[tuple[int, int]]:

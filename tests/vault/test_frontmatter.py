@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.vault import frontmatter
 from rag.vault.frontmatter import FrontMatter, as_strings, as_timestamp, split_front_matter
 
@@ -135,7 +136,7 @@ def test_a_key_of_thousands_of_digits_is_a_problem_and_no_error() -> None:
     assert front.problem
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(ANY_TEXT)
 def test_no_text_makes_reading_the_block_fail(text: str) -> None:
     lines = ["---", *text.split("\n"), "---", "body"]
@@ -211,7 +212,7 @@ SIMPLE = st.one_of(
 NAMES = st.sampled_from(["title", "tags", "y", "On", "a_b", "日付", "a b", "x1", "_a", "1"])
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(st.tuples(NAMES, SIMPLE), min_size=1, max_size=3))
 def test_a_simple_block_says_what_it_says_to_yaml(entries: list[tuple[str, str]]) -> None:
     lines = [f"{name}: {value}" for name, value in entries]

@@ -11,6 +11,7 @@ from hostile import FAMILIES, FRAGMENTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.index.searchable_text import lexical_parts
 from rag.indexing.note_reader import chunk_meta, cut_note
 from rag.text.bm25_documents import DocumentEncoder
@@ -75,7 +76,7 @@ NOTES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.sampled_from(["", "---\n", "---\ntags: ", "---\n&a a: "]), NOTES, st.integers(1, 60))
 def test_any_note_is_read_within_its_bounds(head: str, text: str, size: int) -> None:
     raw = (head + text).encode("utf-8", "surrogatepass")
@@ -92,7 +93,7 @@ def test_any_note_is_read_within_its_bounds(head: str, text: str, size: int) -> 
     assert len({chunk.id for chunk in chunks}) == len(chunks) > 0
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.lists(NOTES | st.just(""), max_size=8))
 def test_many_texts_are_counted_as_each_is(texts: list[str]) -> None:
     assert count_all(texts) == [count_tokens(text) for text in texts]

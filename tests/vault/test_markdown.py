@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.vault.frontmatter import FrontMatter, split_front_matter
 from rag.vault.markdown import Kind, Outline, outline, plain
 
@@ -289,7 +290,7 @@ MARKDOWN = st.lists(st.one_of(PIECES, st.characters(exclude_categories=())), max
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(MARKDOWN)
 def test_no_text_makes_the_outline_fail(text: str) -> None:
     lines = text.split("\n")
@@ -301,7 +302,7 @@ def test_no_text_makes_the_outline_fail(text: str) -> None:
         assert found.kinds[heading.line] == found.kinds[heading.last_line] == H
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(MARKDOWN)
 def test_every_line_of_a_fence_is_code_and_no_other_line_is(text: str) -> None:
     found = read(text)

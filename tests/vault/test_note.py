@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.vault import Note, normalize_tags, read_note
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -97,7 +98,7 @@ def test_text_is_kept_as_it_is_written() -> None:
     assert note(written).lines == [written]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.binary(max_size=80))
 def test_no_bytes_make_reading_fail(raw: bytes) -> None:
     for head in (b"", b"---\n", b"\xff\xfe", b"\xef\xbb\xbf"):
@@ -202,7 +203,7 @@ def test_nested_tags_count_for_their_parents(tags: list[str], expected: list[str
     assert normalize_tags(tags) == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.text(st.one_of(st.sampled_from("/# \u200b"), st.characters()), max_size=8)))
 def test_normalised_tags_stay_as_they_are(tags: list[str]) -> None:
     once = normalize_tags(tags)

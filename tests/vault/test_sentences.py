@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.vault.sentences import ABBREVIATION, sentence_spans
 
 
@@ -68,7 +69,7 @@ def test_a_very_long_run_of_blank_lines_is_taken_at_once() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(st.text(st.one_of(st.sampled_from('.。!？」" \n\u3000aあ1'), st.characters()), max_size=60))
 def test_the_spans_cover_the_text_without_gaps_or_overlaps(text: str) -> None:
     spans = sentence_spans(text)
@@ -99,7 +100,7 @@ def plain_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-@settings(deadline=None, max_examples=1000)
+@settings(deadline=None, max_examples=examples(1000))
 @given(
     st.lists(
         st.sampled_from(

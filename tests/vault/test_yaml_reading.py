@@ -10,6 +10,7 @@ from hostile import heads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from property_examples import examples
 from rag.vault import read_note
 from rag.vault.limits import MOST_NESTED
 from rag.vault.yaml_reader import load_yaml
@@ -73,7 +74,7 @@ def test_aliases_and_merge_keys_as_people_write_them_are_read() -> None:
     assert loaded["again"] == loaded["base"]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.lists(st.sampled_from(heads.FRAGMENTS), max_size=40).map("".join))
 def test_any_block_is_read_or_refused(block: str) -> None:
     try:

@@ -33,16 +33,25 @@ def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
     :raises IndexUnavailableError: when there is no index, or one that another version made.
     """
     directory = IndexDirectory.of(config)
-    with published_manifest(directory) as manifest:
-        try:
-            if not readable(manifest.get("fingerprint")):
-                raise IndexUnavailableError(
-                    "the index was made by another version of rag",
-                    hint="Bring it up to date with `rag index`.",
-                )
-            yield manifest
-        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            raise damaged_index(directory.path, str(error)) from error
+    with published_manifest(directory) as manifest, reading(manifest, directory):
+        yield manifest
+
+
+@contextmanager
+def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
+    """Read a manifest that is open.
+
+    :raises IndexUnavailableError: when another version made it, or it is damaged.
+    """
+    try:
+        if not readable(manifest.get("fingerprint")):
+            raise IndexUnavailableError(
+                "the index was made by another version of rag",
+                hint="Bring it up to date with `rag index`.",
+            )
+        yield
+    except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
+        raise damaged_index(directory.path, str(error)) from error
 
 
 class FoundNote(NamedTuple):

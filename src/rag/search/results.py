@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 
 @dataclass
@@ -137,56 +137,3 @@ class SearchResponse:
     variants: list[SearchedVariant] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict, compare=False)
     relaxed: bool = False
-
-
-class Planned(Protocol):
-    """What a query was planned to, in a response or an answer."""
-
-    route: str
-    variants: list[SearchedVariant]
-
-
-def plan_to_dict(response: Planned) -> dict[str, Any]:
-    """Return what the command line's JSON says of a query's route and variants, if it has any."""
-    route = {"route": response.route} if response.route else {}
-    variants = [variant_to_dict(variant) for variant in response.variants]
-    return {**route, **({"variants": variants} if variants else {})}
-
-
-def variant_to_dict(variant: SearchedVariant) -> dict[str, Any]:
-    """Return a variant in the shape of the command line's JSON."""
-    return {**asdict(variant), "weight": round(variant.weight, 6)}
-
-
-def result_to_dict(result: SearchResult) -> dict[str, Any]:
-    """Return a result in the shape of the command line's JSON, rank aside."""
-    why = result.explanation
-    explained = {"explanation": _explanation_to_dict(why)} if why else {}
-    found_by = {"found_by": result.found_by} if result.found_by else {}
-    return {
-        "score": round(result.score, 6),
-        "scores": {name: round(value, 6) for name, value in result.scores.items()},
-        "vault": result.vault,
-        "path": result.file_path,
-        "title": result.title,
-        "heading": result.heading,
-        "line_start": result.line_start,
-        "line_end": result.line_end,
-        "tags": result.tags,
-        "created": result.created,
-        "content": result.content,
-        "duplicates": result.duplicates,
-        **found_by,
-        **explained,
-    }
-
-
-def _explanation_to_dict(why: Explanation) -> dict[str, Any]:
-    """What is only there with variants of the query is left out without."""
-    found = asdict(why)
-    if not found["kept"]:
-        del found["kept"]
-    for chunk in found["chunks"]:
-        if not chunk["variants"]:
-            del chunk["variants"]
-    return found

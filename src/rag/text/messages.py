@@ -16,3 +16,8 @@ def brief(text: str, longest: int = _LONGEST) -> str:
     """Return a text, such as that of an error, as one line that is not too long for a message."""
     line = " ".join(without_controls(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def shortened(text: str, width: int = 80) -> str:
+    """Return the beginning of a text that may be long."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"

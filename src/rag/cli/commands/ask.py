@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,18 +28,15 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import (
-    check_vaults,
-    index_facts,
-    make_filters,
-    near_tags,
-    tell_corrections,
-)
+from rag.cli.framework.query import make_filters, tell_corrections, warn_if_stale
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.answer import AnswerPrinter, answer_to_dict, exit_code, read_stdin, with_choices
+from rag.cli.render.answer import AnswerPrinter, check_model, exit_code, read_stdin
 from rag.cli.render.console import print_file, print_json, say
-from rag.cli.render.context_report import print_window, window_to_dict
-from rag.cli.render.plan import intent_to_dict, tell_intent
+from rag.cli.render.context_report import print_window
+from rag.cli.render.plan import tell_intent
+
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
 
 
 def ask(
@@ -83,68 +78,61 @@ def ask(
     rag ask "Who is on call?" --no-model             quote, whatever models there are
     echo "What is a Pod?" | rag ask - --json
     """
-    from rag.qa.run import ask as run_ask
-    from rag.qa.run import create_qa_pipeline
-    from rag.qa.user_facts import open_memory
-    from rag.search.relaxation import intent_of
-    from rag.stores import get_document_store
+    from rag.app.interpretation_text import unknown_tags
+    from rag.app.requests import AskRequest
+    from rag.app.schema import to_json
+    from rag.app.workspace import Workspace
 
     as_json = wants_json(json, output_format)
-    config = with_choices(load_settings(config_file), model, no_model, think)
+    config = load_settings(config_file)
+    check_model(model, no_model)
     question = " ".join(words)
-    if question == "-":
-        question = read_stdin()
-    started = time.monotonic()
-    filters = make_filters(vaults, tags, date_from, date_to, path_globs)
-    facts = index_facts(config)
-    check_vaults(vaults, facts)
-    printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)
+    request = AskRequest(
+        read_stdin() if question == "-" else question,
+        make_filters(vaults, tags, date_from, date_to, path_globs),
+        top_k=top_k,
+        transforms=transforms,
+        plan=plan,
+        model=model,
+        no_model=no_model,
+        think=think,
+        explain=explain,
+    )
     silent = as_json or paths or print0
-    with (
-        get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config, model, transforms or None)) as pipeline,
-    ):
+    with Workspace(config) as workspace:
+        state = workspace.state
+        printer = AnswerPrinter(state, sources=not no_sources, quiet=quiet)
+
+        def show_plan(intent: Intent) -> None:
+            printer.stop_waiting()
+            tell_intent(intent, state, wanted=bool(plan), data=silent)
+
         if not silent:
             printer.wait("asking…")
         try:
-            intent, notices = intent_of(store, config, question, filters, plan)
-            if intent and not quiet:
-                printer.stop_waiting()
-                tell_intent(intent, facts, wanted=bool(plan), data=silent)
-            answer = run_ask(
-                pipeline,
-                question,
-                filters,
-                top_k or config.ask.top_k,
-                mode=config.search.mode,
+            report = workspace.ask(
+                request,
                 on_text=None if silent or no_stream else printer.on_text,
                 on_thinking=printer.on_thinking if think and not silent else None,
-                memory=open_memory(config.data_dir),
-                intent=intent,
+                on_plan=None if quiet else show_plan,
             )
-            answer.notices = [*notices, *answer.notices]
         finally:
             printer.stop_waiting()
+    answer = report.answer
     if not quiet:
-        facts.warn_if_stale()
+        warn_if_stale(state)
         tell_corrections(answer.corrections)
     if as_json:
-        milliseconds = round((time.monotonic() - started) * 1000)
-        about = {"elapsed_ms": milliseconds, "index": facts.to_json()}
-        about |= {"plan": intent_to_dict(intent, answer.relaxed)} if intent else {}
-        about |= {"context": window_to_dict(answer)} if explain else {}
-        print_json({"question": question, **answer_to_dict(answer, think), **about})
+        print_json(to_json(report))
     elif paths or print0:
         for source in answer.sources:
-            print_file(facts.file(source), print0)
+            print_file(state.file(source), print0)
         for notice in [] if quiet else answer.notices:
             say(notice)
     else:
         printer.finish(answer)
-        if not answer.found:
-            told = {named.words for named in intent.plan.out_of_scope} if intent else {}
-            for text in near_tags([tag for tag in answer.tags if tag not in told], facts):
-                say(text)
+        for text in [] if answer.found else unknown_tags(answer.tags, report.plan, state):
+            say(text)
     if explain and not as_json:
         print_window(answer)
     if code := exit_code(answer):

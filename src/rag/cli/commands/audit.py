@@ -14,12 +14,12 @@ from rag.cli.render.console import (
     print_json,
     print_line,
     say,
-    shortened,
     to_json_text,
     visible,
 )
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
+from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.app.audit import Replay
@@ -122,7 +122,7 @@ def to_json(record: AuditRecord) -> dict[str, Any]:
 def _print(records: list[AuditRecord]) -> None:
     from rich.table import Table
 
-    from rag.cli.render.interpretation import understood_line
+    from rag.app.interpretation_text import understood_line
     from rag.search.planned_query import Intent
     from rag.search.results import QueryFilters
 

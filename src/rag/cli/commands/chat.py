@@ -28,15 +28,14 @@ from rag.cli.framework.options import (
     Transforms,
     Vaults,
 )
-from rag.cli.framework.query import check_vaults, index_facts, make_filters, tell_corrections
+from rag.cli.framework.query import make_filters, tell_corrections, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import (
     AnswerPrinter,
-    answer_to_dict,
+    check_model,
     exit_code,
     read_line_of_stdin,
     tolerate_stdin,
-    with_choices,
 )
 from rag.cli.render.console import (
     make_console,
@@ -44,12 +43,12 @@ from rag.cli.render.console import (
     print_json,
     print_line,
     say,
-    shortened,
     visible,
 )
-from rag.cli.render.context_report import print_window, window_to_dict
+from rag.cli.render.context_report import print_window
 from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
+from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.qa.conversation import Conversation
@@ -97,7 +96,12 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
-    config = with_choices(load_settings(config_file), model, no_model, think)
+    from rag.app.ask import with_model
+    from rag.app.index_state import check_vaults, open_state
+
+    config = load_settings(config_file)
+    check_model(model, no_model)
+    config = with_model(config, model, no_model, think)
     if list_all:
         _print_list(config, json)
         return
@@ -107,10 +111,10 @@ def chat(
 
     session = _session(config, go_on, session_id)
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
-    facts = index_facts(config)
-    check_vaults(vaults, facts)
+    state = open_state(config)
+    check_vaults(vaults, state.roots)
     if not quiet:
-        facts.warn_if_stale()
+        warn_if_stale(state)
         for notice in session.notices:
             say(notice)
         if _interactive():
@@ -124,7 +128,7 @@ def chat(
         conversation = Conversation(
             pipeline, session, filters, top_k or config.ask.top_k, config.search.mode
         )
-        code, commands = 0, Commands(conversation, facts, json, quiet)
+        code, commands = 0, Commands(conversation, state, json, quiet)
         for line in _lines():
             command = as_command(line)
             if line.lower() in BARE or (command and command.name in LEAVE):
@@ -132,7 +136,7 @@ def chat(
             if command:
                 code = commands.run(command)
                 continue
-            printer = AnswerPrinter(facts, sources=not no_sources, quiet=quiet)
+            printer = AnswerPrinter(state, sources=not no_sources, quiet=quiet)
             code = _answer(conversation, line, printer, json, think, explain, quiet)
     if code and not _interactive():
         raise typer.Exit(code)
@@ -235,10 +239,12 @@ def _answer(
         return error.exit_code
     printer.stop_waiting()
     if as_json:
+        from rag.app.schema import answer_to_json, context_to_json
+
         about = {"session": conversation.session.id, "question": question}
         asked = conversation.session.turns[-1].asked
-        window = {"context": window_to_dict(answer)} if explain else {}
-        print_json({**about, "asked": asked, **answer_to_dict(answer, think), **window})
+        window = {"context": context_to_json(answer)} if explain else {}
+        print_json({**about, "asked": asked, **answer_to_json(answer, think), **window})
     else:
         if not quiet:
             tell_corrections(answer.corrections)

@@ -14,7 +14,7 @@ from rag.cli.render.console import clean, make_console, print_error, print_json,
 from rag.exceptions import NotFoundError, RAGError, UsageError
 
 if TYPE_CHECKING:
-    from rag.cli.framework.query import IndexFacts
+    from rag.app.index_state import IndexState
     from rag.qa.conversation import Conversation
 
 LEAVE = ("/quit", "/exit", "/q")
@@ -58,7 +58,7 @@ class Commands:
     """
 
     conversation: Conversation
-    facts: IndexFacts
+    facts: IndexState
     as_json: bool = False
     quiet: bool = False
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet, Transforms, Vaults
-from rag.cli.framework.query import IndexFacts, check_mode, check_vaults, index_facts
+from rag.cli.framework.query import check_mode, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import make_console, plural, print_json, print_line, say, visible
 from rag.config import RAGConfig
@@ -19,6 +19,7 @@ from rag.config import RAGConfig
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from rag.app.index_state import IndexState
     from rag.evaluation.comparison import Comparison, Difference
     from rag.evaluation.questions import Question
     from rag.evaluation.run import Run
@@ -76,6 +77,7 @@ def evaluate(
     rag eval questions.jsonl --compare before.json      exit code 1 when it is worse
     rag eval questions.jsonl --modes lexical,hybrid
     """
+    from rag.app.index_state import check_vaults, open_state
     from rag.evaluation.baseline import check_writable, load_runs, save_runs
 
     config = load_settings(config_file)
@@ -84,12 +86,12 @@ def evaluate(
     baseline = None if compare is None else load_runs(compare)
     if save is not None:
         check_writable(save)
-    facts = index_facts(config)
-    check_vaults(vaults, facts)
+    state = open_state(config)
+    check_vaults(vaults, state.roots)
     runs = _run(config, wanted, asked, vaults, quiet or json, transforms or None)
     if save is not None:
         save_runs(save, runs)
-    _warn(runs[0].unknown, vaults, facts, quiet)
+    _warn(runs[0].unknown, vaults, state, quiet)
     compared = {} if baseline is None else _compare(baseline, runs)
     if json:
         print_json(_to_json(runs, compared, len(wanted) > 1))
@@ -157,11 +159,11 @@ def _shown(questions: list[Question], mode: str, quiet: bool) -> Iterator[Questi
 
 
 def _warn(
-    unknown: list[Question], vaults: list[str] | None, facts: IndexFacts, quiet: bool
+    unknown: list[Question], vaults: list[str] | None, state: IndexState, quiet: bool
 ) -> None:
     """Say what makes the figures lower or older than they seem."""
     if not quiet:
-        facts.warn_if_stale()
+        warn_if_stale(state)
     if unknown:
         names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
         where = f"vault {', '.join(vaults)}" if vaults else "the index"

@@ -17,11 +17,11 @@ from rag.cli.framework.options import (
     Tags,
     Vaults,
 )
-from rag.cli.framework.query import check_vaults, index_facts, make_filters
+from rag.cli.framework.query import make_filters
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.answer import read_stdin, with_choices
+from rag.cli.render.answer import check_model, read_stdin
 from rag.cli.render.console import print_json, print_line, say
-from rag.cli.render.plan import intent_to_dict, missing, plan_lines
+from rag.cli.render.plan import plan_lines
 from rag.config import RAGConfig
 
 if TYPE_CHECKING:
@@ -57,17 +57,23 @@ def plan(
     rag plan "notes tagged k8s from last month in my work vault about rollbacks"
     rag plan 先週の会議のメモ --json
     """
+    from rag.app.ask import with_model
+    from rag.app.index_state import check_vaults, open_state
+    from rag.app.interpretation_text import missing
+    from rag.app.schema import plan_to_json
     from rag.search.planned_query import find_intent
     from rag.search.query_understanding import understand
     from rag.stores import get_document_store
 
-    config = _with_model(with_choices(load_settings(config_file), model, no_model, False), model)
+    config = load_settings(config_file)
+    check_model(model, no_model)
+    config = _with_model(with_model(config, model, no_model, False), model)
     query = " ".join(words)
     if query == "-":
         query = read_stdin()
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
-    facts = index_facts(config)
-    check_vaults(vaults, facts)
+    state = open_state(config)
+    check_vaults(vaults, state.roots)
     with get_document_store(config) as store:
         bounds = understand(store, query).notices  # what no search takes is no query
         intent, notices = find_intent(store, config, query, filters, full=True)
@@ -76,15 +82,15 @@ def plan(
     if intent is None:
         raise typer.Exit(1)
     if json:
-        print_json({"query": query, **intent_to_dict(intent), "index": facts.to_json()})
+        print_json({"query": query, **plan_to_json(intent), "index": state.to_json()})
     else:
         _print(intent)
-        for text in [] if quiet else missing(intent, facts):
+        for text in [] if quiet else missing(intent, state):
             say(text)
 
 
 def _print(intent: Intent) -> None:
-    from rag.cli.render.interpretation import understood_line
+    from rag.app.interpretation_text import understood_line
 
     print_line(understood_line(intent))
     for line in plan_lines(intent):

@@ -51,7 +51,7 @@ def transform(
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON of what would be searched."""
-    from rag.search.results import variant_to_dict
+    from rag.app.schema import variant_to_json
 
     return {
         "query": plan.query,
@@ -61,7 +61,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "corrections": plan.corrections,
         "route": plan.route or None,
         "mode": plan.mode,
-        "variants": [variant_to_dict(variant) for variant in plan.variants],
+        "variants": [variant_to_json(variant) for variant in plan.variants],
         "notices": plan.notices,
     }
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rag.cli.render.console import clean, error_to_dict, make_console, print_error, say, visible
-from rag.config import RAGConfig
+from rag.cli.render.console import clean, make_console, print_error, say, visible
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rag.cli.framework.query import IndexFacts
+    from rag.app.index_state import IndexState
     from rag.qa.answer import Answer
     from rag.search.results import SearchResult
 
@@ -28,20 +26,13 @@ _INDENT = 2
 _BLOCK_END = re.compile(r"\n[ \t]*\n")
 
 
-def with_choices(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:
-    """Return the settings with what the command line chose.
+def check_model(model: str, no_model: bool) -> None:
+    """Refuse a model and none at once.
 
-    :raises UsageError: for a model and none at once.
+    :raises UsageError: for both.
     """
     if model and no_model:
         raise UsageError("--model and --no-model exclude each other", hint="Leave one out.")
-    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
-        from rag.clients.ollama.silent_servers import forget
-
-        forget([config.ollama.local_url])
-    if no_model:
-        config = replace(config, ollama=replace(config.ollama, chat_model=""))
-    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 
 
 _LONGEST_INPUT = 100_000  # characters of stdin that are read; no query may be nearly as long
@@ -77,7 +68,7 @@ class AnswerPrinter:
     is printed as it comes.
     """
 
-    def __init__(self, facts: IndexFacts, *, sources: bool = True, quiet: bool = False) -> None:
+    def __init__(self, facts: IndexState, *, sources: bool = True, quiet: bool = False) -> None:
         self._facts, self._sources, self._quiet = facts, sources, quiet
         self._console, self._messages = make_console(), make_console(stderr=True)
         self._pending = ""
@@ -234,7 +225,7 @@ def _print_quotes(console: Console, answer: Answer) -> None:
 def print_sources(
     console: Console,
     sources: list[SearchResult],
-    facts: IndexFacts,
+    facts: IndexState,
     lines: Mapping[int, int] | None = None,
 ) -> None:
     """Print the numbered sources of an answer.
@@ -249,49 +240,3 @@ def print_sources(
         line = (lines or {}).get(number, 0)
         text = Text(f"[{number}] ", style="cyan").append(f"{visible(source.title)}  ", style="bold")
         console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
-
-
-def answer_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
-    """Return an answer in the shape of the command line's JSON.
-
-    What there is to tell of a model is in it when one was asked.
-    """
-    from rag.search.results import plan_to_dict, result_to_dict
-
-    found: dict[str, Any] = {
-        "answer": answer.text,
-        "found": answer.found,
-        "model": answer.model or None,
-        "confidence": round(answer.confidence, 6),
-        "quotes": [
-            {"text": quote.text, "source": quote.source, "line": quote.line}
-            for quote in answer.quotes
-        ],
-        "sources": [
-            {"number": number, **result_to_dict(source)}
-            for number, source in enumerate(answer.sources, 1)
-        ],
-        "corrections": answer.corrections,
-        "notices": answer.notices,
-        **plan_to_dict(answer),
-    }
-    return found | (_work_to_dict(answer, think) if answer.usage else {})
-
-
-def _work_to_dict(answer: Answer, think: bool) -> dict[str, Any]:
-    failure = answer.failure
-    return {
-        "verified": round(answer.verified, 6),
-        "sentences": answer.sentences,
-        "citations": [
-            {"n": c.source, "sentence": c.sentence, "supported": c.supported}
-            for c in answer.citations
-        ],
-        "struck": answer.struck,
-        "partial": answer.partial,
-        "finish_reason": answer.finish_reason,
-        "usage": answer.usage,
-        "timings": answer.timings,
-        **({"thinking": answer.thinking} if think else {}),
-        **({"error": error_to_dict(failure)} if failure else {}),
-    }

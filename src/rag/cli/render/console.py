@@ -71,7 +71,9 @@ def print_error(error: RAGError, as_json: bool) -> None:
     """Print an error: its cause, what lies behind it, what is near, and what to type next."""
     suggestions: list[str] = getattr(error, "suggestions", [])
     if as_json:
-        body = error_to_dict(error)
+        from rag.app.schema import error_to_json
+
+        body = error_to_json(error)
         print_json({"error": {**body, **({"suggestions": suggestions} if suggestions else {})}})
         return
     say(f"rag: {error}")
@@ -79,11 +81,6 @@ def print_error(error: RAGError, as_json: bool) -> None:
         say(f"  {suggestion}")
     if error.hint:
         say(error.hint)
-
-
-def error_to_dict(error: RAGError) -> dict[str, str]:
-    """Return an error in the shape of the command line's JSON."""
-    return {"kind": error.kind, "message": str(error), "hint": error.hint}
 
 
 def make_console(stderr: bool = False) -> Console:
@@ -100,8 +97,3 @@ def make_console(stderr: bool = False) -> Console:
         markup=False,
         soft_wrap=False,
     )
-
-
-def shortened(text: str, width: int = 80) -> str:
-    """Return the beginning of a text that may be long."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"

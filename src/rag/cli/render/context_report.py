@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rag.cli.render.console import make_console, shortened, visible
+from rag.cli.render.console import make_console, visible
+from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.qa.answer import Answer
@@ -85,35 +86,3 @@ def _usage(made: WindowReport) -> Iterator[str]:
         used = made.usage.get(source, 0)
         if used or any(item.source == source for item in made.overflow):
             yield f"{_PLURAL.get(source, _NAMES[source])} {used:,} of {most:,}"
-
-
-def window_to_dict(answer: Answer) -> dict[str, Any] | None:
-    """Return the `context` of the command line's JSON; `None` when no model was asked."""
-    made = answer.context
-    if made is None:
-        return None
-    return {
-        "max_tokens": made.max_tokens,
-        "used_tokens": made.used_tokens,
-        "window": [_to_dict(item) for item in made.window],
-        "overflow": [_to_dict(item) for item in made.overflow],
-        "usage": made.usage,
-        "budgets": made.budgets,
-        "steps": made.steps,
-        "skipped": made.skipped,
-    }
-
-
-def _to_dict(item: ShownItem) -> dict[str, Any]:
-    return {
-        "source": item.source,
-        "priority": item.priority,
-        "tokens": item.tokens,
-        "label": item.label,
-        "number": item.number or None,
-        "cited": item.cited or None,
-        "cut": item.cut,
-        "why": item.why or None,
-        "content": item.content,
-        **({"found_by": item.found_by} if item.found_by else {}),
-    }

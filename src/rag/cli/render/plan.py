@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rag.cli.framework.query import IndexFacts, near_tags
+from rag.app.index_state import IndexState
 from rag.cli.render.console import make_console, say, visible
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _WAY_BACK = "--no-plan searches the words as typed"
 
 
-def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) -> None:
+def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
     """Print what was understood, as a dim line above the results on a terminal and on stderr off
     it, and say what the index does not have.
 
@@ -22,7 +22,7 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
         changes nothing.
     :param data: whether stdout is for programs.
     """
-    from rag.cli.render.interpretation import understood_line
+    from rag.app.interpretation_text import missing, understood_line
 
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
         say("nothing in the query filters")
@@ -33,7 +33,7 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
             console.print(visible(line), style="dim")
         else:
             say(line)
-    for text in missing(intent, facts):
+    for text in missing(intent, state):
         say(text)
     for text in intent.plan.fallbacks:
         if text.startswith("flags: "):
@@ -42,45 +42,9 @@ def tell_intent(intent: Intent, facts: IndexFacts, *, wanted: bool, data: bool) 
         say(f"too many tags; left out: {', '.join(f'#{tag}' for tag in intent.plan.dropped)}")
 
 
-def missing(intent: Intent, facts: IndexFacts) -> Iterator[str]:
-    """Yield what the query names and the index does not have, and what is near it."""
-    for named in intent.plan.out_of_scope:
-        if named.kind == "tag":
-            yield from near_tags([named.words], facts)
-        elif named.kind == "vault":
-            yield f"no vault is named {named.words!r}; there are: {', '.join(facts.roots)}"
-        elif named.kind == "title":
-            yield f"no note is called {named.words!r}"
-        else:
-            yield f"no note has {named.words}"
-
-
-def intent_to_dict(intent: Intent, relaxed: bool = False) -> dict[str, Any]:
-    """Return an intent in the shape of the command line's JSON.
-
-    :param relaxed: whether the filters of the plan were let go.
-    """
-    from rag.cli.render.interpretation import understood_line
-
-    plan = intent.plan.model_dump(mode="json", exclude={"query", "intent"})
-    chosen = intent.plan.intent
-    return {
-        "understood": understood_line(intent),
-        "route": chosen.primary_route.value,
-        "route_by": chosen.by,
-        "route_reason": chosen.reason,
-        "narrows": intent.narrows,
-        "relaxed": relaxed,
-        **plan,
-        "text": intent.text,
-        "latency_ms": intent.milliseconds,
-        "audit": intent.audit or None,
-    }
-
-
 def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
     """Yield what there is to tell of a plan, by name."""
-    from rag.cli.render.interpretation import window_words
+    from rag.app.interpretation_text import window_words
 
     plan, read = intent.plan, intent.plan.metadata
     route = plan.intent

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.framework.query import IndexFacts
+from rag.app.index_state import IndexState
 from rag.cli.render.console import clean, make_console, visible
 from rag.search.results import SearchedVariant, SearchResponse, SearchResult
 from rag.text.snippets import snippet
@@ -32,7 +32,7 @@ def place(result: SearchResult, file: Path, line: int = 0) -> Text:
     return text
 
 
-def print_results(results: list[SearchResult], query: str, facts: IndexFacts) -> None:
+def print_results(results: list[SearchResult], query: str, facts: IndexState) -> None:
     """Print each result with its place, headings and a snippet with the matches marked."""
     console = make_console()
     width = (console.width - 4) * _LINES - 12  # words wrap before the edge
@@ -123,7 +123,7 @@ def snippet_text(result: SearchResult, query: str, width: int) -> Text:
     return text
 
 
-def print_table(results: list[SearchResult], query: str, facts: IndexFacts) -> None:
+def print_table(results: list[SearchResult], query: str, facts: IndexState) -> None:
     """Print the results as a table."""
     console = make_console()
     table = Table(box=None, pad_edge=False)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import TYPE_CHECKING
 
-from rag.cli.render.console import shortened
+from rag.app.index_state import IndexState, near_tags
+from rag.text.messages import shortened
 from rag.text.scripts import is_japanese
 
 if TYPE_CHECKING:
@@ -38,6 +39,25 @@ def understood_line(intent: Intent) -> str:
     parts += [words["path"].format(path) for path in intent.flags.paths or []]
     parts.append(words["listed"] if intent.lists else shortened(intent.text.strip(), _LONGEST))
     return " · ".join(parts)
+
+
+def missing(intent: Intent, state: IndexState) -> Iterator[str]:
+    """Yield what the query names and the index does not have, and what is near it."""
+    for named in intent.plan.out_of_scope:
+        if named.kind == "tag":
+            yield from near_tags([named.words], state)
+        elif named.kind == "vault":
+            yield f"no vault is named {named.words!r}; there are: {', '.join(state.roots)}"
+        elif named.kind == "title":
+            yield f"no note is called {named.words!r}"
+        else:
+            yield f"no note has {named.words}"
+
+
+def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
+    """Yield which tags are near those of filters that no note has, as far as `missing` does not."""
+    told = {named.words for named in intent.plan.out_of_scope} if intent else {}
+    return near_tags([tag for tag in tags if tag not in told], state)
 
 
 def _filters(read: MetadataExtraction, words: dict[str, str], today: date) -> Iterator[str]:

@@ -1,0 +1,76 @@
+"""Answering: planning and what is remembered of the user included."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag.app.index_state import check_vaults
+from rag.app.reports import AnswerReport
+from rag.app.requests import AskRequest
+from rag.app.snapshot import Snapshot
+from rag.config import RAGConfig
+from rag.qa.run import ask as run_ask
+from rag.qa.run import create_qa_pipeline
+from rag.qa.user_facts import open_memory
+from rag.search.relaxation import intent_of
+from rag.search.results import QueryFilters
+
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
+
+OnText = Callable[[str], None]
+
+
+def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:
+    """Return the settings with the model that was chosen for a question.
+
+    :param model: which must answer; "" for that of the settings.
+    :param no_model: ask none.
+    """
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        from rag.clients.ollama.silent_servers import forget
+
+        forget([config.ollama.local_url])
+    if no_model:
+        config = replace(config, ollama=replace(config.ollama, chat_model=""))
+    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
+
+
+def ask(
+    snapshot: Snapshot,
+    request: AskRequest,
+    on_text: OnText | None = None,
+    on_thinking: OnText | None = None,
+    on_plan: Callable[[Intent], None] | None = None,
+) -> AnswerReport:
+    """Answer from a snapshot; see `Workspace.ask`."""
+    started = time.monotonic()
+    config = with_model(snapshot.config, request.model, request.no_model, request.think)
+    state, store = snapshot.state, snapshot.store
+    filters = request.filters or QueryFilters()
+    check_vaults(filters.vaults, state.roots)
+    transforms = list(request.transforms or ())
+    pipeline = snapshot.pipeline(
+        lambda: create_qa_pipeline(store, config, request.model, transforms or None),
+        *("ask", request.model, request.no_model, request.think, *transforms),
+    )
+    plan, notices = intent_of(store, config, request.question, filters, request.plan)
+    if plan and on_plan:
+        on_plan(plan)
+    answer = run_ask(
+        pipeline,
+        request.question,
+        filters,
+        request.top_k or config.ask.top_k,
+        mode=config.search.mode,
+        on_text=on_text,
+        on_thinking=on_thinking,
+        memory=open_memory(config.data_dir),
+        intent=plan,
+    )
+    answer.notices = [*notices, *answer.notices]
+    milliseconds = round((time.monotonic() - started) * 1000)
+    return AnswerReport(request, answer, plan, state, milliseconds)

@@ -1,0 +1,104 @@
+"""The index that a request reads: its size, its age, its vaults and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag.config import RAGConfig
+
+if TYPE_CHECKING:
+    from rag.index.manifest import Manifest
+    from rag.search.results import SearchResult
+
+
+@dataclass(frozen=True)
+class IndexState:
+    """What there is to know of an index besides its chunks.
+
+    :param roots: the folders of its vaults, by name.
+    :param tags: its tags, and how many notes have each.
+    :param changed: how many notes changed since; `None` when that took too long to find out.
+    :param odd_files: by vault and path, the files whose names are spelt otherwise on disk.
+    """
+
+    notes: int
+    chunks: int
+    indexed_at: str
+    roots: dict[str, str]
+    tags: dict[str, int]
+    changed: int | None
+    odd_files: dict[tuple[str, str], str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the `index` part of a report's JSON."""
+        return {
+            "notes": self.notes,
+            "chunks": self.chunks,
+            "indexed_at": self.indexed_at,
+            "stale": None if self.changed is None else self.changed > 0,
+            "changed": self.changed,
+        }
+
+    def file(self, result: SearchResult) -> Path:
+        """Return where a result's note is on disk."""
+        file = self.odd_files.get((result.vault, result.file_path), result.file_path)
+        return Path(self.roots.get(result.vault, "")) / file
+
+
+def read_state(manifest: Manifest, config: RAGConfig) -> IndexState:
+    """Read the state of an index from its manifest."""
+    from rag.indexing.changes import count_stale
+
+    notes, chunks = manifest.kept_totals()
+    stale = count_stale(manifest, config.index.ignore) if config.search.freshness else None
+    return IndexState(
+        notes=notes,
+        chunks=chunks,
+        indexed_at=manifest.get("indexed_at"),
+        roots=manifest.vaults(),
+        tags=manifest.tags(),
+        changed=stale,
+        odd_files=manifest.odd_files(),
+    )
+
+
+def open_state(config: RAGConfig) -> IndexState:
+    """Read the state of the current snapshot.
+
+    :raises IndexUnavailableError: when there is no index, or one of another version.
+    """
+    from rag.index.lookup import open_manifest
+
+    with open_manifest(config) as manifest:
+        return read_state(manifest, config)
+
+
+def check_vaults(vaults: Iterable[str] | None, known: Iterable[str]) -> None:
+    """Refuse a vault that is not in the index.
+
+    :param known: the names of those that are.
+    :raises UsageError: with the nearest names.
+    """
+    from rag.index.vault_registry import unknown_vault
+
+    names = list(known)
+    for name in vaults or ():
+        if name not in names:
+            raise unknown_vault(name, names)
+
+
+def near_tags(tags: Iterable[str] | None, state: IndexState) -> Iterator[str]:
+    """Yield which tags are near each that no note has."""
+    from difflib import get_close_matches
+
+    from rag.vault import normalize_tags
+
+    for tag in tags or ():
+        name = next(iter(normalize_tags([tag])), "")
+        if name not in state.tags:
+            near = get_close_matches(name, list(state.tags), 3, 0.5)
+            also = f"; near: {', '.join('#' + n for n in near)}" if near else ""
+            yield f"no note has the tag #{name}{also}"

@@ -1,0 +1,57 @@
+"""What a front-end asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag.search.results import QueryFilters
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A query, and how it is searched.
+
+    :param top_k: how many results; `None` for as many as the settings say.
+    :param mode: of search; `None` when nobody chose one.
+    :param transforms: names of query transforms; `None` for those of the settings.
+    :param plan: whether the query is planned; `None` where that is for its words to decide.
+    :param chunks: list chunks, not notes.
+    :param explain: take the scores apart.
+    :param rerank: let the chat model order the best results.
+    """
+
+    query: str
+    filters: QueryFilters | None = None
+    top_k: int | None = None
+    mode: str | None = None
+    transforms: Sequence[str] | None = None
+    plan: bool | None = None
+    chunks: bool = False
+    explain: bool = False
+    rerank: bool = False
+
+
+@dataclass(frozen=True)
+class AskRequest:
+    """A question, and how it is answered.
+
+    :param model: a chat model, which must answer; "" for that of the settings.
+    :param no_model: ask none, and quote.
+    :param think: give the model's reasoning too.
+    :param explain: give what the model was shown.
+
+    The others are those of a `SearchRequest`.
+    """
+
+    question: str
+    filters: QueryFilters | None = None
+    top_k: int | None = None
+    transforms: Sequence[str] | None = None
+    plan: bool | None = None
+    model: str = ""
+    no_model: bool = False
+    think: bool = False
+    explain: bool = False

@@ -1,0 +1,59 @@
+"""One snapshot of an index, and what was opened to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from contextlib import ExitStack, closing
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rag.app.index_state import IndexState, open_state, read_state
+from rag.config import RAGConfig
+
+if TYPE_CHECKING:
+    from haystack import Pipeline
+
+    from rag.stores.base.protocol import NoteStore
+
+
+class Snapshot:
+    """The index of a configuration, as it is when its store is first asked for."""
+
+    def __init__(self, config: RAGConfig) -> None:
+        self.config = config
+        self._opened = ExitStack()
+        self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
+
+    @cached_property
+    def store(self) -> NoteStore:
+        """The document store, which reads one snapshot."""
+        from rag.stores import get_document_store
+
+        store = self._opened.enter_context(get_document_store(self.config))
+        self._opened.enter_context(store.pinned())
+        return store
+
+    @cached_property
+    def state(self) -> IndexState:
+        """The state of the snapshot.
+
+        :raises IndexUnavailableError: when there is none, or one of another version.
+        """
+        from rag.index.lookup import reading
+        from rag.index.snapshots import IndexDirectory
+
+        manifest = self.store.manifest()
+        if manifest is None:
+            return open_state(self.config)
+        with reading(manifest, IndexDirectory.of(self.config)):
+            return read_state(manifest, self.config)
+
+    def pipeline(self, make: Callable[[], Pipeline], *key: Hashable) -> Pipeline:
+        """Return the pipeline of a key, which `make` makes when it is first asked for."""
+        if key not in self._pipelines:
+            self._pipelines[key] = self._opened.enter_context(closing(make()))
+        return self._pipelines[key]
+
+    def close(self) -> None:
+        """Let go of all that was opened."""
+        self._opened.close()

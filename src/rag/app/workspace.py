@@ -1,0 +1,97 @@
+"""One configuration and one snapshot of its index: what front-ends ask.
+
+with Workspace(config) as workspace:
+    report = workspace.search(SearchRequest("rollback"))
+    print(to_json(report))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rag.app.index_state import IndexState
+from rag.app.snapshot import Snapshot
+from rag.config import RAGConfig
+
+# What a request needs is imported with it: a note is printed without the engine.
+if TYPE_CHECKING:
+    from rag.app.reports import AnswerReport, NoteReport, SearchReport, StatusReport
+    from rag.app.requests import AskRequest, SearchRequest
+    from rag.search.planned_query import Intent
+
+
+class Workspace:
+    """The index of a configuration, as it is when it is first asked.
+
+    All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
+    lets it go.
+    """
+
+    def __init__(self, config: RAGConfig) -> None:
+        self.config = config
+        self._snapshot = Snapshot(config)
+
+    # -- requests ----------------------------------------------------------------------
+
+    def search(self, request: SearchRequest) -> SearchReport:
+        """Find notes; the query is planned first where it asks for that.
+
+        :raises IndexUnavailableError: when there is no index.
+        :raises UsageError: for a vault that is not in it.
+        :raises QueryError: for a query that cannot be searched.
+        """
+        from rag.app.search import search
+
+        return search(self._snapshot, request)
+
+    def ask(
+        self,
+        request: AskRequest,
+        on_text: Callable[[str], None] | None = None,
+        on_thinking: Callable[[str], None] | None = None,
+        on_plan: Callable[[Intent], None] | None = None,
+    ) -> AnswerReport:
+        """Answer a question from the notes, by a chat model or by quotation.
+
+        :param on_text: is given the answer of a model, piece by piece.
+        :param on_thinking: is given its reasoning.
+        :param on_plan: is given how the question was planned, before it is answered.
+        :raises RAGError: as for `search`.
+        """
+        from rag.app.ask import ask
+
+        return ask(self._snapshot, request, on_text, on_thinking, on_plan)
+
+    def get_note(self, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
+        """Read a note; see `rag.app.notes.get_note`."""
+        from rag.app.notes import get_note
+
+        return get_note(self.config, name, vaults)
+
+    def status(self) -> StatusReport:
+        """Look at the index and at its notes.
+
+        :raises IndexUnavailableError: when there is no index.
+        """
+        from rag.app.status import read_status
+
+        return read_status(self.config)
+
+    @property
+    def state(self) -> IndexState:
+        """The state of the index.
+
+        :raises IndexUnavailableError: when there is none, or one of another version.
+        """
+        return self._snapshot.state
+
+    def close(self) -> None:
+        """Let go of the index, and of the models' connections."""
+        self._snapshot.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

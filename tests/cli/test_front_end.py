@@ -1,0 +1,81 @@
+"""A front-end of few lines, which prints what the commands print with `--json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.app.requests import AskRequest, SearchRequest
+from rag.app.schema import to_json
+from rag.app.workspace import Workspace
+from rag.config import load_config
+from rag.exceptions import IndexUnavailableError, UsageError
+from rag.search.results import QueryFilters
+
+Run = Callable[..., Any]
+_PASSING = ("elapsed_ms", "latency_ms", "timings", "audit")
+
+FRONT_END: dict[str, Callable[[Workspace], object]] = {
+    "search backups": lambda ws: ws.search(SearchRequest("backups")),
+    "search backups --chunks --explain -k 2": lambda ws: ws.search(
+        SearchRequest("backups", top_k=2, chunks=True, explain=True)
+    ),
+    "search backups --vault work": lambda ws: ws.search(
+        SearchRequest("backups", QueryFilters(vaults=["work"]))
+    ),
+    "ask backups": lambda ws: ws.ask(AskRequest("backups")),
+    "get Backups": lambda ws: ws.get_note("Backups"),
+    "get Backups:1-2": lambda ws: ws.get_note("Backups:1-2"),
+    "status": lambda ws: ws.status(),
+}
+
+
+def lasting(found: Any) -> Any:
+    """Return JSON without what differs from run to run."""
+    if isinstance(found, dict):
+        return {k: lasting(v) for k, v in found.items() if k not in _PASSING}
+    return [lasting(item) for item in found] if isinstance(found, list) else found
+
+
+@pytest.mark.parametrize("command", FRONT_END)
+def test_it_gives_the_json_of_the_command(command: str, library: Path, rag: Run) -> None:
+    printed = rag(*command.split(), "--json").json
+    with Workspace(load_config()) as workspace:
+        report = to_json(FRONT_END[command](workspace))
+    printed.pop("schema")
+    assert lasting(json.loads(json.dumps(report))) == lasting(printed)
+
+
+def test_all_requests_of_a_workspace_are_answered_from_one_snapshot(
+    tmp_path: Path, rag: Run
+) -> None:
+    notes = tmp_path / "own"
+    notes.mkdir()
+    (notes / "Old.md").write_text("# Wombat\n\nA wombat digs.\n")
+    rag("index", notes)
+    with Workspace(load_config()) as workspace:
+        assert workspace.search(SearchRequest("quokka")).response.total == 0
+        (notes / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
+        rag("index")
+        assert workspace.search(SearchRequest("quokka")).response.total == 0
+    with Workspace(load_config()) as workspace:
+        assert workspace.search(SearchRequest("quokka")).response.total == 1
+
+
+def test_a_vault_that_is_not_there_is_refused_with_near_names(library: Path) -> None:
+    with Workspace(load_config()) as workspace, pytest.raises(UsageError, match="wrk"):
+        workspace.search(SearchRequest("backups", QueryFilters(vaults=["wrk"])))
+
+
+def test_without_an_index_it_says_so() -> None:
+    with Workspace(load_config()) as workspace, pytest.raises(IndexUnavailableError):
+        workspace.search(SearchRequest("backups"))
+
+
+def test_what_is_no_report_has_no_json() -> None:
+    with pytest.raises(TypeError):
+        to_json("a text")
