@@ -19,7 +19,7 @@ from rag.search.results import QueryFilters
 Run = Callable[..., Any]
 _PASSING = ("elapsed_ms", "latency_ms", "timings", "audit")
 
-FRONT_END: dict[str, Callable[[Workspace], object]] = {
+FRONT_END: dict[str, Callable[[Workspace], Any]] = {
     "search backups": lambda ws: ws.search(SearchRequest("backups")),
     "search backups --chunks --explain -k 2": lambda ws: ws.search(
         SearchRequest("backups", top_k=2, chunks=True, explain=True)
@@ -78,4 +78,4 @@ def test_without_an_index_it_says_so() -> None:
 
 def test_what_is_no_report_has_no_json() -> None:
     with pytest.raises(TypeError):
-        to_json("a text")
+        to_json("a text")  # type: ignore[arg-type]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag.app.index_state import check_vaults
-from rag.app.reports import AnswerReport
+from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest
 from rag.app.snapshot import Snapshot
 from rag.config import RAGConfig
@@ -19,9 +18,21 @@ from rag.search.relaxation import intent_of
 from rag.search.results import QueryFilters
 
 if TYPE_CHECKING:
+    from rag.qa.answer import Answer
     from rag.search.planned_query import Intent
 
 OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class AnswerReport:
+    """An answer; the others are those of a `rag.app.search.SearchReport`."""
+
+    request: AskRequest
+    answer: Answer
+    plan: Intent | None
+    index: IndexState
+    milliseconds: int
 
 
 def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:

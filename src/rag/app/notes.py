@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from errno import ELOOP
 
 from rag.app.index_state import check_vaults
-from rag.app.reports import NoteReport
 from rag.config import RAGConfig
 from rag.exceptions import NotFoundError, UsageError
 from rag.index.lookup import FoundNote, find_note, open_manifest
 
 _SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
+
+
+@dataclass(frozen=True)
+class NoteReport:
+    """A note and some of its lines, of which `first` is the number of the first."""
+
+    note: FoundNote
+    lines: list[str]
+    first: int
 
 
 def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) -> NoteReport:

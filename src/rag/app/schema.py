@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from rag.app.reports import AnswerReport, NoteReport, SearchReport, StatusReport
 from rag.exceptions import RAGError
 
+# A report brings what made it; who prints one has no need of the others.
 if TYPE_CHECKING:
+    from rag.app.ask import AnswerReport
+    from rag.app.notes import NoteReport
+    from rag.app.search import SearchReport
+    from rag.app.status import StatusReport
     from rag.qa.answer import Answer
     from rag.qa.context_report import ShownItem
     from rag.search.planned_query import Intent
     from rag.search.results import Explanation, SearchedVariant, SearchResponse, SearchResult
 
 
-@singledispatch
-def to_json(report: object) -> dict[str, Any]:
+def to_json(report: SearchReport | AnswerReport | NoteReport | StatusReport) -> dict[str, Any]:
     """Return a report as schema 1 has it.
 
     :raises TypeError: for what is no report.
     """
-    raise TypeError(f"no report: {type(report).__name__}")
+    write = _WRITERS.get(type(report).__name__)
+    if write is None:
+        raise TypeError(f"no report: {type(report).__name__}")
+    return write(report)
 
 
-@to_json.register
-def _(report: SearchReport) -> dict[str, Any]:
+def _search(report: SearchReport) -> dict[str, Any]:
     response = report.response
     return {
         "query": response.query,
@@ -46,8 +51,7 @@ def _(report: SearchReport) -> dict[str, Any]:
     }
 
 
-@to_json.register
-def _(report: AnswerReport) -> dict[str, Any]:
+def _answer(report: AnswerReport) -> dict[str, Any]:
     answer, asked = report.answer, report.request
     return {
         "question": asked.question,
@@ -59,8 +63,7 @@ def _(report: AnswerReport) -> dict[str, Any]:
     }
 
 
-@to_json.register
-def _(report: NoteReport) -> dict[str, Any]:
+def _note(report: NoteReport) -> dict[str, Any]:
     row = report.note.row
     return {
         "id": row.id,
@@ -80,8 +83,7 @@ def _(report: NoteReport) -> dict[str, Any]:
     }
 
 
-@to_json.register
-def _(report: StatusReport) -> dict[str, Any]:
+def _status(report: StatusReport) -> dict[str, Any]:
     return {
         "index": {
             "path": report.path,
@@ -252,3 +254,11 @@ def _item_to_json(item: ShownItem) -> dict[str, Any]:
         "content": item.content,
         **({"found_by": item.found_by} if item.found_by else {}),
     }
+
+
+_WRITERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "SearchReport": _search,
+    "AnswerReport": _answer,
+    "NoteReport": _note,
+    "StatusReport": _status,
+}

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rag.app.index_state import check_vaults
-from rag.app.reports import SearchReport
+from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
 from rag.search.relaxation import intent_of
-from rag.search.results import QueryFilters
+from rag.search.results import QueryFilters, SearchResponse
 from rag.search.run import create_search_pipeline
 from rag.search.run import search as run_search
 
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
+
 _BY_MEANING = ("dense", "hybrid")
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """The results of a search.
+
+    :param plan: how the query was planned, if it was.
+    :param index: the state of the index that was searched.
+    :param milliseconds: from the request to the report.
+    """
+
+    response: SearchResponse
+    plan: Intent | None
+    index: IndexState
+    milliseconds: int
 
 
 def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from json import loads
+from typing import Any
 
-from rag.app.reports import NoteProblems, ServerAddress, StatusReport, VaultStatus
 from rag.config import RAGConfig
-from rag.index.embedding_space import read_embedded
+from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.lookup import open_manifest
 from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import count_stale
 from rag.support.sparse_files import disk_usage
 
 _PATIENCE = 5  # seconds for a look at all notes
+
+
+@dataclass(frozen=True)
+class VaultStatus:
+    """A vault in the index."""
+
+    name: str
+    path: str
+    notes: int
+    chunks: int
+
+
+@dataclass(frozen=True)
+class NoteProblems:
+    """What was wrong with a note; `failed` when nothing of it could be read."""
+
+    vault: str
+    path: str
+    failed: bool
+    problems: list[str]
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where the points of an index are, when a server holds them."""
+
+    url: str
+    collection: str
+
+
+@dataclass(frozen=True)
+class StatusReport:
+    """What an index holds, how old it is, and what was wrong with notes.
+
+    :param size: bytes on disk.
+    :param changed: how many notes changed since; `None` when that took too long to find out.
+    :param not_indexed: vaults that are configured and not in it.
+    """
+
+    path: str
+    size: int
+    notes: int
+    chunks: int
+    indexed_at: str
+    changed: int | None
+    embedded: Embedded | None
+    server: ServerAddress | None
+    fingerprint: dict[str, Any]
+    vaults: list[VaultStatus]
+    not_indexed: list[str]
+    problems: list[NoteProblems]
 
 
 def read_status(config: RAGConfig) -> StatusReport:

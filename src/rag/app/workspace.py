@@ -16,8 +16,11 @@ from rag.config import RAGConfig
 
 # What a request needs is imported with it: a note is printed without the engine.
 if TYPE_CHECKING:
-    from rag.app.reports import AnswerReport, NoteReport, SearchReport, StatusReport
+    from rag.app.ask import AnswerReport
+    from rag.app.notes import NoteReport
     from rag.app.requests import AskRequest, SearchRequest
+    from rag.app.search import SearchReport
+    from rag.app.status import StatusReport
     from rag.search.planned_query import Intent
 
 

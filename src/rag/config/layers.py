@@ -13,7 +13,6 @@ from rag.config.environment import parse_text
 from rag.config.files import ProjectFile, user_file
 from rag.config.keys import KEY_HOSTS, KEY_VARIABLE, host_of, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
-from rag.config.trust import TrustList, digest_of, shown, visible
 from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
 from rag.exceptions import ConfigError
 
@@ -52,6 +51,8 @@ class Layers:
         self.root, origin, overridden = found.root, str(found.file), set(overridden)
         own = self._coerced(origin, found.root, found.settings)
         if KEY_HOSTS in own:
+            from rag.config.trust import shown
+
             self.left_out[KEY_HOSTS] = no_hosts_for_keys(shown(own.pop(KEY_HOSTS)))
         beside = {"vaults_dir": found.root / "vaults"}
         if "vaults_dir" in own or not beside["vaults_dir"].is_dir():
@@ -68,6 +69,8 @@ class Layers:
     ) -> set[str]:
         """Return the names of what does not count for want of trust; note why, and what the file
         asks for."""
+        from rag.config.trust import TrustList, digest_of, shown, visible  # not without such a file
+
         has_vaults = "vaults_dir" in {*self.values, *overridden}
         asked = self._asked(offered, Place(found.folder, has_vaults))
         vaults = offered.get("vaults_dir") if "vaults_dir" not in asked else None

@@ -80,7 +80,6 @@ def ask(
     """
     from rag.app.interpretation_text import unknown_tags
     from rag.app.requests import AskRequest
-    from rag.app.schema import to_json
     from rag.app.workspace import Workspace
 
     as_json = wants_json(json, output_format)
@@ -123,6 +122,8 @@ def ask(
         warn_if_stale(state)
         tell_corrections(answer.corrections)
     if as_json:
+        from rag.app.schema import to_json
+
         print_json(to_json(report))
     elif paths or print0:
         for source in answer.sources:

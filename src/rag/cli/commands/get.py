@@ -29,7 +29,6 @@ def get(
     rag get engineering/Glossary.md:10-20
     rag get 用語集 --paths               print where it is
     """
-    from rag.app.schema import to_json
     from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
@@ -40,6 +39,8 @@ def get(
     if paths or print0:
         print_file(report.note.file, print0)
     elif json:
+        from rag.app.schema import to_json
+
         print_json(to_json(report))
     else:
         for line in report.lines:

@@ -31,7 +31,7 @@ from rag.cli.render.plan import plan_lines, tell_intent
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
-    from rag.app.reports import SearchReport
+    from rag.app.search import SearchReport
 
 
 def search(
@@ -80,9 +80,7 @@ def search(
     rag search 'rollb* "error budget" -draft'
     rag search "notes tagged runbook about the error budget" --plan
     """
-    from rag.app.interpretation_text import unknown_tags
     from rag.app.requests import SearchRequest
-    from rag.app.schema import to_json
     from rag.app.workspace import Workspace
 
     as_json = wants_json(json, output_format)
@@ -110,6 +108,8 @@ def search(
         for notice in response.notices:
             say(notice)
     if as_json:
+        from rag.app.schema import to_json
+
         print_json(to_json(report))
     elif paths or print0:
         for file in dict.fromkeys(map(state.file, response.results)):
@@ -118,6 +118,8 @@ def search(
         _print(report, table, explain)
     if not response.results:
         if not as_json:
+            from rag.app.interpretation_text import unknown_tags
+
             say(f"nothing found for {shortened(request.query)!r}")
             for text in unknown_tags(response.tags, report.plan, state):
                 say(text)

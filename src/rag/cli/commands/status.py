@@ -12,7 +12,7 @@ from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_json, print_line
 
 if TYPE_CHECKING:
-    from rag.app.reports import StatusReport
+    from rag.app.status import StatusReport
     from rag.index.embedding_space import Embedded
 
 
@@ -29,12 +29,13 @@ def status(
     rag status
     rag status --problems
     """
-    from rag.app.schema import to_json
     from rag.app.workspace import Workspace
 
     with Workspace(load_settings(config_file)) as workspace:
         found = workspace.status()
     if json:
+        from rag.app.schema import to_json
+
         print_json(to_json(found))
     elif problems:
         _print_problems(found)
