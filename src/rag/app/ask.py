@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag.app.choices import with_model
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest
 from rag.app.snapshot import Snapshot
-from rag.config import RAGConfig
 from rag.qa.run import ask as run_ask
 from rag.qa.run import create_qa_pipeline
 from rag.qa.user_facts import open_memory
@@ -33,21 +33,6 @@ class AnswerReport:
     plan: Intent | None
     index: IndexState
     milliseconds: int
-
-
-def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:
-    """Return the settings with the model that was chosen for a question.
-
-    :param model: which must answer; "" for that of the settings.
-    :param no_model: ask none.
-    """
-    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
-        from rag.clients.ollama.silent_servers import forget
-
-        forget([config.ollama.local_url])
-    if no_model:
-        config = replace(config, ollama=replace(config.ollama, chat_model=""))
-    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
 
 
 def ask(

@@ -96,7 +96,7 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
-    from rag.app.ask import with_model
+    from rag.app.choices import with_model
     from rag.app.index_state import check_vaults, open_state
 
     config = load_settings(config_file)

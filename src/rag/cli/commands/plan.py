@@ -57,7 +57,7 @@ def plan(
     rag plan "notes tagged k8s from last month in my work vault about rollbacks"
     rag plan 先週の会議のメモ --json
     """
-    from rag.app.ask import with_model
+    from rag.app.choices import with_model
     from rag.app.index_state import check_vaults, open_state
     from rag.app.interpretation_text import missing
     from rag.app.schema import plan_to_json

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rag.app.index_state import IndexState
 from rag.cli.render.console import make_console, say, visible
 
 if TYPE_CHECKING:
+    from rag.app.index_state import IndexState
     from rag.search.planned_query import Intent
 
 _WAY_BACK = "--no-plan searches the words as typed"

@@ -1,0 +1,22 @@
+"""What a request chooses against the settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rag.config import RAGConfig
+
+
+def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RAGConfig:
+    """Return the settings with the model that was chosen for a question.
+
+    :param model: which must answer; "" for that of the settings.
+    :param no_model: ask none.
+    """
+    if model:  # whoever insists on one wants it asked, whatever was found a minute ago
+        from rag.clients.ollama.silent_servers import forget
+
+        forget([config.ollama.local_url])
+    if no_model:
+        config = replace(config, ollama=replace(config.ollama, chat_model=""))
+    return replace(config, ask=replace(config.ask, think=think or config.ask.think))
