@@ -31,9 +31,9 @@ from processes import processes_with, state_of
 REPO = Path(__file__).resolve().parents[1]
 RAG = [sys.executable, "-m", "rag"]
 _LIGHT = """
-from rag.daemon import preload, warm
+from rag.daemon import preload, server
 preload.preload = lambda: None
-raise SystemExit(warm.main())
+raise SystemExit(server.main())
 """
 
 

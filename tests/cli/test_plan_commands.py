@@ -206,9 +206,11 @@ def test_a_plain_search_does_not_wait_for_the_planner(library):
     script = (
         "import sys; from rag.cli.app import run;"
         " assert run(['search', 'rolling', 'back', '-q']) == 0;"
-        " names = 'plan metadata planner rules router guardrails audit trace times resolving';"
-        " wanted = {f'rag.query.{n}' for n in names.split()};"
-        " wanted |= {f'rag.pipelines.{n}' for n in ('intent', 'catalogue', 'planner_models')};"
+        " names = 'plan query_planner llm_planner intent_router guardrails audit_log trace"
+        " rules.extractor rules.time_range_reader rules.name_resolver';"
+        " wanted = {f'rag.query.planner.{n}' for n in names.split()};"
+        " wanted |= {'rag.search.planned_query', 'rag.search.planner_llm'};"
+        " wanted.add('rag.index.filter_catalog');"
         " print(*sorted(wanted & set(sys.modules)), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -15,8 +15,8 @@ import pytest
 HEAD = """
 import os, signal, sys, time
 from rag.exceptions import RAGError, UsageError
-from rag.pipelines import watching
-from rag.stores import room
+from rag.indexing import child_writer as watching
+from rag.support import disk_space as room
 from rag.index.snapshots import IndexDirectory
 
 watching._PLENTY = 1 << 62

@@ -27,8 +27,8 @@ from rag.query import (
     StaticCatalogue,
     TimeWindow,
 )
+from rag.query.planner import query_planner as metadata
 from rag.query.planner.fallback_texts import is_short
-from rag.query.planner.llm_planner import query_planner as metadata
 from rag.query.planner.plan import Extraction
 
 TODAY = date(2026, 11, 21)

@@ -11,7 +11,7 @@ import pytest
 from haystack.tools import Tool
 
 from rag.query import StaticCatalogue, similarity_tool
-from rag.query.planner.llm_planner import fuzzy_match as names
+from rag.query.planner import fuzzy_match as names
 from rag.query.planner.tools import ToolBox, plugin_tools
 
 Install = Callable[..., None]

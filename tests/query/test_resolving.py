@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rag.query.planner import fuzzy_match as matching
 from rag.query.planner.catalog import StaticCatalogue
-from rag.query.planner.llm_planner import fuzzy_match as matching
 from rag.query.planner.rules.name_resolver import Resolver
 
 INDEX = StaticCatalogue(

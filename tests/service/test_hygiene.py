@@ -14,8 +14,10 @@ from warm_house import children_of, wait_until
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
-OURS = {"rag", "rag.__main__", "rag.support.runtime_folder", "rag.daemon", "rag.daemon.client"}
-OURS.add("rag.daemon.endpoint")
+OURS = {
+    *("rag", "rag.__main__", "rag.support", "rag.support.runtime_folder"),
+    *("rag.daemon", "rag.daemon.client", "rag.daemon.endpoint"),
+}
 PYTHON = {"__future__", "_socket", "binascii", "resource", "select"}
 
 

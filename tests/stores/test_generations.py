@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
 from rag.index.snapshots import SHARD, IndexDirectory
+from rag.stores.edge.layout.snapshot_copy import copy_for_readers
 from rag.support import sparse_files as sparse_copy
 from rag.support.owned_folders import MARK, make_owned
 from rag.support.sparse_files import copy_file, copy_tree, disk_usage
@@ -42,7 +43,7 @@ def fill_work(index: IndexDirectory, content: str = "points") -> None:
 def publish(index: IndexDirectory, number: int, content: str = "points") -> None:
     with index.writing():
         fill_work(index, content)
-        index.publish(number, points=number)
+        index.publish(number, points=number, copy=copy_for_readers)
 
 
 def generations(index: IndexDirectory) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.stores.edge.document_store import panics
+from rag.stores.edge import panics
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 BACKTRACE = b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
@@ -18,14 +18,14 @@ PANIC = """
 import os, sys
 from pathlib import Path
 import qdrant_edge as qe
-from rag import leaving
+from rag.support import process_exit
 from rag.exceptions import IndexUnavailableError
 from rag.stores.edge.shard import create_shard, guard
 from rag.stores.base.points import SPARSE
 
 shard = create_shard(Path(sys.argv[1]))
 if "program" in sys.argv:
-    leaving.begin()
+    process_exit.begin()
 os.write(2, b"before\\n")
 try:
     with guard("be tried"):
@@ -83,7 +83,7 @@ def test_it_may_be_entered_again_and_again_and_within_itself(
 
 def test_without_a_standard_error_the_engine_works_all_the_same() -> None:
     code = (
-        "import os; from rag import leaving; leaving.begin(); os.close(2)\n"
+        "import os; from rag.support import process_exit; process_exit.begin(); os.close(2)\n"
         "from rag.stores.edge.panics import without_panics\n"
         "with without_panics(): print('worked')\n"
     )

@@ -13,7 +13,7 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
-from rag.stores.edge.document_store import segments
+from rag.stores.edge import segments
 from rag.stores.edge.segments import SegmentHome, build_segments
 from rag.text.bm25 import SparseVector
 
