@@ -258,7 +258,7 @@ RUN = """
 import sys, time
 from pathlib import Path
 from rag.config import RAGConfig
-from rag.pipelines import portions, workers
+from rag.indexing import bulk_build as portions, worker_pool as workers
 from rag.indexing.run import IndexRun
 
 portions.SMALLEST = portions.USUAL = 1200
