@@ -13,7 +13,6 @@ from rag.support.owned_folders import MARK
 from rag.support.sparse_files import Checksum, checksum, copy_tree, files_below, size_on_disk
 
 _NOTES = frozenset({MARK, SUMS, STAMPS, WRITING})  # of the folder, not files of the index
-_LEFT_OUT = _NOTES | {JOURNAL}  # for the writer alone
 
 
 class WorkingFiles:
@@ -109,11 +108,10 @@ class WorkingFiles:
         """Return the record of files that were written since and not published."""
         sums = {}
         # Not every file system gives a file another time when the engine writes what it has mapped.
-        for file in self.folder.rglob("*"):
-            name = str(file.relative_to(self.folder))
-            if file.is_file() and file.name not in _NOTES and not is_leftover(file.name):
-                is_same = is_fixed(str(file)) and stamp_of(file) == before.stamps.get(name)
-                sums[name] = before.sums[name] if is_same else sum_of(file)
+        for file in files_below(self.folder, _is_noted_or_left):
+            name = file[len(f"{self.folder}/") :]
+            is_same = is_fixed(file) and stamp_of(file) == before.stamps.get(name)
+            sums[name] = before.sums[name] if is_same else sum_of(file)
         record = Record(self.folder, sums)
         record.write()
         record.stamp(before.read_at)
@@ -153,4 +151,9 @@ def copied_size(work: Path) -> int:
 def _is_left_out(name: str) -> bool:
     """Whether something in a working folder is for its writer alone, or was left by one that was
     killed."""
-    return name in _LEFT_OUT or is_leftover(name)
+    return name == JOURNAL or _is_noted_or_left(name)
+
+
+def _is_noted_or_left(name: str) -> bool:
+    """Whether something in a working folder is no file of the index."""
+    return name in _NOTES or is_leftover(name)

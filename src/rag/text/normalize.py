@@ -53,10 +53,8 @@ def fold_accents(word: str) -> str:
     apart = compose(word, "NFD")
     if _ASCII_AND_ACCENTS.fullmatch(apart):  # nearly every word
         return apart.encode("ascii", "ignore").decode("ascii")
-    plain = apart
-    if _MARKED_LATIN.search(apart):
-        plain = _without_marks(apart)
-    return unicodedata.normalize("NFC", plain)
+    is_marked = _MARKED_LATIN.search(apart)
+    return unicodedata.normalize("NFC", _without_marks(apart) if is_marked else apart)
 
 
 def _without_marks(apart: str) -> str:

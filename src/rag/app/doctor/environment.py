@@ -70,7 +70,7 @@ def check_disk(examination: Examination) -> Iterator[Check]:
         return
     size = copied_size(directory.work)
     free = free_room(directory.path)
-    require_room(directory.path, room_to_index(directory.work, 0, copied_size(directory.work)))
+    require_room(directory.path, room_to_index(directory.work, 0, size))
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
     message = f"{free / 1e9:,.1f} GB free; the next generation of the index takes about "
     message += f"{size / 1e6:,.1f} MB"
