@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_generations import fill_work, generations, publish
@@ -18,6 +19,7 @@ from faults.power_model import LUCK, Disk
 from rag.exceptions import IndexUnavailableError
 from rag.index import sync_mark as module
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.index.staging_files import Copied, copy_folder
 from rag.support.owned_folders import is_marked
 
 VECTORS = f"{SHARD}/segments/one/vectors.dat"
@@ -132,12 +134,13 @@ def test_changes_are_over_when_they_are_settled(
 def test_what_cannot_be_read_is_not_announced(index: IndexDirectory) -> None:
     publish(index, 1)
 
-    def check(generation: Path) -> None:
-        assert (generation / SHARD).is_dir()
+    def copy(work: Path, target: Path, *others: Any) -> Copied:
+        copy_folder(work, target, *others)
+        assert (target / SHARD).is_dir()
         raise IndexUnavailableError("it cannot be read")
 
     with index.writing(), pytest.raises(IndexUnavailableError):
-        index.publish(2, points=2, check=check)
+        index.publish(2, points=2, copy=copy)
     assert index.current() == "gen-1" and generations(index) == ["gen-1"]
 
 

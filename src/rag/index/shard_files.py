@@ -73,9 +73,9 @@ def is_fixed(file: str) -> bool:
     """Whether the engine never writes a file again: the postings of a merged segment, its tables of
     dimensions, and the pages that hold its payloads and vectors. What is deleted there is noted
     beside them."""
-    path = Path(file)
-    if path.name in _FIXED:
-        return True
+    name = file.rpartition("/")[2]
+    if not name.startswith("page_"):
+        return name in _FIXED
     # Only a merged segment has this kind of list of its points.
-    segment = Path(file.rpartition("_storage")[0]).parent
-    return path.name.startswith("page_") and (segment / "id_tracker.mappings").exists()
+    segment = file.rpartition("_storage")[0].rpartition("/")[0]
+    return Path(segment, "id_tracker.mappings").exists()

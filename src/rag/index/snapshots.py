@@ -39,7 +39,7 @@ from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
 from rag.index.sync_mark import SyncMark
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
-from rag.support.durable_files import replace_durably, sync_folder, sync_tree
+from rag.support.durable_files import replace_durably, sync_folder
 from rag.support.owned_folders import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.support.sparse_files import Checksum, checksum
 
@@ -272,7 +272,6 @@ class IndexDirectory:
         self,
         number: int,
         points: int,
-        check: Callable[[Path], None] = lambda generation: None,
         copy: Copy = copy_folder,
     ) -> None:
         """Make `work/`, whose shard must be flushed and closed, the current generation.
@@ -281,22 +280,19 @@ class IndexDirectory:
 
         :param number: the generation's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
-        :param copy: copies `work/`, as `copy_folder` does.
-        :param check: fails when the generation, whose folder it is given, cannot be read.
+        :param copy: copies `work/`, as `copy_folder` does, and fails when the copy cannot be read.
         :raises DiskFullError: when the disk has no room for the copy.
         """
         name = _name(number)
         staged = self.path / f".{name}.tmp"
         remove(staged)
-        self.sync_mark.settle()
         with disk_in_view(self.path, self._room_to_publish):
             make_owned(staged)
             copied = copy(self.work, staged, SHARD, self.working.known)
             (staged / _POINTS).write_text(str(points), "ascii")
             record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
             record.write(staged)
-            check(staged)
-            sync_tree(staged)
+            self.sync_mark.settle(staged)
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)

@@ -31,10 +31,15 @@ class SyncMark:
             replace_durably(self._file, boot().encode())
             self._is_set = True
 
-    def settle(self) -> None:
-        """Sync the working copy if it was changed here; its shard must be flushed and closed."""
+    def settle(self, *others: Path) -> None:
+        """Sync the working copy if it was changed here; its shard must be flushed and closed.
+
+        :param others: folders to sync with it: at once they take little longer than one.
+        """
+        changed = [*others, *([self._work] if self._is_set else [])]
+        if changed:
+            sync_tree(*changed)
         if self._is_set:
-            sync_tree(self._work)
             # Where this is undone by a power cut, it is made anew without need, and no worse.
             self._file.unlink(missing_ok=True)
             self._is_set = False

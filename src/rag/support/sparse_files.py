@@ -28,28 +28,35 @@ class Checksum(NamedTuple):
 
 def copy_tree(
     source: Path,
-    target: Path,
+    target: Path | None,
     skip: Callable[[str], bool] = lambda name: False,
     is_fixed: Callable[[str], bool] = lambda path: False,
     sum_up: Callable[[str], Checksum] | None = None,
+    is_needless: Callable[[str], bool] = lambda name: False,
 ) -> dict[str, Checksum]:
     """Copy a folder; return the checksums of its files by their paths in it. What `target` holds
     stays.
 
+    :param target: `None` copies nothing.
     :param skip: tells by its name what is left out, in any folder.
     :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
         then gets a second name instead of a copy.
     :param sum_up: returns the checksum of such a file; by default by reading it.
+    :param is_needless: tells by its name of which folder only the checksums are wanted.
     """
-    os.makedirs(target, 0o700, exist_ok=True)
+    if target is not None:
+        os.makedirs(target, 0o700, exist_ok=True)
     sums: dict[str, Checksum] = {}
     with os.scandir(source) as listed:
         entries = [entry for entry in listed if not skip(entry.name)]
     for entry in entries:
-        copied = target / entry.name
+        copied = None if target is None else target / entry.name
         if entry.is_dir():
-            below = copy_tree(Path(entry.path), copied, skip, is_fixed, sum_up)
+            wanted = None if is_needless(entry.name) else copied
+            below = copy_tree(Path(entry.path), wanted, skip, is_fixed, sum_up, is_needless)
             sums |= {f"{entry.name}/{name}": found for name, found in below.items()}
+        elif copied is None:
+            sums[entry.name] = checksum(entry.path)
         elif is_fixed(entry.path) and _link(entry.path, copied):
             sums[entry.name] = (sum_up or checksum)(entry.path)
         else:

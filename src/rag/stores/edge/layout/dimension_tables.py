@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from rag.index.shard_files import SORTED, TABLE
 
 _CONFIG = "inverted_index_config.json"
 _PLACE = (1 << 32) - 1
+_NO_DIMENSIONS = b'{"map": {}}'
 _LARGE = 1 << 18  # bytes of a table that are worth it: some 13,000 dimensions, parsed in 2 ms
 
 
@@ -58,6 +59,21 @@ def small_tables(shard: Path, dimensions: Collection[int]) -> dict[str, bytes]:
         tables = shard.absolute().glob(f"segments/*/vector_index-*/{SORTED}")
         return {str(table.with_name(TABLE)): _select(table, dimensions) for table in tables}
     return {}
+
+
+@contextmanager
+def without_tables(shard: Path) -> Iterator[None]:
+    """Have the large tables of a shard replaced by empty ones, while nobody else reads it."""
+    whole = {Path(table): Path(f"{table}.tmp") for table in small_tables(shard, ())}
+    try:
+        for table, aside in whole.items():
+            table.rename(aside)
+            table.write_bytes(_NO_DIMENSIONS)
+        yield
+    finally:
+        for table, aside in whole.items():
+            with suppress(FileNotFoundError):
+                aside.replace(table)
 
 
 def _select(table: Path, dimensions: Collection[int]) -> bytes:

@@ -12,65 +12,73 @@ from pathlib import Path
 from typing import Any
 
 from rag.index.checksums import sum_of
-from rag.index.shard_files import CONFIG, JOURNAL, SEGMENTS, TRACKED, change_settings
+from rag.index.shard_files import CONFIG, JOURNAL, SEGMENTS, TRACKED, change_settings, is_fixed
 from rag.index.staging_files import Copied, copy_folder
+from rag.stores.edge.layout.dimension_tables import without_tables
+from rag.stores.edge.shard import StoreError, guard, load_shard
 from rag.support.owned_folders import MARK
-from rag.support.sparse_files import Checksum
+from rag.support.sparse_files import Checksum, files_below
 
 # Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
 # engine sorts only where every segment has one.
-_LACKING = {"null_index": "null"}
-_SELECTING = {"keyword_index": "map", "uuid_map_index": "map"}
+_LACKING = {"null_index": "-null"}
+_SELECTING = {"keyword_index": "-map", "uuid_map_index": "-map"}
 
 
-def copy_for_readers(work: Path, target: Path, shard: str, known: Mapping[str, Checksum]) -> Copied:
-    """Copy a working folder; `target` is made when it is missing.
+def copy_for_readers(
+    work: Path,
+    target: Path,
+    shard: str,
+    known: Mapping[str, Checksum],
+    points: int | None = None,
+) -> Copied:
+    """Copy a working folder, and make sure that the engine opens the copy.
 
     Files that the engine never writes again get a second name instead.
 
+    :param target: made when it is missing.
     :param shard: the name of the folder in it that is a shard, flushed and closed.
     :param known: the checksums of such files, by path, as far as they are known.
+    :param points: how many points the engine must find in the copy; `None` leaves it unopened.
+    :raises StoreError: when it finds others.
     """
-    above = len(f"{work}/")
-    found = copy_folder(work, target, shard, known).work
+    found = copy_folder(work, target, shard, known, _is_lacking).work
     if not (target / shard).exists():
         return Copied(found, found)
     _prepare(target / shard)
-    changed = tuple(f"{shard}/{SEGMENTS}/{name}/" for name in _settle(target / shard))
+    if points is not None:
+        _open_once(target / shard, points)
+    filled = {name.split("/")[2] for name in found if name.endswith(TRACKED)}
+    changed = tuple(f"{shard}/{SEGMENTS}/{name}/" for name in filled)
     copied = {}
-    for file in target.rglob("*"):
-        name = str(file.relative_to(target))
-        if file.is_file() and name != MARK:
-            is_changed = name.endswith("config.json") or name.startswith(changed)
+    for file in files_below(target):
+        name = file[len(f"{target}/") :]
+        if name != MARK:
+            is_changed = name.startswith(changed) and not is_fixed(file)
+            is_changed = is_changed or name.endswith("config.json")
             copied[name] = sum_of(file) if is_changed else found[name]
-    for file in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
-        found[str(file)[above:]] = sum_of(file)
+    for path in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
+        found[str(path.relative_to(work))] = sum_of(path)
     return Copied(found, copied)
 
 
-def _settle(shard: Path) -> list[str]:
-    """Let the engine do to a closed shard what it does to it when it first opens it.
+def _open_once(shard: Path, points: int) -> None:
+    """Let the engine open a copy, count its points and do what it does at the first opening only.
 
-    While it fills a segment it notes in a journal what it writes into a file at the next opening.
-    Readers are to find the files as they stay.
-
-    :returns: the names of the segments that were changed.
+    While it fills a segment it notes in a journal what it writes into a file when the segment is
+    opened next. Readers are to find the files as they stay.
     """
-    segments = [*(shard / SEGMENTS).iterdir()]
-    names = [segment.name for segment in segments if any(segment.glob(f"*/**/{TRACKED}"))]
-    if names:
-        from rag.stores.edge.shard import load_shard
-
-        apart = shard / ".settling"  # the others are as they stay, and take longer to open
-        (apart / SEGMENTS).mkdir(parents=True)
-        shutil.copyfile(shard / CONFIG, apart / CONFIG)
-        for name in names:
-            (shard / SEGMENTS / name).rename(apart / SEGMENTS / name)
-        load_shard(apart).close()
-        for name in names:
-            (apart / SEGMENTS / name).rename(shard / SEGMENTS / name)
-        shutil.rmtree(apart)
-    return names
+    with without_tables(shard):
+        opened = load_shard(shard)
+        with guard("read the new index"):
+            found = opened.info().points_count
+            opened.close()
+    if found != points:
+        raise StoreError(
+            "the new index cannot be read",
+            f"{found} of {points} points",
+            hint="Make it anew with `rag index --rebuild`.",
+        )
 
 
 def _prepare(shard: Path) -> None:
@@ -84,14 +92,18 @@ def _prepare(shard: Path) -> None:
     for indexes in shard.glob("segments/*/payload_index"):
         kinds = _LACKING if has_points(indexes.parent) else _LACKING | _SELECTING
         change_settings(indexes / "config.json", partial(_forget, kinds))
-        for ending in set(kinds.values()):
-            for index in indexes.glob(f"*-{ending}"):
+        for index in filter(Path.is_dir, indexes.iterdir()):
+            if index.name.endswith(tuple(kinds.values())):
                 shutil.rmtree(index)
 
 
 def has_points(segment: Path) -> bool:
     """Whether a segment has any: the one for points to come may have no list of them yet."""
     return any(segment.glob("*id_tracker.mappings"))
+
+
+def _is_lacking(name: str) -> bool:
+    return name.endswith(tuple(_LACKING.values()))
 
 
 def _forget(kinds: Mapping[str, str], payload_index: dict[str, Any]) -> None:
