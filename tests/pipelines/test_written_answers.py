@@ -12,10 +12,11 @@ from haystack import Pipeline
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import Model, OllamaServer, Reply, refused
+from rag.answers.notices import NOT_FOUND
 from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConnectionError, ModelMissingError, UnfinishedError
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.qa.run import NOT_FOUND, writer_of
+from rag.qa.run import writer_of
 from rag.stores import get_document_store
 
 Run = Callable[..., Answer]
@@ -100,6 +101,22 @@ class TestAnAnswer:
         answer = run(said="NOT_FOUND")
         assert (answer.found, answer.text, answer.sources) == (False, NOT_FOUND, [])
         assert answer.model == "llama3.2:latest"
+
+    @pytest.mark.parametrize(
+        "said", ["情報が見つかりませんでした", "情報が見つかりませんでした。", "NOT_FOUND"]
+    )
+    @pytest.mark.parametrize("question", ["Backups の保存期間は？", "Backups 保存期間"])
+    def test_not_found_is_in_the_language_of_the_question(self, run, server, said, question):
+        answer = run(question, said)
+        assert server.requests("/api/chat")
+        assert (answer.found, answer.text) == (False, "情報が見つかりませんでした")
+
+    def test_a_japanese_phrase_does_not_answer_an_english_question_in_japanese(self, run):
+        assert run(said="情報が見つかりませんでした").text == NOT_FOUND
+
+    def test_so_are_the_notices(self, run):
+        answer = run("Backups の保存期間は？", TRUE, ask_=AskConfig(think=True))
+        assert answer.notices[0] == "llama3.2:latest は推論に対応していません"
 
     def test_reasoning_is_kept_apart(self, run, server):
         said = Reply(TRUE, thinking="PWNED, let me see")
@@ -250,7 +267,7 @@ class TestQuotationsStandIn:
         answer = run(question, said)
         assert never not in answer.text
         assert never not in repr(server.requests("/api/chat")[0].json["messages"])
-        assert "left out" in answer.notices[0]
+        assert ("除きました" if "は" in question else "left out") in answer.notices[0]
 
     @pytest.mark.parametrize(("path", "kind", "options"), FAULTS)
     def test_for_a_server_that_fails_before_the_first_word(self, run, server, path, kind, options):

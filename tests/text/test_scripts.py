@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.scripts import has_other_letters, is_latin
+from rag.text.scripts import has_other_letters, is_japanese, is_latin
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,30 @@ def test_a_text_without_other_letters_is_latin(text):
 def test_what_is_no_letter_does_not_matter(text, signs):
     assert has_other_letters(text + signs) == has_other_letters(text)
     assert is_latin(signs + text) == is_latin(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Kubernetes 更新手順", "Ruby on Rails 設定手順", "更新 Kubernetes", "PostgreSQL 復元", "何?"],
+)
+def test_kanji_beside_a_longer_latin_name_are_japanese(text):
+    assert is_japanese(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does 更新手順 mean",
+        "notes tagged 議事録",
+        "the kanji 木",
+        "a 木 tree",
+        "Протокол 更新",
+    ],
+)
+def test_kanji_in_text_of_another_language_are_not(text):
+    assert not is_japanese(text)
+
+
+@given(st.text("更新手順証明書", min_size=1), st.sampled_from(["Kubernetes", "PostgreSQL", "TLS"]))
+def test_one_latin_name_beside_kanji_never_wins(kanji, name):
+    assert is_japanese(f"{name} {kanji}") and is_japanese(f"{kanji} {name}")

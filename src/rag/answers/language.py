@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Literal
 
-from rag.text.scripts import has_kana, main_script
 from rag.text.scripts import is_japanese as is_japanese
+from rag.text.scripts import main_script
 
 # Small words tell languages of one alphabet apart; words that two of them share are left out.
 _SMALL_WORDS = {
@@ -25,12 +26,17 @@ for _language, _words in _SMALL_WORDS.items():
         _LANGUAGES.setdefault(_word, set()).add(_language)
 
 
+def language_of(question: str) -> Literal["ja", "en"]:
+    """Return the language that a question is answered in, apart from what a model writes."""
+    return "ja" if is_japanese(question) else "en"
+
+
 def tongue(text: str) -> str:
     """Return the language of a text (`ja`, `en`, `de`, …), else its script, else "".
 
     Latin text that has no small word of a language that is known here has none.
     """
-    script = "ja" if has_kana(text) and len(text) < 400 else main_script(text)
+    script = "ja" if len(text) < 400 and is_japanese(text) else main_script(text)
     if script != "latin":
         return script
     words = re.findall(r"[^\W\d_]+", text.lower())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from rag.answers.citations import without_citations
 from rag.answers.evidence import Evidence
-from rag.answers.language import is_japanese, marks_for
+from rag.answers.language import language_of, marks_for
 from rag.answers.prompt_injection import without_instructions
 from rag.answers.refusals import PHRASES
 from rag.text.data_delimiters import fenced
@@ -103,21 +103,17 @@ class Prompt:
 
 def rules(question: str) -> str:
     """Return what a model is told to do, in the language of the question."""
-    return _RULES[_language(question)]
+    return _RULES[language_of(question)]
 
 
 def asked(question: str) -> str:
     """Return a question as the model is asked it."""
-    return _ASKED[_language(question)].format(question)
+    return _ASKED[language_of(question)].format(question)
 
 
 def facts_heading(question: str) -> str:
     """Return the line above what the user told."""
-    return _FACTS[_language(question)]
-
-
-def _language(question: str) -> str:
-    return "ja" if is_japanese(question) else "en"
+    return _FACTS[language_of(question)]
 
 
 def fact_line(fact: str) -> str:

@@ -17,6 +17,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 
 from rag.answers.evidence import Evidence
+from rag.answers.notices import notice
 from rag.answers.prompt_texts import Prompt, Source, was_cut
 from rag.answers.verification import Verification, Verifier
 from rag.clients.ollama.chat import Answering, ChatModel, Response
@@ -137,7 +138,7 @@ class AnswerWriter:
         written.model = chat.model
         think = self.think and "thinking" in (chat.info.capabilities or ("thinking",))
         if self.think and not think:
-            written.notices.append(f"{chat.model} does not reason")
+            written.notices.append(notice(query, "no_reasoning", model=chat.model))
         reserve = min(self.max_tokens, chat.num_ctx // 3)
         steps = load_steps(self.steps)
         room, too_long = chat.num_ctx - reserve, None
@@ -154,7 +155,7 @@ class AnswerWriter:
                 too_long = prompt
             finally:
                 written.response = answering.response
-        _note(written, prompt, len(sources))
+        _note(written, query, prompt, len(sources))
 
     def _ask(self, chat: ChatModel, prompt: Prompt, reserve: int, think: bool) -> Answering:
         # Reasoning is part of what a model writes: it gets all the room there is.
@@ -246,9 +247,9 @@ def _source(document: Document) -> Source:
     )
 
 
-def _note(written: Written, prompt: BuiltPrompt, count: int) -> None:
-    """Say what the reader should know: that the prompt was cut, or notes left out of it."""
-    response = written.response
+def _note(written: Written, query: str, prompt: BuiltPrompt, count: int) -> None:
+    """Add notices about a prompt that was cut, or notes that were left out of it."""
+    response, notices = written.response, written.notices
     if was_cut(prompt, response.prompt_tokens, response.num_ctx):
         written.failure = TooLongError(
             f"{response.model} did not read all of the prompt",
@@ -257,18 +258,12 @@ def _note(written: Written, prompt: BuiltPrompt, count: int) -> None:
             f" {response.num_ctx:,} fit",
             hint="Lower ask.top_k or ollama.max_context, or update Ollama.",
         )
-    if prompt.planted:
-        passages = (
-            "a passage that instructs a model was"
-            if prompt.planted == 1
-            else (f"{prompt.planted} passages that instruct a model were")
-        )
-        written.notices.append(f"{passages} left out of what {response.model} was shown")
+    if count_left := prompt.planted:
+        key = "injection" if count_left == 1 else "injections"
+        notices.append(notice(query, key, count=count_left, model=response.model))
     for step, why in prompt.own.failed.items():
-        written.notices.append(f"the step {step} of ask.steps failed and was left out: {why}")
+        notices.append(notice(query, "step_failed", step=step, why=why))
     count -= len(prompt.own.dropped_notes)
-    if len(prompt.sources) < count:
-        written.notices.append(
-            f"{response.model} was shown {len(prompt.sources)} of {count} notes: "
-            f"it reads {response.num_ctx:,} tokens (ollama.max_context)"
-        )
+    if (shown := len(prompt.sources)) < count:
+        values = {"model": response.model, "shown": shown, "count": count}
+        notices.append(notice(query, "few_notes", tokens=response.num_ctx, **values))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from haystack import Pipeline
 
 from rag.answers.evidence import Evidence
+from rag.answers.language import language_of
+from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
 from rag.config import RAGConfig, load_config
 from rag.context.memory import MemoryManager
@@ -40,8 +42,6 @@ from rag.support.pipeline_errors import own_errors
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
-
-NOT_FOUND = "not found in your notes"
 
 
 def create_qa_pipeline(
@@ -137,7 +137,9 @@ def ask(
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if writer else None)
     with store.pinned(), own_errors(QueryError, "the search failed"):
-        for attempt in attempts(question, filters, mode, keep_mode, intent):
+        for attempt in attempts(
+            question, filters, mode, keep_mode, intent, language=language_of(question)
+        ):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
             asked = parse_query(question).text if intent else understood.text
             told_to = {
@@ -246,18 +248,18 @@ def _written(written: Written, quotes: list[Quote], response: SearchResponse, mu
         raise written.failure
     if found.refused and not written.failure:
         return replace(_not_found(response), **common, model=model)
-    why = _why_not(written)
+    why = _why_not(written, response.query)
     common["notices"] = [*common["notices"], why]
     return replace(_quoted(quotes, response), **common)
 
 
-def _why_not(written: Written) -> str:
+def _why_not(written: Written, question: str) -> str:
     """Say in one line why quotations stand in for a model, and what mends it."""
     if error := written.failure:
         return f"{error}. {error.hint}".rstrip() if error.hint else str(error)
     if not written.response.text.strip():
-        return f"{written.model} gave no answer"
-    return f"the answer of {written.model} is not borne out by your notes and was left out"
+        return notice(question, "no_answer", model=written.model)
+    return notice(question, "not_supported", model=written.model)
 
 
 def _facts(written: Written) -> dict[str, Any]:
@@ -327,7 +329,8 @@ def _quoted(quotes: list[Quote], response: SearchResponse) -> Answer:
     cited = [Quote(quote.text, numbers[quote.source], quote.line) for quote in quotes]
     sources = [response.results[source - 1] for source in numbers]
     return Answer(
-        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited) or NOT_FOUND,
+        text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited)
+        or notice(response.query, "not_found"),
         sources=sources,
         confidence=fmean(source.score for source in sources) if sources else 0.0,
         found=bool(quotes),

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
 
-_NOTHING = "nothing fits what was understood"
+_NOTICES = {
+    "en": {
+        "listed": "nothing fits what was understood: the newest notes without those filters",
+        "searched": "nothing fits what was understood: searched without those filters",
+    },
+    "ja": {
+        "listed": "読み取った条件に合うノートがないため、条件を外して新しい順に表示します",
+        "searched": "読み取った条件に合うノートがないため、条件を外して検索しました",
+    },
+}
 
 
 class Attempt(NamedTuple):
@@ -89,10 +98,14 @@ def attempts(
     mode: str,
     keep_mode: bool,
     intent: Intent | None,
+    *,
+    language: str = "en",
 ) -> Iterator[Attempt]:
     """Yield how a query is to be searched, and how when that finds nothing.
 
     What the user typed as filters holds every time; what was only understood does not.
+
+    :param language: `en` or `ja`, the language of the notices.
     """
     if intent is None:
         yield Attempt(query, filters, mode, keep_mode)
@@ -112,9 +125,9 @@ def attempts(
     if intent.narrows:
         again = first._replace(filters=intent.flags, lists=not intent.has_words)
         if again.lists:  # words that only lead to filters are none to search for
-            yield again._replace(notice=f"{_NOTHING}: the newest notes without those filters")
+            yield again._replace(notice=_NOTICES[language]["listed"])
         else:
-            yield again._replace(query=query, notice=f"{_NOTHING}: searched without those filters")
+            yield again._replace(query=query, notice=_NOTICES[language]["searched"])
 
 
 def in_a_mode(

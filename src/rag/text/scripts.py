@@ -11,6 +11,14 @@ _LATIN = re.compile(r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 _MOSTLY = 0.8
 _KANA = re.compile("[\u3041-\u30fa\u30fd-\u30ff\uff66-\uff9f]")
 _JAPANESE = ("HIRAGANA", "KATAKANA", "CJK")
+_HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_LATIN_WORD = re.compile(rf"{_LATIN.pattern}+")
+# Words that a Latin name seldom holds and an English sentence or search often does.
+_ENGLISH_WORDS = (
+    "the of is are was were do does did what how who when where why which to for my our with and or"
+    " not that this from about in note notes tag tags tagged vault vaults find show list search"
+)
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
 
 
 def _letters(text: str) -> str:
@@ -36,12 +44,26 @@ def has_kana(text: str) -> bool:
 
 
 def is_japanese(text: str) -> bool:
-    """Tell whether a question wants a Japanese answer: it has kana, or mostly Chinese characters.
+    """Return True if a question wants a Japanese answer.
+
+    It has kana, mostly Chinese characters, or Chinese characters beside Latin names only.
 
     >>> is_japanese("Podとは何ですか？"), is_japanese("証明書更新 TLS"), is_japanese("a 木 tree")
     (True, True, False)
+    >>> is_japanese("Kubernetes 更新手順"), is_japanese("what does 更新手順 mean")
+    (True, False)
     """
-    return has_kana(text) or main_script(text) == "ja"
+    return has_kana(text) or main_script(text) == "ja" or _has_only_names_beside_han(text)
+
+
+def _has_only_names_beside_han(text: str) -> bool:
+    """Return True if a text has at least as many Chinese characters as Latin words, none of these
+    is a common English word, and no other script is in it."""
+    characters = len(_HAN.findall(text))
+    words = [word.lower() for word in _LATIN_WORD.findall(text)]
+    letters = len(_letters(text))
+    only = characters + sum(map(len, words)) == letters
+    return bool(characters) and only and characters >= len(words) and not _ENGLISH & {*words}
 
 
 def main_script(text: str) -> str:

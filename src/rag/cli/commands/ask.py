@@ -100,7 +100,9 @@ def ask(
     silent = as_json or paths or print0
     with Workspace(config) as workspace:
         state = workspace.state
-        printer = AnswerPrinter(state, sources=not no_sources, quiet=quiet)
+        printer = AnswerPrinter(
+            state, question=request.question, sources=not no_sources, quiet=quiet
+        )
 
         def show_plan(intent: Intent) -> None:
             printer.stop_waiting()

@@ -136,7 +136,7 @@ def chat(
             if command:
                 code = commands.run(command)
                 continue
-            printer = AnswerPrinter(state, sources=not no_sources, quiet=quiet)
+            printer = AnswerPrinter(state, question=line, sources=not no_sources, quiet=quiet)
             code = _answer(conversation, line, printer, json, think, explain, quiet)
     if code and not _interactive():
         raise typer.Exit(code)

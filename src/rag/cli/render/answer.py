@@ -68,8 +68,16 @@ class AnswerPrinter:
     is printed as it comes.
     """
 
-    def __init__(self, facts: IndexState, *, sources: bool = True, quiet: bool = False) -> None:
-        self._facts, self._sources, self._quiet = facts, sources, quiet
+    def __init__(
+        self,
+        facts: IndexState,
+        *,
+        question: str = "",
+        sources: bool = True,
+        quiet: bool = False,
+    ) -> None:
+        self._facts, self._question = facts, question
+        self._sources, self._quiet = sources, quiet
         self._console, self._messages = make_console(), make_console(stderr=True)
         self._pending = ""
         self._printed = self._thought = self._waiting = False
@@ -155,15 +163,12 @@ class AnswerPrinter:
         return exit_code(answer)
 
     def _say_how(self, answer: Answer) -> None:
-        if answer.quotes and not answer.confidence:  # notes that filters listed have no score
+        if answer.quotes:
+            from rag.answers.notices import notice
+
+            key = "quoted" if answer.confidence else "listed"  # listed notes have no score
             say("")
-            say("No model wrote this: it is how the newest of these notes begin.")
-        elif answer.quotes:
-            say("")
-            say(
-                "No model wrote this: these are the sentences of your notes nearest to the "
-                f"question (confidence {answer.confidence:.2f})."
-            )
+            say(notice(self._question, key, confidence=answer.confidence))
         elif answer.model:
             self._messages.print(summary(answer), style="dim", soft_wrap=True)
         if answer.partial and answer.failure:

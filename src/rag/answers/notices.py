@@ -1,0 +1,48 @@
+"""What an answer reports about itself, in the language of the question.
+
+Errors of servers and settings are quoted as they are: they name settings and commands.
+"""
+
+from __future__ import annotations
+
+from rag.answers.language import language_of
+from rag.answers.refusals import PHRASES
+
+_ENGLISH = {
+    "not_found": "not found in your notes",
+    "no_answer": "{model} gave no answer",
+    "not_supported": "the answer of {model} is not borne out by your notes and was left out",
+    "no_reasoning": "{model} does not reason",
+    "injection": "a passage that instructs a model was left out of what {model} was shown",
+    "injections": "{count} passages that instruct a model were left out of what {model} was shown",
+    "step_failed": "the step {step} of ask.steps failed and was left out: {why}",
+    "few_notes": "{model} was shown {shown} of {count} notes: "
+    "it reads {tokens:,} tokens (ollama.max_context)",
+    "quoted": "No model wrote this: these are the sentences of your notes nearest to the question "
+    "(confidence {confidence:.2f}).",
+    "listed": "No model wrote this: it is how the newest of these notes begin.",
+}
+_JAPANESE = {
+    "not_found": PHRASES["ja"],
+    "no_answer": "{model} は回答しませんでした",
+    "not_supported": "{model} の回答はノートに根拠がないため、除きました",
+    "no_reasoning": "{model} は推論に対応していません",
+    "injection": "モデルへの指示を含む箇所を 1 件、{model} に見せずに除きました",
+    "injections": "モデルへの指示を含む箇所を {count} 件、{model} に見せずに除きました",
+    "step_failed": "ask.steps のステップ {step} が失敗したため、除きました: {why}",
+    "few_notes": "{model} に見せたノートは {count} 件中 {shown} 件です: "
+    "読める長さは {tokens:,} トークンです (ollama.max_context)",
+    "quoted": "モデルの回答ではありません。質問に最も近いノートの文を引用しています"
+    "（信頼度 {confidence:.2f}）。",
+    "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",
+}
+NOT_FOUND = _ENGLISH["not_found"]
+
+
+def notice(question: str, key: str, **values: object) -> str:
+    """Return a message in the language of a question.
+
+    :param values: what the message names, such as `model`.
+    """
+    texts = _JAPANESE if language_of(question) == "ja" else _ENGLISH
+    return texts[key].format(**values)
