@@ -118,26 +118,44 @@ class TestInThePipeline:
         budget = TokenBudget(total_tokens=100, allocations=[allocation(20, strategy="drop")])
         assert len(built(budget, item("a"), item("b")).window) == 2
 
-    def test_sources_without_an_allocation_share_the_pool(self):
-        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
+    def test_sources_without_an_allocation_compete_for_the_whole_window(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(90)])
         result = built(
             budget, item("m", "memory"), item("t", "tool"), item("u", "user"), item("c", "user")
         )
-        assert len(result.window) == 3
-        assert result.diagnostics["shared_pool_usage"] == 30
+        assert len(result.window) == 4
+        assert result.diagnostics["shared_pool_usage"] == 40
 
-    def test_the_pool_is_no_larger_because_an_allocation_is_not_used(self):
+    def test_an_unused_allocation_takes_nothing_from_them(self):
+        tool = BudgetAllocation(source=SourceType.TOOL, max_tokens=9)
+        budget = TokenBudget(total_tokens=10, allocations=[tool])
+        result = built(budget, item("r", token_count=3), max_tokens=10)
+        assert contents(result.window.items) == ["r"]
+
+    def test_an_item_that_has_no_room_takes_from_no_cap(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(9)])
+        large, small = item("large", score=0.9, token_count=8), item("small", token_count=4)
+        memory = item("m", "memory", priority=8, token_count=5)
+        result = built(budget, memory, large, small, max_tokens=10)
+        assert contents(result.window.items) == ["m", "small"]
+
+    def test_they_compete_by_priority(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
-        assert len(built(budget, item("m", "memory", token_count=30)).window) == 1
-        assert len(built(budget, item("m", "memory", token_count=31)).window) == 0
+        items = [item("r", priority=9, token_count=60), item("m", "memory", token_count=50)]
+        assert contents(built(budget, *items, max_tokens=100).window.items) == ["r"]
+
+    def test_a_budget_holds_in_a_larger_window(self):
+        budget = TokenBudget(total_tokens=100, allocations=[allocation(70)])
+        assert len(built(budget, item("m", "memory", token_count=100)).window) == 1
+        assert len(built(budget, item("m", "memory", token_count=101)).window) == 0
 
     def test_a_system_prompt_needs_no_allocation(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(100)])
         pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief.")
-        result = pipeline.build("q", [item("r", token_count=100), item("s", "system")])
+        result = pipeline.build("q", [item("r", token_count=100)])
         assert contents(result.window.items) == ["Be brief."]
 
-    def test_a_system_prompt_takes_from_the_pool(self):
+    def test_a_system_prompt_takes_from_the_window(self):
         budget = TokenBudget(total_tokens=12, allocations=[allocation(1)])
         pipeline = ContextPipeline(12, budget=budget).add_system_prompt("Be very, very brief.")
         result = pipeline.build("q", [item("m", "memory", token_count=9)])
@@ -149,7 +167,7 @@ class TestInThePipeline:
         pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief, be very brief.")
         assert contents(pipeline.build("q").window.items) == []
 
-    def test_a_smaller_item_may_follow_in_the_pool(self):
+    def test_a_smaller_item_may_follow(self):
         budget = TokenBudget(total_tokens=25)
         large = item("large", "tool", priority=9, token_count=30)
         assert contents(built(budget, large, item("small", "user")).window.items) == ["small"]

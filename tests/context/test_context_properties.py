@@ -54,7 +54,20 @@ def test_nothing_is_ever_over_budget(given, size, budget):
         assert tokens([i for i in kept if i.source == one.source]) <= one.max_tokens
     capped = {one.source for one in budget.allocations}
     shared = tokens([i for i in kept if i.source not in capped])
-    assert shared == result.diagnostics["shared_pool_usage"] <= budget.shared_pool
+    assert shared == result.diagnostics["shared_pool_usage"]
+
+
+@given(items(), rooms, budgets())
+def test_only_a_full_window_refuses_an_item_of_a_source_without_an_allocation(given, size, budget):
+    result = built(given, size, budget)
+    if result is None:
+        return
+    room = min(size, budget.total_tokens) - budget.reserve_tokens
+    capped = {one.source for one in budget.allocations}
+    for left in result.overflow_items:
+        if left.source not in capped:
+            before = [i for i in result.window.items if i.priority >= left.priority]
+            assert tokens(before) + left.token_count > room
 
 
 @given(items(), rooms, st.none() | budgets())

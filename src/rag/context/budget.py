@@ -29,7 +29,7 @@ class TokenBudget(BaseModel):
     """How a context window is shared out.
 
     :param total_tokens: all that the model reads.
-    :param allocations: what single sources may take; all others share what is left.
+    :param allocations: the most that single sources may take; all others compete for the window.
     :param reserve_tokens: what stays free, for the answer.
     :raises ValueError: when more is allocated and reserved than there is, or to a source twice.
     """
@@ -63,7 +63,8 @@ class TokenBudget(BaseModel):
         return self._of(source) is not None
 
     def get_allocation(self, source: SourceType) -> int:
-        """Return what a source may take, in tokens; without an allocation the shared pool."""
+        """Return the cap of a source in tokens; without an allocation the shared pool, of which
+        it may take more while the others leave room."""
         found = self._of(source)
         return found.max_tokens if found else self.shared_pool
 
@@ -74,15 +75,17 @@ class TokenBudget(BaseModel):
 
 
 def apply_budget(
-    budget: TokenBudget, items: list[ContextItem], prompts: Container[str] = ()
+    budget: TokenBudget, items: list[ContextItem], room: int, prompts: Container[str] = ()
 ) -> tuple[list[ContextItem], list[ContextItem]]:
     """Divide items into those that the budget lets in, and the others.
 
     A source with an allocation keeps its items in order of priority and score as far as they
-    fit; with the strategy `drop` it keeps all or none. The others share the pool, in the same
-    order. A smaller item may follow one that did not fit.
+    fit; with the strategy `drop` it keeps all or none. The other sources compete for the whole
+    window. All together take no more than the budget's total without its reserve. A smaller item
+    may follow one that did not fit.
 
-    :param prompts: ids of items that the pool does not refuse, though they take from it.
+    :param room: tokens of the window; an item that has no room there takes from no cap.
+    :param prompts: ids of items that only an allocation of their own refuses.
     :returns: both by priority and score.
     """
     needed: Counter[SourceType] = Counter()
@@ -94,20 +97,20 @@ def apply_budget(
         else one.max_tokens
         for one in budget.allocations
     }
-    pool = budget.shared_pool
+    total, used = budget.total_tokens - budget.reserve_tokens, 0
     kept: list[ContextItem] = []
     over: list[ContextItem] = []
     for item in by_priority(items):
-        is_capped = item.source in left
-        fits = item.token_count <= (left[item.source] if is_capped else pool)
-        if fits or (item.id in prompts and not is_capped):
-            kept.append(item)
-            if is_capped:
-                left[item.source] -= item.token_count
-            else:
-                pool -= item.token_count
-        else:
+        tokens, cap = item.token_count, left.get(item.source)
+        fits = item.id in prompts or used + tokens <= total
+        if not fits or (cap is not None and tokens > cap):
             over.append(item)
+            continue
+        kept.append(item)
+        if used + tokens <= room:
+            used += tokens
+            if cap is not None:
+                left[item.source] = cap - tokens
     return kept, over
 
 

@@ -154,7 +154,7 @@ class Run:
         items = [self._counted(item) for item in [*prompts.values(), *others]]
         budget = self.setup.budget
         window = ContextWindow(max_tokens=self.room)
-        kept, over = apply_budget(budget, items, prompts) if budget else (items, [])
+        kept, over = apply_budget(budget, items, self.room, prompts) if budget else (items, [])
         overflow = by_priority([*over, *window.add_items_by_priority(kept)])
         usage = _tokens_by_source(window.items)
         self.diagnostics.update(

@@ -145,6 +145,8 @@ def _share_out(
         raise _no_room()
     limits = {source: int(rest * share) for source, share in SHARES.items()}
     used = {source: _used(remembered, source, most) for source, most in limits.items()}
+    # A source without an allocation may take the whole window; one token holds none of its items.
+    used |= {item.source: 1 for item in remembered if not used.get(item.source, 1)}
     shares = {**needed, **used, SourceType.RETRIEVAL: rest - sum(used.values())}
     allocations = [BudgetAllocation(source=s, max_tokens=n) for s, n in shares.items() if n]
     budget = TokenBudget(total_tokens=room, reserve_tokens=room - usable, allocations=allocations)
