@@ -43,6 +43,7 @@ FREE: dict[str, Any] = {
     "routes.rules": {"a": {"keywords": ["x"], "transforms": ["a-plug-in"]}},
     "planner.router": "a-plug-in",
     "planner.audit": True,
+    "planner.raw_replies": True,
     "warm": True,
     "vaults_dir": Path("/elsewhere"),
     "target_vaults": ["a"],

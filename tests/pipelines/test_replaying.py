@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
@@ -103,9 +104,20 @@ def test_a_code_that_the_model_repeats_is_no_difference(config):
             reply = MockChatGenerator(messages[-1].text, model="m").run(messages)
             return {"replies": reply["replies"]}
 
-    record = recorded(config, models={"hyde": Parrot(), "metadata": Parrot()})
+    models: dict[Stage, Any] = {"hyde": Parrot(), "metadata": Parrot()}
+    record = recorded(config, models=models, raw_replies=True)
     assert any(response.code for response in record.responses)
     assert replay(config, record).differences == []
+    assert replay(config, recorded(config, models=models)).differences == []
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_replies_are_word_for_word_in_a_record_only_when_asked_for(config, raw):
+    secret = {"action": "tool", "tool": "rapidfuzz_similarity", "arguments": {"query": "Falcon"}}
+    models: dict[Stage, Any] = {"metadata": MockChatGenerator(json.dumps(secret), model="m")}
+    record = recorded(config, models=models, raw_replies=raw)
+    assert ("Falcon" in encoded(record).decode()) is raw
+    assert replay(config, record).same
 
 
 def test_it_counts_from_the_day_and_with_the_flags_and_settings_of_then(config):

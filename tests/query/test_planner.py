@@ -92,7 +92,29 @@ class TestAnswers:
             made = planned(reply)
             assert (made.transformed_query, made.confidence) == (QUERY, 0)
             assert made.fallback == "mock gave no answer"
-            assert made.metadata["raw_responses"] == [reply]
+            assert made.metadata["raw_responses"] == [""]
+            raw = planned(reply, raw_replies=True)
+            assert raw.metadata["raw_responses"] == [reply]
+
+    def test_arguments_of_tools_are_redacted_in_all_that_is_kept(self):
+        said = f"The secret is Falcon. {json.dumps({**TOOL, 'arguments': {'query': 'Falcon'}})}"
+        final = {
+            **FINAL,
+            "arguments": {"query": "Falcon"},
+            "units": [{"query": "x", "a": "Falcon"}],
+        }
+        asker = LiveAsker({"metadata": model(said, final)[0]})
+        made = QueryTransformer().transform(QUERY, CATALOGUE, asker=asker)
+        assert made.transformed_query == "undo a failed release"
+        tool, answer = map(json.loads, made.metadata["raw_responses"])
+        assert tool["arguments"] == {"query": {"characters": 6}}
+        assert answer == {**FINAL, "units": [{"query": "x"}]}
+        assert "Falcon" not in made.model_dump_json() + asker.trace.model_dump_json()
+
+    def test_replies_are_kept_word_for_word_only_when_asked_for(self):
+        said = f"The secret is Falcon. {json.dumps(FINAL)}"
+        assert planned(said, raw_replies=True).metadata["raw_responses"] == [said]
+        assert "Falcon" not in planned(said).model_dump_json()
 
     def test_an_echo_of_the_prompt_is_no_answer(self):
         def echo(messages: list[ChatMessage]) -> str:

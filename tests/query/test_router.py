@@ -115,7 +115,8 @@ class TestByModel:
         asker = LiveAsker({"route": MockChatGenerator("vector_only", model="mock")})
         IntentRouter("model").classify("a b", Extraction(text="a b"), asker)
         [response] = asker.trace.responses
-        assert (response.stage, response.text, response.model) == ("route", "vector_only", "mock")
+        kept = '{"primary_route": "vector_only", "reason": ""}'
+        assert (response.stage, response.text, response.model) == ("route", kept, "mock")
 
 
 class TestByClassifier:

@@ -254,6 +254,11 @@ class PlannerConfig:
     audit: bool = _setting(
         True, "keep what was understood, beside the index, for `rag audit`", off_only
     )
+    raw_replies: bool = _setting(
+        False,
+        "keep the replies of models word for word in it, with what they wrote to tools",
+        off_only,
+    )
     audit_days: int = _setting(90, "how many days of it are kept; 0: all")
 
 

@@ -44,7 +44,8 @@ class AuditRecord(BaseModel):
     :param today: the day that dates were counted from.
     :param full: whether every model that there is was asked.
     :param result: the plan.
-    :param responses: of the models, word for word.
+    :param responses: what was understood of each reply of a model, without the arguments of
+        tools; word for word with the setting `raw_replies`.
     :param settings: of `[planner]`.
     :param catalogue: the digest of what the index held.
     :param cut: whether it was too long to be kept whole.

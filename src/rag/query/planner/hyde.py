@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rag.query.llm.reply_parsing import document_in, line_in, object_in, same_text
@@ -34,7 +35,10 @@ def hypothesis(plan: FullTransformationResult, asker: Asker) -> FullTransformati
     paragraph = next((said[key] for key in _KEYS if isinstance(said.get(key), str)), None)
     reply = asked.reply if paragraph is None and not said else paragraph or ""
     text = document_in(reply, without=prompt.code)
-    rerank = plain_words(line_in(said.get("rerank_query"))) or plan.hyde.rerank_query
+    line = line_in(said.get("rerank_query"))
+    rerank = plain_words(line) or plan.hyde.rerank_query
+    kept = {"hyde_paragraph": text, "rerank_query": line} if text else {}
+    asker.trace.keep(json.dumps(kept, ensure_ascii=False) if kept else "")
     if not text or same_text(text, plan.query) or same_text(text, plan.text):
         return _without(plan, f"{asked.model} wrote no passage")
     hyde = HyDEGeneration(hyde_paragraph=text, rerank_query=rerank, by=asked.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -165,4 +166,6 @@ def _by_model(query: str, extraction: Extraction, asker: Asker) -> QueryIntent:
         return QueryIntent(reason=f"{asked.model} named no route")
     reason = said.get("reason", "") if said else ""
     reason = brief(reason) if isinstance(reason, str) else ""
+    kept = {"primary_route": Route(label).value, "reason": reason}
+    asker.trace.keep(json.dumps(kept, ensure_ascii=False))
     return QueryIntent(primary_route=Route(label), by="model", reason=reason)

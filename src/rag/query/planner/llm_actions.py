@@ -28,6 +28,11 @@ _LONGEST_TEXT = 500  # characters of a text that is kept
 _LONGEST_NAME = 100
 _DEEPEST = 5
 _ANSWERS = {"transformed_query", "query", "units", "matches", "time_window", "event_keyword"}
+# The keys of an answer, and of what is in it, that anything reads.
+_KNOWN = _ANSWERS | {
+    *("confidence", "query_type", "intent", "reasoning", "logical_reasoning", "rerank_query"),
+    *("text", "words", "kind", "name", "first", "last"),
+}
 _LEVELS = {
     **dict.fromkeys(("certain", "very high", "確実", "とても高い"), 0.95),
     **dict.fromkeys(("high", "高い", "高"), 0.9),
@@ -71,6 +76,13 @@ def action_in(reply: str, tools: Collection[str], without: str = "") -> ToolUse 
         if isinstance(said.get(key), dict):
             said = said[key]
     return Final(_kept(said)) if _ANSWERS & said.keys() else None
+
+
+def answer_of(value: Any) -> Any:
+    """Return an answer with the keys alone that are read of it, at any depth."""
+    if isinstance(value, dict):
+        return {key: answer_of(inner) for key, inner in value.items() if key in _KNOWN}
+    return [answer_of(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _arguments(said: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ a result; the worst is the query as it was, with confidence 0.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from haystack.tools.tool import Tool
 from rag.config import PLANNER_MODES, PlannerConfig
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.planner.catalog import Catalogue, StaticCatalogue
-from rag.query.planner.llm_actions import Final, ToolUse, action_in, result_of
+from rag.query.planner.llm_actions import Final, ToolUse, action_in, answer_of, result_of
 from rag.query.planner.llm_prompt import Known, answer_schema, planning_prompt
 from rag.query.planner.llm_result import QueryTransformationResult
 from rag.query.planner.plan import Named
@@ -59,6 +60,8 @@ class QueryTransformer(QueryComponent):
     :param max_candidates: the most matches of a tool, and names of a kind in a prompt.
     :param tools: further tools, beside `rapidfuzz_similarity` and those of plug-ins.
     :param timeout: seconds for one reply.
+    :param raw_replies: keep replies word for word in the result's `raw_responses`; otherwise what
+        was understood of them, with redacted arguments of tools.
     :raises ValueError: for an unknown mode, and numbers out of range.
     """
 
@@ -73,6 +76,7 @@ class QueryTransformer(QueryComponent):
         max_candidates: int = 8,
         tools: Sequence[Tool] = (),
         timeout: float = 30.0,
+        raw_replies: bool = False,
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
@@ -85,6 +89,7 @@ class QueryTransformer(QueryComponent):
         spent = max_tool_iterations < 0
         self.max_tool_iterations = MODES[mode].max_tool_iterations if spent else max_tool_iterations
         self.max_candidates, self.tools = max_candidates, list(tools)
+        self.raw_replies = raw_replies
         self._made: tuple[Catalogue, ToolBox, list[str]] | None = None
 
     def transform(
@@ -143,6 +148,7 @@ class QueryTransformer(QueryComponent):
             max_candidates=self.max_candidates,
             tools=serialize_tools_or_toolset(self.tools),
             timeout=self.timeout,
+            raw_replies=self.raw_replies,
         )
 
     @classmethod
@@ -182,6 +188,7 @@ class QueryTransformerFactory:
             max_candidates=_whole(given, "max_candidates", default.max_candidates),
             tools=tools,
             timeout=timeout,
+            raw_replies=bool(given.get("raw_replies")),
         )
 
 
@@ -229,8 +236,8 @@ class _Loop:
             self.record["model"] = asked.model
             if asked.failure:
                 return self._unchanged(asked.failure)
-            self.record["raw_responses"].append(asked.reply)
             action = action_in(asked.reply, box.names, prompt.code)
+            self._keep(asker, box, action, asked.reply)
             if not isinstance(action, ToolUse):
                 return self._answered(action)
             if left:
@@ -252,6 +259,18 @@ class _Loop:
             threshold=self.settings.confidence_threshold,
         )
 
+    def _keep(self, asker: Asker, box: ToolBox, action: ToolUse | Final | None, reply: str) -> None:
+        """Keep a reply in the record and in the trace, as far as the settings let them."""
+        kept: dict[str, Any] = {}
+        if isinstance(action, ToolUse):
+            call = box.redacted(action.tool, action.arguments)
+            kept = {"action": "tool", "tool": call.tool, "arguments": call.arguments}
+        elif action:
+            kept = {"action": "final", **answer_of(action.payload)}
+        understood = json.dumps(kept, ensure_ascii=False) if kept else ""
+        asker.trace.keep(understood)
+        self.record["raw_responses"].append(reply if self.settings.raw_replies else understood)
+
     def _use(self, box: ToolBox, action: ToolUse, asker: Asker) -> None:
         outcome = asker.call(partial(box.use, action.tool, action.arguments))
         self.told.append(outcome.told)
@@ -261,7 +280,7 @@ class _Loop:
     def _answered(self, action: Final | None) -> QueryTransformationResult:
         if action is None:
             return self._unchanged(f"{self.record['model']} gave no answer")
-        self.record["final"] = action.payload
+        self.record["final"] = answer_of(action.payload)
         result = result_of(self.query, action.payload, self.today)
         if result is None:
             return self._unchanged(f"{self.record['model']} gave no query in its answer")

@@ -65,9 +65,10 @@ class QueryTransformationResult(BaseModel):
     :param event_keyword: its subject in few words.
     :param matches: which of its words mean which names of the index.
     :param time_window: the days that it speaks of.
-    :param metadata: `raw_responses`, `final` (the answer as it was understood), `tool_calls` (with
-        redacted inputs), `iterations` (how often tools were used), `model`, and `fallback` (why the
-        query stayed as it is; empty where it did not).
+    :param metadata: `raw_responses` (what was understood of each reply, with redacted inputs of
+        tools; word for word with `raw_replies`), `final` (the answer as it was understood),
+        `tool_calls` (with redacted inputs), `iterations` (how often tools were used), `model`, and
+        `fallback` (why the query stayed as it is; empty where it did not).
     """
 
     original_query: str

@@ -107,7 +107,7 @@ class MetadataTransformer(QueryComponent):
             asked, but with `extractor = "model"`.
         """
         config, today = self.config, today or date.today()
-        self.asker.trace = Trace()
+        self.asker.trace = Trace(raw=config.raw_replies)
         bundle = as_bundle(query)
         text = without_halves(bundle.query_str)
         resolver = Resolver(catalogue, config.aliases)

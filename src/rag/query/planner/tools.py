@@ -125,17 +125,23 @@ class ToolBox:
             for tool in self._tools.values()
         )
 
+    def redacted(self, name: str, arguments: Any) -> ToolCall:
+        """Return what a trace may keep of the use of a tool."""
+        tool = self._tools.get(name)
+        if tool is None or tool.function is None:
+            return ToolCall(tool="unknown", failure="unknown tool")
+        return ToolCall(tool=name, arguments=redacted(arguments, tool))
+
     def use(self, name: str, arguments: Any, seconds: float = 30.0) -> Outcome:
         """Use a tool.
 
         :param seconds: that it may take.
         """
-        tool = self._tools.get(name)
+        tool, call = self._tools.get(name), self.redacted(name, arguments)
         if tool is None or tool.function is None:
             known = ", ".join(self._tools)
             told = _told(name, arguments, {"error": f"there is no such tool; there are: {known}"})
-            return Outcome(told, ToolCall(tool="unknown", failure="unknown tool"))
-        call = ToolCall(tool=name, arguments=redacted(arguments, tool))
+            return Outcome(told, call)
         if why := _misfit(tool, arguments):
             call.failure = "bad arguments"
             return Outcome(_told(name, arguments, {"error": why}), call)
@@ -174,9 +180,17 @@ def redacted(arguments: Any, tool: Tool) -> dict[str, Any]:
 def _size(value: Any) -> Any:
     if isinstance(value, str):
         return {"characters": len(value)}
+    if isinstance(value, dict) and _is_size(value):
+        return value
     if isinstance(value, (list, dict)):
         return {"items": len(value)}
     return value if isinstance(value, (bool, int, type(None))) else None
+
+
+def _is_size(value: dict[Any, Any]) -> bool:
+    """Return True for an argument that was redacted before, as in a replay."""
+    [(key, size)] = value.items() if len(value) == 1 else [("", None)]
+    return key in ("characters", "items") and type(size) is int
 
 
 def _misfit(tool: Tool, arguments: Any) -> str:

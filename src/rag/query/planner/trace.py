@@ -16,9 +16,11 @@ Stage = Literal["route", "metadata", "hyde"]
 
 
 class RawResponse(BaseModel):
-    """What a model replied to one request, word for word, or why there is nothing.
+    """What a model replied to one request, or why there is nothing.
 
-    :param code: what stood around the query in the prompt, if it is in the reply too.
+    :param text: what was understood of the reply, without the arguments of tools; the reply word
+        for word where `Trace.raw` says so.
+    :param code: what stood around the query in the prompt, if it is in the text too.
     """
 
     stage: Stage
@@ -50,10 +52,19 @@ class Outcome(NamedTuple):
 
 
 class Trace(BaseModel):
-    """All that happened while a plan was made, in order."""
+    """All that happened while a plan was made, in order.
+
+    :param raw: whether replies are kept word for word.
+    """
 
     responses: list[RawResponse] = Field(default_factory=list)
     tools: list[ToolCall] = Field(default_factory=list)
+    raw: bool = False
+
+    def keep(self, understood: str) -> None:
+        """Keep what was understood of the last reply, unless it is kept word for word."""
+        if not self.raw and self.responses:
+            self.responses[-1].text = understood
 
 
 class Asker(Protocol):
@@ -108,13 +119,14 @@ class LiveAsker:
         if not self.has(stage):
             return Asked("", "", "there is no model")
         asked = ask(self._generators[stage], prompt, schema, self._timeout)
+        text = asked.reply if self.trace.raw else ""
         self.trace.responses.append(
             RawResponse(
                 stage=stage,
                 model=asked.model,
-                text=asked.reply,
+                text=text,
                 failure=asked.failure,
-                code=prompt.code if prompt.code in asked.reply else "",
+                code=prompt.code if prompt.code in text else "",
             )
         )
         return asked
@@ -145,7 +157,7 @@ class ReplayAsker:
         for at, response in enumerate(self._left):
             if response.stage == stage:
                 del self._left[at]
-                self.trace.responses.append(response)
+                self.trace.responses.append(response.model_copy())
                 text = response.text
                 if response.code:  # each prompt has a code of its own
                     text = text.replace(response.code, prompt.code)
