@@ -23,6 +23,13 @@ def test_no_memory_leaves_the_query_alone():
     assert MemoryContextEnricher().enrich("q", []) == "q"
 
 
+def test_memory_of_white_space_alone_adds_nothing():
+    blank = [said(text, "user", n) for n, text in enumerate((" ", "\n\t", "\u3000"))]
+    assert MemoryContextEnricher().enrich("q", blank) == "q"
+    enriched = MemoryContextEnricher(max_items=1).enrich("q", [said("x", "user", 0), *blank])
+    assert enriched == "q\n\nConversation context: x"
+
+
 def test_the_template_is_ones_own():
     enricher = MemoryContextEnricher(template="({context}) {query}")
     assert enricher.enrich("q", TALK[:2]) == "(0; 1) q"

@@ -586,7 +586,7 @@ def test_a_transform_may_take_more_than_a_minute_where_that_is_configured(index,
     )
     VariantMaker(replace(index.ollama, transform_timeout=90.0)).make("words", ["hyde"])
     assert given == [(pytest.approx(90.0, abs=5), given[0][0])]
-    assert create_transformer("hyde", OllamaGenerator(), 90.0)._generate.timeout == 90.0
+    assert create_transformer("hyde", OllamaGenerator(), 90.0)._generate_fn.timeout == 90.0
 
 
 @pytest.mark.parametrize(("names", "takes"), [(["hyde"], "it takes"), (["hyde", "x"], "they take")])

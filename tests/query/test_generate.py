@@ -129,7 +129,7 @@ class TestWritten:
 
 @each
 def test_a_useless_reply_falls_back_and_says_so(call: Any, fallback: Any, useless: str):
-    for reply in ("", "{}", "I'm sorry, I can't.", "<think>hm"):
+    for reply in ("", "{}", "I'm sorry, I can't.", "<think>hm", "0", "x" * 30_000):
         made = call(says(reply))
         assert (made, made.fallback) == (fallback, f"mock {useless}")
 

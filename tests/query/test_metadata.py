@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -83,6 +84,21 @@ def answer(**more: Any) -> dict[str, Any]:
 
 def match(words: str, name: str, kind: str = "tag") -> dict[str, Any]:
     return answer(matches=[{"words": words, "kind": kind, "name": name}])
+
+
+def test_a_planner_is_made_once_for_a_mode_and_a_model():
+    transformer = MetadataTransformer(settings := PlannerConfig(), asker(FINAL))
+    first = transformer.planner()
+    assert transformer.planner() is first
+    transformer.transform(OPEN, CATALOGUE, full=True)
+    assert transformer.planner() is first
+    other = LiveAsker({"metadata": MockChatGenerator("{}", model="other")})
+    transformer.asker = other
+    assert transformer.planner() is not first
+    transformer.asker, transformer.config = asker(FINAL), replace(settings, mode="aggressive")
+    assert transformer.planner().confidence_threshold == 0.5
+    transformer.config = settings
+    assert transformer.planner() is first
 
 
 class TestByRules:

@@ -13,6 +13,7 @@ from rag.query.llm.reply_parsing import (
     LONGEST_DOCUMENT,
     LONGEST_QUERY,
     document_in,
+    line_in,
     same_text,
     texts_in,
 )
@@ -172,8 +173,9 @@ class TestItems:
         assert texts_in(reply, 5, unlike=["What is a Pod?"]) == ["alpha"]
 
     def test_a_text_that_is_too_long_is_left_out(self):
-        reply = json.dumps(["x" * LONGEST_QUERY, "y" * (LONGEST_QUERY + 1)])
-        assert texts_in(reply, 5) == ["x" * LONGEST_QUERY]
+        long = "words at last " * 100
+        reply = json.dumps([long[: LONGEST_QUERY - 1] + "s", long[:LONGEST_QUERY] + "s"])
+        assert texts_in(reply, 5) == [long[: LONGEST_QUERY - 1] + "s"]
 
     def test_an_echo_of_the_prompt_is_no_reply(self):
         assert texts_in("<<< 1a2b\nalpha\n1a2b >>>", 5, without="1a2b") == []
@@ -228,10 +230,24 @@ class TestDocuments:
         assert text.endswith("minutes.")
         assert LONGEST_DOCUMENT - 40 < len(text) <= LONGEST_DOCUMENT
         assert len(document_in("証明書は毎年更新する。" * 300)) <= LONGEST_DOCUMENT
-        assert document_in("x" * 9000) == "x" * LONGEST_DOCUMENT
+        assert document_in("words without an end " * 900) == ""
 
     def test_an_echo_of_the_prompt_is_none(self):
         assert document_in("<<< 1a2b\nquery\n1a2b >>>", without="1a2b") == ""
+
+
+@pytest.mark.parametrize("junk", ["0", "12 345", "a" * 30_000, "ha " * 10_000, "語" * 30_000, "*"])
+def test_junk_is_no_text(junk: str):
+    assert texts_in(junk, 3) == texts_in(json.dumps({"queries": [junk]}), 3) == []
+    assert document_in(junk) == document_in(json.dumps({"document": junk})) == ""
+    assert line_in(junk) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["ok", "Q3 2025", "k8s", "証明書", "antidisestablishmentarianism", "v2.0"]
+)
+def test_short_texts_with_letters_are_none_of_it(text: str):
+    assert texts_in(text, 3) == [text] and line_in(text) == text
 
 
 def test_what_counts_as_the_same_text():

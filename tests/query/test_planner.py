@@ -143,6 +143,34 @@ class TestAnswers:
         made = planned({**FINAL, "confidence": confidence}, mode=mode)
         assert (made.transformed_query != QUERY) is counts
 
+    def test_a_threshold_of_0_lets_any_answer_count(self):
+        made = planned({**FINAL, "confidence": 0}, confidence_threshold=0.0)
+        assert (made.transformed_query, made.fallback) == ("undo a failed release", "")
+
+    def test_reasoning_and_tool_counts_are_logged_for_debugging(self, caplog):
+        caplog.set_level("DEBUG", logger="rag.query.planner")
+        planned(TOOL, {**FINAL, "reasoning": "a release went wrong"})
+        planned("0")
+        logged = [record.getMessage() for record in caplog.records]
+        assert logged == [
+            "planned by mock in the mode default: 1 uses of tools, confidence 0.8,"
+            " reasoning: a release went wrong",
+            "planned by mock in the mode default: 0 uses of tools, confidence 0,"
+            " mock gave no answer",
+        ]
+
+    @pytest.mark.parametrize("junk", ["0", "a" * 300, "ha " * 120, "12 345"])
+    def test_a_transformed_query_of_junk_is_none(self, junk: str):
+        made = planned({**FINAL, "transformed_query": junk})
+        assert made.transformed_query == QUERY
+        assert made.fallback == "mock gave no query in its answer"
+
+    def test_its_repr_says_its_settings(self):
+        assert repr(QueryTransformer(mode="conservative", max_candidates=3)) == (
+            "QueryTransformer(generator=None, mode='conservative', confidence_threshold=0.9,"
+            " max_tool_iterations=1, max_candidates=3, tools=[], timeout=30.0, raw_replies=False)"
+        )
+
     def test_a_failing_model_leaves_the_query_as_it_is(self):
         def fail(messages: list[ChatMessage]) -> str:
             raise OSError("no model")
@@ -292,6 +320,9 @@ class TestFactory:
             (PlannerConfig(), ("default", 0.7, 2, 8)),
             (PlannerConfig(mode="conservative"), ("conservative", 0.9, 1, 8)),
             ({"mode": "aggressive"}, ("aggressive", 0.5, 3, 8)),
+            ({"confidence_threshold": 0.0}, ("default", 0.0, 2, 8)),
+            (PlannerConfig(confidence_threshold=0.0), ("default", 0.0, 2, 8)),
+            ({"mode": "aggressive", "confidence_threshold": -1}, ("aggressive", 0.5, 3, 8)),
             ({"mode": None, "max_candidates": 3}, ("default", 0.7, 2, 3)),
             (
                 {"mode": "conservative", "confidence_threshold": 0.2, "max_tool_iterations": 0},
@@ -322,6 +353,7 @@ class TestFactory:
         "config",
         [
             {"confidence_threshold": 1.5},
+            {"confidence_threshold": -0.5},
             {"confidence_threshold": "high"},
             {"confidence_threshold": float("nan")},
             {"max_candidates": 0},

@@ -101,6 +101,8 @@ def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
     given = {name: value for name, value in record.settings.items() if name in known}
     others = sorted(known ^ set(record.settings))
     told = f"the settings of another version of rag were recorded ({', '.join(others)})"
+    if "raw_replies" not in record.settings and not given.get("confidence_threshold"):
+        given.pop("confidence_threshold", None)  # 0 once meant: as the mode says
     try:
         settings = planner_config(given, "the record")
     except ConfigError as error:

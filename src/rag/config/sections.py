@@ -222,8 +222,8 @@ class PlannerConfig:
         "default", "default, conservative or aggressive: how far to trust a model", is_free
     )
     confidence_threshold: float = _setting(
-        0.0,
-        "what a model's plan must be sure of to count; 0: as the mode says (.7, .9, .5)",
+        -1.0,
+        "how sure a model's plan must be to count; -1: as the mode says (.7, .9, .5)",
         is_free,
     )
     max_tool_iterations: int = _setting(

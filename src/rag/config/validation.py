@@ -167,7 +167,10 @@ def planner_rules(
         "extractor": among(planner.extractor, _EXTRACTORS),
         "router": (bool(planner.router.strip()), "must be rules, model, or a plug-in's name"),
         "mode": among(planner.mode, modes),
-        "confidence_threshold": (0 <= planner.confidence_threshold <= 1, "must be within 0 and 1"),
+        "confidence_threshold": (
+            0 <= planner.confidence_threshold <= 1 or planner.confidence_threshold == -1,
+            "must be within 0 and 1, or -1",
+        ),
         "max_tool_iterations": (
             -1 <= planner.max_tool_iterations <= 20,
             "must be within -1 and 20",

@@ -15,10 +15,12 @@ from rag.context.pipeline import ContextPipeline
 from rag.exceptions import PipelineExecutionError, TokenBudgetExceededError
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import check_callable, to_serialised, with_callables
+from rag.support.settings_repr import with_settings_repr
 
 _OUTPUTS = {"messages": list[ChatMessage], "prompt": str, "result": ContextResult}
 
 
+@with_settings_repr
 @component
 class ContextBuilder:
     """Assemble what a generator is sent, out of a query and what was found for it.

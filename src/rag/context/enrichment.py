@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rag.context.models import ContextItem
+from rag.support.settings_repr import with_settings_repr
 
 
+@with_settings_repr
 class MemoryContextEnricher:
     """Put the newest of what is remembered behind a query.
 
@@ -28,9 +30,11 @@ class MemoryContextEnricher:
         self.max_items, self.template = max_items, template
 
     def enrich(self, query: str, context_items: list[ContextItem]) -> str:
-        """Return the query with the newest items, oldest first; without items as it is."""
-        if not context_items:
+        """Return the query with the newest items, oldest first; without items that say
+        anything as it is."""
+        said_items = [item for item in context_items if item.content.strip()]
+        if not said_items:
             return query
-        newest = sorted(context_items, key=lambda item: item.created_at)[-self.max_items :]
+        newest = sorted(said_items, key=lambda item: item.created_at)[-self.max_items :]
         said = "; ".join(item.content for item in newest)
         return self.template.format(query=query, context=said)

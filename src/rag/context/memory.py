@@ -13,6 +13,7 @@ from rag.context.models import ContextItem, SourceType
 from rag.context.protocols import Tokenizer
 from rag.context.token_counter import TextTokenizer, truncate
 from rag.query.models import ConversationTurn, Role, now
+from rag.support.settings_repr import with_settings_repr
 
 FACT_PRIORITY, CONVERSATION_PRIORITY = 8, 7
 _LEAST_RECENT = 0.5  # the score of the oldest message; the newest scores 1
@@ -42,6 +43,7 @@ class ConversationMemory(Protocol):
         ...
 
 
+@with_settings_repr
 class SlidingWindowMemory:
     """Remember the newest messages, as many as fit.
 
@@ -127,6 +129,7 @@ class SlidingWindowMemory:
         self._total = 0
 
 
+@with_settings_repr
 class MemoryManager:
     """Remember a conversation and facts; a `MemoryProvider` for the context pipeline.
 

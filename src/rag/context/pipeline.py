@@ -17,11 +17,13 @@ from rag.context.protocols import ContextQueryEnricher, Formatter, MemoryProvide
 from rag.context.steps import OnError, PipelineStep, is_async_callable
 from rag.context.token_counter import TextTokenizer
 from rag.query.models import QueryBundle, as_bundle
+from rag.support.settings_repr import with_settings_repr
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
+@with_settings_repr
 class ContextPipeline:
     """Assemble context for a query.
 

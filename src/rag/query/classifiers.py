@@ -15,6 +15,7 @@ from haystack import component, default_to_dict
 
 from rag.query.models import QueryBundle, as_bundle
 from rag.query.serialization import QueryComponent, check_callable, to_serialised
+from rag.support.settings_repr import with_settings_repr
 from rag.text.normalize import normalize
 
 
@@ -36,6 +37,7 @@ class _AsComponent(QueryComponent):
         return {"label": await asyncio.to_thread(self.classify, as_bundle(query))}
 
 
+@with_settings_repr
 @component
 class KeywordClassifier(_AsComponent):
     """Label a query by what it contains; the first rule with a keyword in it wins.
@@ -81,6 +83,7 @@ class KeywordClassifier(_AsComponent):
         return text if self.case_sensitive else normalize(text)
 
 
+@with_settings_repr
 @component
 class CallbackClassifier(_AsComponent):
     """Label a query by a function of your own.
@@ -92,15 +95,15 @@ class CallbackClassifier(_AsComponent):
 
     def __init__(self, classify_fn: Callable[[QueryBundle], str]) -> None:
         check_callable(classify_fn, "classify_fn")
-        self._classify = classify_fn
+        self._classify_fn = classify_fn
 
     def classify(self, query: QueryBundle) -> str:
         """Return the label from the callback."""
-        return self._classify(query)
+        return self._classify_fn(query)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the classifier; its callback goes by name."""
-        return default_to_dict(self, classify_fn=to_serialised(self._classify))
+        return default_to_dict(self, classify_fn=to_serialised(self._classify_fn))
 
 
 def cosine_similarity(first: list[float], second: list[float]) -> float:
@@ -115,6 +118,7 @@ def cosine_similarity(first: list[float], second: list[float]) -> float:
     return product / norms if norms else 0.0
 
 
+@with_settings_repr
 @component
 class EmbeddingClassifier(_AsComponent):
     """Label a query by the centroid its embedding is nearest to.
@@ -134,7 +138,7 @@ class EmbeddingClassifier(_AsComponent):
         if not centroids:
             raise ValueError("EmbeddingClassifier needs at least one centroid")
         self.centroids = centroids
-        self._distance = distance_fn
+        self._distance_fn = distance_fn
 
     def classify(self, query: QueryBundle) -> str:
         """Return the label of the nearest centroid, of equal ones the first.
@@ -143,10 +147,10 @@ class EmbeddingClassifier(_AsComponent):
         """
         if query.embedding is None:
             raise ValueError("EmbeddingClassifier needs a query with an embedding")
-        vector, near = query.embedding, self._distance or cosine_similarity
+        vector, near = query.embedding, self._distance_fn or cosine_similarity
         return max(self.centroids, key=lambda label: near(vector, self.centroids[label]))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the classifier; its function goes by name."""
-        function = self._distance and to_serialised(self._distance)
+        function = self._distance_fn and to_serialised(self._distance_fn)
         return default_to_dict(self, centroids=self.centroids, distance_fn=function)

@@ -44,6 +44,10 @@ class PlannerModels(LiveAsker):
         """Tell whether there is a model for a stage."""
         return bool(self._names[stage]) and self._is_there()
 
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of the stage's configured model."""
+        return self._names[stage]
+
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Ask the stage's model."""
         if not self.has(stage):

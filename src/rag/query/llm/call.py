@@ -42,7 +42,7 @@ def ask(generator: Any, prompt: Prompt, schema: dict[str, Any], seconds: float) 
         given = {"response_format": schema} if takes_schema else {}
         return generator.run(messages=messages, **given)["replies"]
 
-    name = _model_of(generator)
+    name = name_of(generator)
     try:
         replies = within(seconds, run)
         if not replies:
@@ -95,8 +95,8 @@ def _raising(error: BaseException) -> Callable[[], Any]:
     return fail
 
 
-def _model_of(generator: Any) -> str:
-    """Return what a generator calls its model, as far as it says."""
+def name_of(generator: Any) -> str:
+    """Return the name of a chat generator's model, as far as it says."""
     configured = getattr(getattr(generator, "config", None), "chat_model", "")
     name = getattr(generator, "model", "") or configured
     return str(name) if name and name != AUTO else "the model"

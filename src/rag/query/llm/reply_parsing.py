@@ -65,6 +65,18 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(:?)', re.DOTALL)
 _SINGLE = re.compile(r"(?<=[\[,{:\s])'([^'\n]+(?:'[^'\n]+)*?)'\s*(?=([:,\]}]))")
 
 
+_LETTERS_WITHOUT_END = re.compile(r"[a-z0-9\u00c0-\u024f]{101}", re.IGNORECASE)
+_FEW_LETTERS, _LONG = 5, 100  # different letters in a text of so many characters are no language
+
+
+def is_junk(text: str) -> bool:
+    """Return True for a text that no model means: without a letter, with a word of more than 100
+    letters, or of the same few letters again and again."""
+    letters = {char for char in text if char.isalpha()}
+    repeated = len(text) >= _LONG and len(letters) <= _FEW_LETTERS
+    return not letters or repeated or bool(_LETTERS_WITHOUT_END.search(text))
+
+
 def texts_in(
     reply: str,
     count: int,
@@ -90,7 +102,7 @@ def texts_in(
     for text in map(_cleaned, found):
         if len(text) > longest or not has_words(text) or _key(text) in taken:
             continue
-        if _EXCUSE.match(text):
+        if _EXCUSE.match(text) or is_junk(text):
             continue
         taken.add(_key(text))
         texts.append(text)
@@ -98,7 +110,8 @@ def texts_in(
 
 
 def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMENT) -> str:
-    """Return the one text of a reply, on one line, cut at a sentence; empty when there is none.
+    """Return the one text of a reply, on one line, cut at a sentence; empty when there is none,
+    or when what there is has no end of a sentence where it would be cut.
 
     :param without: the code of the prompt; a reply that holds it is an echo, and no reply.
     :param longest: characters of the text.
@@ -115,7 +128,9 @@ def document_in(reply: str, *, without: str = "", longest: int = LONGEST_DOCUMEN
         lines = lines[1:] if len(lines) > 1 and _is_preface(lines[0]) else lines
         found = [] if unfenced.startswith(("{", "[")) else lines
     text = _cleaned("\n".join(found))
-    return _shortened(text, longest) if has_words(text) and not _EXCUSE.match(text) else ""
+    if not has_words(text) or _EXCUSE.match(text) or is_junk(text):
+        return ""
+    return _shortened(text, longest)
 
 
 def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
@@ -137,7 +152,8 @@ def object_in(reply: str, *, without: str = "") -> dict[str, Any]:
 def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
     """Return a text of decoded JSON on one line, empty when it is none, too long or an excuse."""
     text = _cleaned(value[: 4 * longest]) if isinstance(value, str) else ""
-    return text if has_words(text) and len(text) <= longest and not _EXCUSE.match(text) else ""
+    usable = has_words(text) and not _EXCUSE.match(text) and not is_junk(text)
+    return text if usable and len(text) <= longest else ""
 
 
 def same_text(first: str, second: str) -> bool:
@@ -282,4 +298,4 @@ def _shortened(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     ends = [match.end() for match in _SENTENCE_END.finditer(text[:longest])]
-    return text[: ends[-1] if ends else longest].rstrip()
+    return text[: ends[-1]].rstrip() if ends else ""

@@ -11,6 +11,7 @@ a result; the worst is the query as it was, with confidence 0.
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,8 +34,11 @@ from rag.query.planner.tools import ToolBox, plugin_tools, similarity_tool
 from rag.query.planner.trace import Asker, LiveAsker
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
 from rag.query.transforms.prompts import Prompt
+from rag.support.settings_repr import with_settings_repr
 from rag.text.surrogates import without_halves
 from rag.text.tokenizer import has_words
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class Mode:
 MODES = dict(zip(PLANNER_MODES, (Mode(0.7, 2), Mode(0.9, 1), Mode(0.5, 3)), strict=True))
 
 
+@with_settings_repr
 @component
 class QueryTransformer(QueryComponent):
     """Let a model say what a query means. (The protocol of transformers in a pipeline of system 1
@@ -55,7 +60,7 @@ class QueryTransformer(QueryComponent):
 
     :param generator: a Haystack chat generator; without one every query stays as it is.
     :param mode: one of `MODES`.
-    :param confidence_threshold: what an answer must be sure of to count; 0: as the mode says.
+    :param confidence_threshold: how sure an answer must be to count; `None`: as the mode says.
     :param max_tool_iterations: how often a tool may be used; below 0: as the mode says.
     :param max_candidates: the most matches of a tool, and names of a kind in a prompt.
     :param tools: further tools, beside `rapidfuzz_similarity` and those of plug-ins.
@@ -71,7 +76,7 @@ class QueryTransformer(QueryComponent):
         self,
         generator: Any | None = None,
         mode: str = "default",
-        confidence_threshold: float = 0.0,
+        confidence_threshold: float | None = None,
         max_tool_iterations: int = -1,
         max_candidates: int = 8,
         tools: Sequence[Tool] = (),
@@ -80,12 +85,14 @@ class QueryTransformer(QueryComponent):
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
+        if confidence_threshold is None:
+            confidence_threshold = MODES[mode].confidence_threshold
         if not 0 <= confidence_threshold <= 1:
             raise ValueError(f"confidence_threshold must be within 0 and 1: {confidence_threshold}")
         if max_candidates < 1:
             raise ValueError(f"max_candidates must be at least 1, not {max_candidates}")
         self.generator, self.mode, self.timeout = generator, mode, timeout
-        self.confidence_threshold = confidence_threshold or MODES[mode].confidence_threshold
+        self.confidence_threshold = confidence_threshold
         spent = max_tool_iterations < 0
         self.max_tool_iterations = MODES[mode].max_tool_iterations if spent else max_tool_iterations
         self.max_candidates, self.tools = max_candidates, list(tools)
@@ -114,7 +121,16 @@ class QueryTransformer(QueryComponent):
         catalogue = catalogue or StaticCatalogue()
         loop = _Loop(self, text, catalogue, today or date.today())
         asker = asker or LiveAsker({"metadata": self.generator}, self.timeout)
-        return loop.run(asker, [*open_slots], time_slot)
+        result = loop.run(asker, [*open_slots], time_slot)
+        _log.debug(
+            "planned by %s in the mode %s: %d uses of tools, confidence %g, %s",
+            result.metadata["model"] or "no model",
+            self.mode,
+            result.metadata["iterations"],
+            result.confidence,
+            result.fallback or f"reasoning: {result.reasoning or 'none'}",
+        )
+        return result
 
     def tools_for(self, catalogue: Catalogue) -> tuple[ToolBox, list[str]]:
         """Return all tools for a catalogue, and why there are not more of them; those for the same
@@ -180,10 +196,11 @@ class QueryTransformerFactory:
         given = config if isinstance(config, Mapping) else vars(config or default)
         if unknown := sorted(map(str, given.keys() - vars(default).keys())):
             raise ValueError(f"unknown: {', '.join(unknown)}")
+        threshold = _number(given, "confidence_threshold", default.confidence_threshold)
         return QueryTransformer(
             generator,
             mode=str(given.get("mode") or default.mode),
-            confidence_threshold=_number(given, "confidence_threshold", 0.0),
+            confidence_threshold=None if threshold == default.confidence_threshold else threshold,
             max_tool_iterations=_whole(given, "max_tool_iterations", -1),
             max_candidates=_whole(given, "max_candidates", default.max_candidates),
             tools=tools,

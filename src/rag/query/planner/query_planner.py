@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import date
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from haystack import component, default_from_dict, default_to_dict
@@ -51,6 +51,7 @@ from rag.query.planner.tag_expansion import Normaliser
 from rag.query.planner.trace import Asker, LiveAsker, Trace
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
 from rag.query.syntax import parse_query, plain_words
+from rag.support.settings_repr import with_settings_repr
 from rag.text.messages import brief, plural
 from rag.text.surrogates import without_halves
 from rag.text.tokenizer import has_words
@@ -62,6 +63,7 @@ T = TypeVar("T")
 _MOST_UNITS = 4
 
 
+@with_settings_repr
 @component
 class MetadataTransformer(QueryComponent):
     """Makes plans.
@@ -81,14 +83,18 @@ class MetadataTransformer(QueryComponent):
     ) -> None:
         self.config, self.asker = config or PlannerConfig(), asker or LiveAsker({})
         self.router = router or IntentRouter(self.config.router)
+        self._planners: dict[tuple[str, str], QueryTransformer] = {}
 
-    @cached_property
-    def _planner(self) -> QueryTransformer:
-        from rag.query.planner.llm_planner import (
-            QueryTransformerFactory,  # most queries do without a model
-        )
+    def planner(self) -> QueryTransformer:
+        """Return the transformer of the configured mode and model, made once for each."""
+        key = self.config.mode, self.asker.model_of("metadata")
+        if key not in self._planners:
+            from rag.query.planner.llm_planner import (
+                QueryTransformerFactory,  # most queries do without a model
+            )
 
-        return QueryTransformerFactory.create_from_config(self.config)
+            self._planners[key] = QueryTransformerFactory.create_from_config(self.config)
+        return self._planners[key]
 
     def transform(
         self,
@@ -181,7 +187,7 @@ class MetadataTransformer(QueryComponent):
         read: Extraction = known
         plan.confidence = _confidence(read)
         if self._asks(full):
-            made = self._planner.transform(
+            made = self.planner().transform(
                 query,
                 catalogue,
                 open_slots=read.open,

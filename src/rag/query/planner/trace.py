@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from haystack import default_from_dict, default_to_dict
 from pydantic import BaseModel, Field
 
-from rag.query.llm.call import Asked, ask
+from rag.query.llm.call import Asked, ask, name_of
 from rag.query.serialization import from_serialised, to_serialised
 from rag.query.transforms.prompts import Prompt
 
@@ -76,6 +76,9 @@ class Asker(Protocol):
     def has(self, stage: Stage) -> bool:
         """Tell whether there is a model for a stage."""
 
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of a stage's model, empty without one; no server is asked."""
+
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Return the reply to a prompt, or why there is none; nothing is raised."""
 
@@ -114,6 +117,10 @@ class LiveAsker:
         """Tell whether there is a model for a stage."""
         return self._generators.get(stage) is not None
 
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of a stage's model, empty without one."""
+        return name_of(self._generators[stage]) if self.has(stage) else ""
+
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Ask the stage's model."""
         if not self.has(stage):
@@ -151,6 +158,10 @@ class ReplayAsker:
     def has(self, stage: Stage) -> bool:
         """Tell whether the stage's model was asked."""
         return stage in self._stages
+
+    def model_of(self, stage: Stage) -> str:
+        """Return the name of the model that was asked."""
+        return next((one.model for one in self._left if one.stage == stage), "")
 
     def ask(self, stage: Stage, prompt: Prompt, schema: dict[str, Any]) -> Asked:
         """Return the next response of the stage."""

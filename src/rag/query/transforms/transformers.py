@@ -26,6 +26,7 @@ from rag.query.serialization import (
     to_serialised,
 )
 from rag.query.transforms.generated_text import fallback_of
+from rag.support.settings_repr import with_settings_repr
 
 T = TypeVar("T")
 
@@ -62,11 +63,11 @@ class _WithCallback(_AsComponent):
 
     def __init__(self, generate_fn: Callable[[str], Any]) -> None:
         check_callable(generate_fn, "generate_fn")
-        self._generate = generate_fn
+        self._generate_fn = generate_fn
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer; its callback goes by name."""
-        return default_to_dict(self, generate_fn=to_serialised(self._generate))
+        return default_to_dict(self, generate_fn=to_serialised(self._generate_fn))
 
 
 def _transformer(given: T) -> T:
@@ -104,6 +105,7 @@ def _made(query: QueryBundle, text: str, **metadata: Any) -> QueryBundle:
     return query.model_copy(update={"query_str": text, "embedding": None, "metadata": metadata})
 
 
+@with_settings_repr
 @component
 class HyDETransformer(_WithCallback):
     """Search with a hypothetical answer, whose embedding is nearer to a real one than the
@@ -115,11 +117,12 @@ class HyDETransformer(_WithCallback):
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return one query, the document, with `original_query` in its metadata."""
-        made = self._generate(query.query_str)
+        made = self._generate_fn(query.query_str)
         origin = {"original_query": query.query_str, "transform": "hyde"}
         return [_made(query, _text(made), **origin, **fallback_of(made))]
 
 
+@with_settings_repr
 @component
 class MultiQueryTransformer(_AsComponent):
     """Search with the query and other ways to put it.
@@ -135,12 +138,12 @@ class MultiQueryTransformer(_AsComponent):
         check_callable(generate_fn, "generate_fn")
         if num_queries < 1:
             raise ValueError(f"num_queries must be at least 1, not {num_queries}")
-        self._generate, self._num_queries = generate_fn, num_queries
+        self._generate_fn, self._num_queries = generate_fn, num_queries
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and then its variations, with `original_query` and
         `variation_index` (from 0) in their metadata."""
-        made = self._generate(query.query_str, self._num_queries)
+        made = self._generate_fn(query.query_str, self._num_queries)
         texts, told = _texts(made), fallback_of(made)
         origin = {"original_query": query.query_str, "transform": "multi_query", **told}
         variations = [
@@ -151,10 +154,11 @@ class MultiQueryTransformer(_AsComponent):
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer; its callback goes by name."""
-        callback = to_serialised(self._generate)
+        callback = to_serialised(self._generate_fn)
         return default_to_dict(self, generate_fn=callback, num_queries=self._num_queries)
 
 
+@with_settings_repr
 @component
 class DecompositionTransformer(_WithCallback):
     """Search for the parts of a question, one by one.
@@ -165,7 +169,7 @@ class DecompositionTransformer(_WithCallback):
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the sub-questions, with `parent_query` and `sub_question_index` (from 0) in
         their metadata."""
-        made = self._generate(query.query_str)
+        made = self._generate_fn(query.query_str)
         origin = {"parent_query": query.query_str, "transform": "decomposition"}
         return [
             _made(query, text, **origin, **fallback_of(made), sub_question_index=index)
@@ -173,6 +177,7 @@ class DecompositionTransformer(_WithCallback):
         ]
 
 
+@with_settings_repr
 @component
 class StepBackTransformer(_WithCallback):
     """Search with the query and with a more general one (Zheng et al. 2023, "Take a Step Back").
@@ -182,11 +187,12 @@ class StepBackTransformer(_WithCallback):
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return the query itself and the general one, with `original_query` in its metadata."""
-        made = self._generate(query.query_str)
+        made = self._generate_fn(query.query_str)
         origin = {"original_query": query.query_str, "transform": "step_back"}
         return [query, _made(query, _text(made), **origin, **fallback_of(made))]
 
 
+@with_settings_repr
 @component
 class ConversationRewriter(_AsComponent):
     """Rewrite a query so that it stands by itself, out of what was said before.
@@ -198,23 +204,24 @@ class ConversationRewriter(_AsComponent):
 
     def __init__(self, rewrite_fn: Callable[[str, list[ConversationTurn]], str]) -> None:
         check_callable(rewrite_fn, "rewrite_fn")
-        self._rewrite = rewrite_fn
+        self._rewrite_fn = rewrite_fn
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return one query: the rewritten one, with `original_query` in its metadata, its
         embedding and history kept; without a history the query itself."""
         if not query.chat_history:
             return [query]
-        made = self._rewrite(query.query_str, query.chat_history)
+        made = self._rewrite_fn(query.query_str, query.chat_history)
         origin = {"original_query": query.query_str, "transform": "conversation_rewrite"}
         metadata = {**query.metadata, **origin, **fallback_of(made)}
         return [query.model_copy(update={"query_str": _text(made), "metadata": metadata})]
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer; its callback goes by name."""
-        return default_to_dict(self, rewrite_fn=to_serialised(self._rewrite))
+        return default_to_dict(self, rewrite_fn=to_serialised(self._rewrite_fn))
 
 
+@with_settings_repr
 @component
 class ContextualQueryTransformer(_AsComponent):
     """Put what was said before in front of the query that another transformer is given.
@@ -230,7 +237,7 @@ class ContextualQueryTransformer(_AsComponent):
         inner: QueryTransformer,
         context_prefix: str = "Given the conversation context: ",
     ) -> None:
-        self._inner, self._prefix = _transformer(inner), context_prefix
+        self._inner, self._context_prefix = _transformer(inner), context_prefix
 
     def transform(self, query: QueryBundle) -> list[QueryBundle]:
         """Return what `inner` makes of `{prefix}{role: content | …} | Query: {query}`; without a
@@ -245,18 +252,21 @@ class ContextualQueryTransformer(_AsComponent):
         if not query.chat_history:
             return query
         said = " | ".join(f"{turn.role}: {turn.content}" for turn in query.chat_history)
-        text = f"{self._prefix}{said} | Query: {query.query_str}"
+        text = f"{self._context_prefix}{said} | Query: {query.query_str}"
         return query.model_copy(update={"query_str": text})
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the transformer with the one it wraps."""
-        return default_to_dict(self, inner=to_serialised(self._inner), context_prefix=self._prefix)
+        return default_to_dict(
+            self, inner=to_serialised(self._inner), context_prefix=self._context_prefix
+        )
 
 
 def _told(query: QueryBundle, told: dict[str, Any]) -> QueryBundle:
     return query.model_copy(update={"metadata": {**query.metadata, **told}}) if told else query
 
 
+@with_settings_repr
 @component
 class QueryTransformPipeline(_AsComponent):
     """Transformers one after the other, each applied to every query of the one before.
