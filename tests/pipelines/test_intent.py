@@ -510,7 +510,7 @@ class TestAsk:
     def test_what_fits_nothing_is_let_go(self, answer):
         found = answer("証明書の更新はいつ？ #kubernetes")
         assert found.relaxed and [source.file_path for source in found.sources] == ["会議.md"]
-        assert "nothing fits" in found.notices[0]
+        assert "合うノートがない" in found.notices[0]
 
     def test_a_model_is_shown_the_newest_notes_where_nothing_is_left_to_rank_by(
         self, built, plan, modelled, server

@@ -28,7 +28,8 @@ def test_transformers():
     assert repr(hyde) == "HyDETransformer(generate_fn=write)"
     assert repr(several) == "MultiQueryTransformer(generate_fn=write, num_queries=2)"
     assert repr(query.ContextualQueryTransformer(hyde, "So: ")) == (
-        "ContextualQueryTransformer(inner=HyDETransformer(generate_fn=write), context_prefix='So: ')"
+        "ContextualQueryTransformer(inner=HyDETransformer(generate_fn=write),"
+        " context_prefix='So: ')"
     )
     assert repr(query.QueryTransformPipeline([hyde])) == (
         "QueryTransformPipeline(transformers=[HyDETransformer(generate_fn=write)])"

@@ -66,6 +66,101 @@ class TestTheTable:
         assert len({row.query for row in ROWS}) == len(ROWS)
 
 
+KNOWN = ("docker", "helm", "rust", "python", "travel", "gtd")
+UNKNOWN = ("bitcoin", "zebra", "quasar")
+JA_KNOWN = ("会議", "旅行", "料理", "健康", "設計")
+JA_UNKNOWN = ("ビットコイン", "シマウマ", "クエーサー")
+
+
+def lists(known: tuple[str, ...], unknown: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
+    """Names in any order, at least one of which the index has."""
+    names = st.lists(st.sampled_from([*known, *unknown]), min_size=1, max_size=5, unique=True)
+    return names.filter(lambda listed: bool({*listed} & {*known}))
+
+
+def is_sorted_out(query: str, listed: list[str], known: tuple[str, ...]) -> None:
+    """Check that a list keeps the known names and reports the unknown, both in their order."""
+    got = read(query)
+    assert got.metadata.tags == [name for name in listed if name in known]
+    missing = [name for name in listed if name not in known]
+    assert [(named.kind, named.words) for named in got.open] == [("tag", name) for name in missing]
+    assert all(name in got.text for name in missing)
+    assert not any(name in got.text for name in listed if name in known)
+
+
+class TestLists:
+    @given(
+        lists(KNOWN, UNKNOWN),
+        st.sampled_from([" and ", " or ", " & "]),
+        st.sampled_from(["notes tagged {}", "tagged {} from last week", "notes with the {} tags"]),
+    )
+    def test_joined_by_words(self, listed: list[str], joint: str, frame: str) -> None:
+        is_sorted_out(frame.format(joint.join(listed)), listed, KNOWN)
+
+    @given(lists(KNOWN, UNKNOWN), st.sampled_from(KNOWN), st.sampled_from([" and ", ", and "]))
+    def test_commas_where_a_known_name_comes_last(
+        self, listed: list[str], last: str, joint: str
+    ) -> None:
+        first = [name for name in listed if name != last]
+        query = f"notes tagged {joint.join(filter(None, [', '.join(first), last]))}"
+        is_sorted_out(query, [*first, last], KNOWN)
+
+    @given(lists(KNOWN, UNKNOWN), st.sampled_from([" and ", " or ", " & "]))
+    def test_quoted(self, listed: list[str], joint: str) -> None:
+        query = f"notes tagged {joint.join(f'{chr(34)}{name}{chr(34)}' for name in listed)}"
+        is_sorted_out(query, listed, KNOWN)
+
+    @given(
+        lists(JA_KNOWN, JA_UNKNOWN),
+        st.sampled_from(["と", "、", "または", "や"]),
+        st.sampled_from(["タグ{}のノート", "{}タグのノート", "{}のタグが付いたノート"]),
+    )
+    def test_japanese_quoted(self, listed: list[str], joint: str, frame: str) -> None:
+        quoted = joint.join(f"「{name}」" for name in listed)
+        is_sorted_out(frame.format(quoted), listed, JA_KNOWN)
+
+    @given(
+        lists(JA_KNOWN, JA_UNKNOWN),
+        st.sampled_from(["と", "、", "または"]),
+        st.sampled_from(["{}のタグが付いたノート", "{}のタグのノート"]),
+    )
+    def test_japanese_bare(self, listed: list[str], joint: str, frame: str) -> None:
+        is_sorted_out(frame.format(joint.join(listed)), listed, JA_KNOWN)
+
+    @given(st.permutations(["work", "nope"]), st.sampled_from([" and ", " or ", ", "]))
+    def test_vaults(self, listed: list[str], joint: str) -> None:
+        got = read(f"rollbacks in the {joint.join(listed)} vaults")
+        assert got.metadata.vaults == ["work"]
+        assert [(named.kind, named.words) for named in got.open] == [("vault", "nope")]
+
+    @pytest.mark.parametrize(
+        ("query", "tags", "excluded", "vaults", "missing"),
+        [
+            ("notes tagged docker but not bitcoin", ["docker"], [], [], ["bitcoin"]),
+            ("tagged docker but not bitcoin or rust", ["docker"], ["rust"], [], ["bitcoin"]),
+            ("notes not tagged bitcoin or rust", [], ["rust"], [], ["bitcoin"]),
+            ("#docker ビットコインタグを除くノート", ["docker"], [], [], ["ビットコイン"]),
+            ("the nope vault", [], [], [], ["nope"]),
+            ("in the work vault but not the nope vault", [], [], ["work"], ["nope"]),
+            ("#bitcoin and #docker", ["docker"], [], [], ["bitcoin"]),
+            ("「ノープ」保管庫と「仕事」保管庫", [], [], ["仕事"], ["ノープ"]),
+            ("notes tagged python except those tagged rust", ["python"], ["rust"], [], []),
+        ],
+    )
+    def test_what_is_not_there_is_reported(
+        self,
+        query: str,
+        tags: list[str],
+        excluded: list[str],
+        vaults: list[str],
+        missing: list[str],
+    ) -> None:
+        got = read(query)
+        assert (got.metadata.tags, got.metadata.excluded_tags) == (tags, excluded)
+        assert got.metadata.vaults == vaults
+        assert [named.words for named in got.open] == missing
+
+
 class TestSlots:
     def test_what_is_found_says_which_words_named_it(self) -> None:
         named = [(n.kind, n.words, n.name) for n in read("#K8s in my Work vault").found]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from rag.query.planner.rules.name_spans import STOP, Names, Read
+from rag.query.planner.rules.name_spans import JAPANESE, QUOTES, STOP, Names, Read
 from rag.query.planner.rules.normalized_query import TAKEN, Folded
 
 MOST = 64  # names in a list
@@ -17,6 +17,9 @@ _AND = re.compile(
 )
 _OR_BEFORE = re.compile(" *(?:(?:^| )or|または|もしくは|あるいは|か) *$")
 _AND_BEFORE = re.compile(" *(?:(?:^| )and|,|&|、|と|や|および|及び|・) *$")
+_JOINED = re.compile(" *, *(?:and +|or +)?| +(?:and|or|&) +")
+_CUE_WORD = re.compile("(?:タグ|保管庫|ボルト|ヴォルト|\\b(?:tag|vault)s?)$")
+_NEXT = re.compile(" +([^ ,;:!?.()]+)")
 _OR_BEHIND = re.compile(rf"(?<={TAKEN}) *(?:,? *or|または|もしくは|あるいは|か) *$")
 
 
@@ -42,6 +45,16 @@ class Listed:
         """Those that the index does not have."""
         return [read for read in self.reads if not read.name]
 
+    def from_known(self, quoted: str = "") -> Listed:
+        """Return the list without the unknown names before the first known one.
+
+        :param quoted: the query; an unknown name in quotes stays.
+        """
+        at = next(
+            (n for n, r in enumerate(self.reads) if r.name or quoted[r.start :][:1] in QUOTES), 0
+        )
+        return replace(self, reads=self.reads[at:])
+
 
 def or_behind(text: str, start: int) -> int:
     """Return where "or" begins that joins what stands at a position to a filter before it; the
@@ -52,39 +65,57 @@ def or_behind(text: str, start: int) -> int:
 
 
 def forward(folded: Folded, names: Names, at: int, most_words: int = 5) -> Listed:
-    """Read names that follow a cue; by hashes, if `most_words` is 1."""
+    """Read the names that follow a cue; by hashes, if `most_words` is 1.
+
+    A name that the index does not have counts where it is the first, quoted or joined by a word;
+    after a comma only where a name of the index follows and ends the list.
+    """
     listed, joints = Listed(), set[str]()
+    pending: list[Read] = []
     firm, joint = True, ""
-    while len(listed.reads) < MOST:
+    while len(listed.reads) + len(pending) < MOST:
         read = names.after(at, most_words)
-        if read is None or not (read.name or firm):
+        if read is None:
             break
-        listed.reads.append(read)
-        if not read.name:
-            break
+        if joined := None if read.name else _JOINED.search(folded.open, read.start, read.end):
+            end = joined.start()
+            read = Read(read.start, end, folded.words(read.start, end), "")
+        if read.name and (not pending or _ends_a_list(folded.open, read.end)):
+            listed.reads += [*pending, read]
+            pending = []
+        elif firm and not pending and not read.name:
+            listed.reads.append(read)
+        else:
+            pending.append(read)
         joints.add(joint)
         text = folded.open
         found = (either := _OR.match(text, read.end)) or _AND.match(text, read.end)
         if not found or (most_words == 1 and not found["hash"]):
             break
-        firm = either is not None or bool(found["firm"])
-        joint = "or" if either else "" if found[0].strip() in (",", "、", "や") else "and"
         at = found.end()
+        mark = found[0].strip()
+        is_quoted = (
+            mark != "," and text[at : at + 1] in QUOTES
+        )  # 'travel, "hotel booking"': a phrase
+        firm = either is not None or bool(found["firm"]) or is_quoted
+        joint = "or" if either else "" if mark in (",", "、", "や") else "and"
     listed.any, listed.mixed = "or" in joints, {"or", "and"} <= joints
     return listed
 
 
 def backward(folded: Folded, names: Names, at: int, stops: frozenset[str] = STOP) -> Listed:
-    """Return names that end before a position, in their order."""
+    """Read the names that end before a position, in their order; any of them may be unknown."""
     listed, joints = Listed(), set[str]()
     joint = ""
     while len(listed.reads) < MOST:
         read = names.before(at, stops)
-        if read is None or (listed.reads and not read.name):
+        if read is None:
             break
-        listed.reads.append(read)
         if not read.name:
-            break
+            read = _last_of(folded, read)
+            if listed.reads and _CUE_WORD.search(folded.open, read.start, read.end):
+                break  # a name of another list: 仕事保管庫と日記保管庫
+        listed.reads.append(read)
         joints.add(joint)
         text = folded.open[max(0, read.start - 8) : read.start]
         found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
@@ -95,3 +126,18 @@ def backward(folded: Folded, names: Names, at: int, stops: frozenset[str] = STOP
     listed.any, listed.mixed = "or" in joints, {"or", "and"} <= joints
     listed.reads.reverse()
     return listed
+
+
+def _ends_a_list(text: str, end: int) -> bool:
+    """Return True if no further word of a phrase follows a name: "python", not "python tips"."""
+    following = _NEXT.match(text, end)
+    return following is None or following[1] in STOP or bool(JAPANESE.match(following[1]))
+
+
+def _last_of(folded: Folded, read: Read) -> Read:
+    """Return the last of the words that are joined in what was read as one unknown name."""
+    joints = list(_JOINED.finditer(folded.open, read.start, read.end))
+    if not joints:
+        return read
+    start = joints[-1].end()
+    return Read(start, read.end, folded.words(start, read.end), "")

@@ -22,6 +22,7 @@ _STOP_WORDS = (
 )
 STOP = frozenset(_STOP_WORDS.split())
 _WORD = re.compile(rf"[^ #,;:!?()\[\]{{}}\"'、。「」『』・{TAKEN}{HIDDEN}]+")
+QUOTES = ('"', "「", "『", "'")
 QUOTED = rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』"
 _QUOTED = re.compile(rf"{QUOTED}|'{HIDDEN}+'")
 _QUOTED_BEFORE = re.compile(rf"(?:{_QUOTED.pattern})$")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rag.query.planner.plan import Kind, Named
@@ -29,6 +29,8 @@ _TAGGED = re.compile(
 _BUT_NOT = re.compile(
     " *,? *(?:(?:and|but) +)?(?:not|except(?: +for)?|excluding|other +than) +(?:(?:for|the) +)?#?"
 )
+_PRONOUNS = frozenset(("those", "these", "this", "ones", "them", "anything", "everything"))
+_MOST_NOT_WANTED = 2  # words of an unknown tag after "but not": more are a remark
 _TAG_BEHIND = re.compile(
     rf"{B}(?:(?P<without>without)|with|under|having|have|has) +(?:the +|an? +)?$"
 )
@@ -39,7 +41,8 @@ _JA_BORNE = re.compile(
     "(?:(?:の|が)(?:付い|つい)(?:た|ている|てる)|(?:付き|つき)の?"
     "|[のが]ある|を(?:持つ|もつ)| ?のうち、?| ?の|で|から|は|が|を|に)?"
 )
-_JA_TAGGED = re.compile("(?:の|が)?(?:付|つ)|のノート|のメモ|の記事")
+_JA_TAGGED = re.compile("(?:の|が)?(?:付|つ)|の(?:ノート|メモ|記事)|を除|なし|無し|以外")
+_JA_LISTED = re.compile("(?:の|が)?(?:付い|つい|付き|つき)|の?(?:ノート|メモ|記事)|$")
 _JA_NOTES = re.compile("の?(?:ノート|メモ|記事)")
 
 _PARTICLES = "のをはがにでとへも"
@@ -54,7 +57,7 @@ _INSIDE = ("の中", "内", "から", "にある")
 _PLACES = "in from inside within of across on the my our at"
 _VAULT_STOPS = frozenset(_PLACES.split())
 _UNNAMED = (
-    "obsidian own entire whole new first second local remote other old same default current"
+    "obsidian sandbox own entire whole new first second local remote other old same default current"
     " encrypted existing every each all these those サンドボックス"
 )
 _NO_NAME = frozenset(_UNNAMED.split())
@@ -119,6 +122,9 @@ class SlotReader:
             else:
                 listed = backward(self._folded, self._tags, cue.start())
                 behind = self._behind(_TAG_BEHIND, listed)
+                if not behind and listed.known:
+                    listed = listed.from_known()
+                    behind = self._behind(_TAG_BEHIND, listed)
                 if behind and (listed.known or "the " in behind[0]):
                     start = listed.reads[0].start - len(behind[0])
                     self._tag(start, listed, bool(behind["without"]), cue.end())
@@ -133,9 +139,12 @@ class SlotReader:
                 self._without(("の", "という", "用"), start),
                 _VAULT_STOPS,
             )
-            if behind.known:
+            if behind.known and (behind.reads[-1].name or self._lists_vaults(cue, behind)):
                 before = self._behind(_BEFORE_VAULT, behind)
-                self._vault(behind.known[0].start - len(before[0] if before else ""), behind, end)
+                if not (before and before[0]) and cue[0].isascii():
+                    behind = behind.from_known()
+                    before = self._behind(_BEFORE_VAULT, behind)
+                self._vault(behind.reads[0].start - len(before[0] if before else ""), behind, end)
                 continue
             before = _BEFORE_VAULT.search(self._folded.open[max(0, start - 20) : start])
             opens = _VAULT_OPENS.match(self._folded.open, end)
@@ -154,7 +163,7 @@ class SlotReader:
         """Take the tags of a list, from its cue at `start` on."""
         folded = self._folded
         if listed.known:
-            start = min(start, listed.known[0].start)
+            start = min(start, listed.reads[0].start)
             end = max(end, *(read.end for read in listed.known))
             turned = negation(folded.open, start, end)
             if turned:
@@ -162,6 +171,8 @@ class SlotReader:
             elif borne := _JA_BORNE.match(folded.open, end):
                 end = borne.end()
             excluded = without or turned is not None
+            if excluded and not turned:
+                end = max(end, *(read.end for read in listed.reads))
             if (listed.mixed and not excluded) or (turned and not turned.exact):
                 folded.hide(start, end)  # no filter says that
             elif excluded:
@@ -183,15 +194,35 @@ class SlotReader:
     def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
         for read in listed.known:
             self._slots.add("tag", read, tags)
-        self._folded.take(start, end)
+        if tags is self._slots.excluded_tags:
+            self._folded.take(start, end)  # what is not wanted is nothing to rank by
+        else:
+            self._take_around(start, end, listed.unknown)
+
+    def _take_around(self, start: int, end: int, unknown: list[Read]) -> None:
+        """Take what stands between two positions, without the names that the index lacks."""
+        for read in unknown:  # the word that joins the first unknown one behind the others goes too
+            first = read.start - (self._folded.plain[read.start - 1 : read.start] == "#")
+            if read.start >= end:
+                end = first
+                break
+            if start < first:
+                self._folded.take(start, first)
+            start = max(start, read.end)
+        if start < end:
+            self._folded.take(start, end)
 
     def _but_not(self, at: int) -> None:
-        """Take the tags of "…, but not X"."""
+        """Take the tags of "…, but not X", and leave those that the index lacks as open slots."""
         if joint := _BUT_NOT.match(self._folded.open, at):
             listed = forward(self._folded, self._tags, joint.end())
             if listed.known:
                 end = listed.known[-1].end
                 self._take(at, end, listed, self._slots.excluded_tags)
+            for read in listed.unknown:
+                words = read.words.lower().split()
+                if len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS:
+                    self._slots.leave("tag", read, self._folded)
 
     def _is_wanted(self, read: Read) -> bool:
         """Tell whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
@@ -203,7 +234,11 @@ class SlotReader:
     def _japanese_tag(self, start: int, end: int) -> None:
         text = self._folded.open
         behind = backward(self._folded, self._tags, self._without(("の", "という"), start))
-        if behind.known:
+        last = behind.reads[-1:]
+        sure_of_last = last and (
+            last[0].name or self._is_quoted(last[0]) or _JA_LISTED.match(text, end)
+        )
+        if behind.known and sure_of_last:
             self._tag(start, behind, end=end)
             return
         opens = _JA_TAG_OPENS.match(text, end)
@@ -212,7 +247,7 @@ class SlotReader:
             self._tag(start, ahead)
             return
         for listed, sure in (
-            (behind, _JA_TAGGED.match(text, end)),
+            (replace(behind, reads=last), _JA_TAGGED.match(text, end)),
             (ahead, ahead.reads and _JA_NOTES.match(text, ahead.reads[0].end)),
         ):
             for read in listed.reads[:1]:
@@ -235,7 +270,18 @@ class SlotReader:
             slots.add("vault", read, slots.vaults)
         if ends := _JA_VAULT_ENDS.match(folded.open, end):
             end = ends.end()
-        folded.take(start, end)
+        self._take_around(start, end, listed.unknown)
+        for read in listed.unknown:
+            slots.leave("vault", read, folded)
+
+    def _lists_vaults(self, cue: re.Match[str], listed: Listed) -> bool:
+        """Return True if a list whose last name is unknown speaks of vaults all the same."""
+        before = self._behind(_BEFORE_VAULT, listed)
+        placed = cue[0].isascii() and before and (before["place"] or before["whose"])
+        return bool(placed) or self._is_quoted(listed.reads[-1])
+
+    def _is_quoted(self, read: Read) -> bool:
+        return self._folded.open[read.start] in '「『"'
 
     def _open_vault(self, cue: re.Match[str], behind: Listed, ahead: Listed, called: bool) -> None:
         text, end = self._folded.open, cue.end()
@@ -243,16 +289,18 @@ class SlotReader:
             if called or text[read.start] in '「『"':
                 self._slots.leave("vault", read, self._folded)
                 return
-        for read in behind.reads[:1]:
+        before = self._behind(_BEFORE_VAULT, behind)
+        in_prose = behind.reads and "," in text[behind.reads[0].start : cue.start()]
+        if in_prose or not (cue[0].isascii() and before and before["whose"]):
+            behind = replace(behind, reads=behind.reads[-1:])  # the others are no list of vaults
             before = self._behind(_BEFORE_VAULT, behind)
-            ends = _JA_VAULT_ENDS.match(text, end)
-            named = before and before["place"] and before["whose"]
+        ends = _JA_VAULT_ENDS.match(text, end)
+        for read in behind.reads:
+            named = before and before["whose"] and (before["place"] or not text[end:].strip(" ?!."))
             if cue[0] == "保管庫":
                 apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
                 named = ends and ends[0] and not apart and len(read.words) > 1
-            if text[read.start] in '「『"' or (
-                named and not _NO_NAME & {*read.words.lower().split()}
-            ):
+            if self._is_quoted(read) or (named and not _NO_NAME & {*read.words.lower().split()}):
                 self._slots.leave("vault", read, self._folded)
 
     def _behind(self, pattern: re.Pattern[str], listed: Listed) -> re.Match[str] | None:
