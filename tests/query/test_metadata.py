@@ -113,6 +113,8 @@ class TestByRules:
         assert made.intent.primary_route == "hybrid_both"
         assert made.expansions == ["docker", "helm"]
         assert made.hyde.rerank_query == "rollbacks kubernetes docker helm"
+        assert made.hyde.hyde_paragraph == ""  # nobody asked for texts to search with besides
+        made = plan(made.query, extractor="rules")
         assert made.hyde.hyde_paragraph.startswith("A note about rollbacks. Tags: kubernetes.")
         assert (made.confidence, made.fallbacks, made.models) == (1.0, [], {})
 
@@ -199,6 +201,56 @@ class TestFlags:
     def test_flags_alone_can_make_it_a_list(self, query: str):
         made = plan(query, flags={"tags": ["helm"]}, full=False)
         assert (made.text, made.intent.primary_route) == ("", "metadata_only")
+
+
+def test_fields_are_mapped_before_the_hypothetical_note_is_written():
+    prompts: list[str] = []
+
+    def reply(messages: list[ChatMessage]) -> str:
+        prompts.append(str(messages[1].text))
+        return json.dumps(HYDE)
+
+    models = LiveAsker({"hyde": MockChatGenerator(response_fn=reply, model="mock")})
+    made = plan("rollbacks by deadline", models)
+    assert made.mapped_physical_columns == ["due"]
+    assert "due" in prompts[0]
+
+
+class TestProposedTags:
+    """A tag that a model proposes is searched for where the query names it in its own words."""
+
+    @pytest.mark.parametrize(
+        ("query", "words", "name", "unit"),
+        [
+            ("k8s rollbacks", "k8s", "kubernetes", "kubernetes rollbacks"),
+            ("Databases and joins", "Databases", "database", "database and joins"),
+            ("k8s charts tagged helm", "k8s", "Kubernetes", "kubernetes charts"),
+        ],
+    )
+    def test_it_is_searched_for_beside_the_query(
+        self, query: str, words: str, name: str, unit: str
+    ):
+        rules, made = plan(query), plan(query, asker(match(words, name)))
+        assert made.units[0] == unit
+        assert made.metadata.tags == rules.metadata.tags  # it filters nothing
+
+    @pytest.mark.parametrize(
+        ("query", "words", "name"),
+        [
+            ("k8s rollbacks", "rollbacks", "kubernetes"),  # other words than the tag's
+            ("rollbacks", "k8s", "kubernetes"),  # words that are not there
+            ("bak8s rollbacks", "k8s", "kubernetes"),  # a part of a word
+            ("kuberntes rollbacks", "kuberntes", "kubernetes"),  # a slip
+            ("k8s rollbacks", "k8s", "blockchain"),  # no tag of the index
+            ("rollbacks without k8s", "k8s", "kubernetes"),  # not wanted
+        ],
+    )
+    def test_otherwise_it_is_not(self, query: str, words: str, name: str):
+        assert plan(query, asker(match(words, name))).units == ["undo a failed release"]
+
+    def test_an_unsure_answer_proposes_nothing(self):
+        unsure = {**match("k8s", "kubernetes"), "confidence": 0.5}
+        assert plan("k8s rollbacks", asker(unsure)).units == []
 
 
 class TestOpenSlots:

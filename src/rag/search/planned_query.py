@@ -234,5 +234,5 @@ def _written(plan: FullTransformationResult, dense: bool) -> Iterator[Variant]:
         if has_words(unit):
             label = _PLAN if len(plan.units) == 1 else f"{_PLAN} {number}"
             yield Variant(label, _PLAN, shown(unit), 0.0)
-    if dense and plan.hyde.by and has_words(plan.hyde.hyde_paragraph):
+    if dense and has_words(plan.hyde.hyde_paragraph):
         yield Variant(HYDE, HYDE, shown(plan.hyde.hyde_paragraph), 0.0, words=False)

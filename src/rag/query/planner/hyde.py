@@ -27,7 +27,9 @@ def hypothesis(plan: FullTransformationResult, asker: Asker) -> FullTransformati
         return plan
     if not asker.has("hyde"):
         return _without(plan, "there is no model")
-    prompt = build("hyde", plan.query, text=plan.text)
+    prompt = build(
+        "hyde", plan.query, text=plan.text, fields=", ".join(plan.mapped_physical_columns) or "-"
+    )
     asked = asker.ask("hyde", prompt, SCHEMA)
     if asked.failure:
         return _without(plan, asked.failure)

@@ -46,7 +46,7 @@ from rag.query.planner.plan import (
 )
 from rag.query.planner.rules.extractor import extract
 from rag.query.planner.rules.name_resolver import Resolver
-from rag.query.planner.slot_filling import filled
+from rag.query.planner.slot_filling import filled, supported
 from rag.query.planner.tag_expansion import Normaliser
 from rag.query.planner.trace import Asker, LiveAsker, Trace
 from rag.query.serialization import QueryComponent, to_serialised, with_callables
@@ -127,12 +127,13 @@ class MetadataTransformer(QueryComponent):
             TagExplosionCap(config.tag_cap, config.tag_keep, required),
         )
         plan = reduce(lambda made, guardrail: guardrail(made), guardrails, plan)
-        plan = self._routed(_searchable(plan), bundle)
+        plan = normaliser(self._routed(_searchable(plan), bundle))
         ranked = plan.intent.primary_route != Route.METADATA_ONLY
         if full and ranked and config.extractor != "rules":
             plan = hypothesis(plan, self.asker)
-        plan = RerankOverride(failed, normaliser.expand)(EmptyHyDE()(plan))
-        return normaliser(plan)
+        if full:  # a text is made only where it is searched with, if filters must go at the latest
+            plan = EmptyHyDE()(plan)
+        return RerankOverride(failed, normaliser.expand)(plan)
 
     @component.output_types(plan=FullTransformationResult, route=str)
     def run(
@@ -201,7 +202,9 @@ class MetadataTransformer(QueryComponent):
                 more, why = _tried(lambda: filled(read, made, resolver, by_rules))
                 plan.fallbacks += filter(None, [why])
                 read, useless = more or (read, 0)
-                plan = _worded(plan, read, made, useless)
+                tagged, why = _tried(lambda: supported(read, made, resolver))
+                plan.fallbacks += filter(None, [why])
+                plan = _worded(plan, read, made, useless, tagged or [])
         return _with(plan, read), failed
 
     def _asks(self, full: bool) -> bool:
@@ -265,17 +268,19 @@ def _worded(
     read: Extraction,
     made: QueryTransformationResult,
     useless: int,
+    tagged: list[str],
 ) -> FullTransformationResult:
     """Take a model's own words into a plan, and into what was read.
 
     :param useless: how many names it gave that filled nothing.
+    :param tagged: texts with tags that it proposed and the query's words support.
     """
     fallbacks = list(plan.fallbacks)
     if useless:
         fallbacks.append(f"metadata: {plural(useless, 'name')} of the model filled no open slot")
     read.metadata.event_keyword = made.event_keyword or read.metadata.event_keyword
     read.metadata.logical_reasoning = made.reasoning or read.metadata.logical_reasoning
-    texts = [made.transformed_query, *(unit.query for unit in made.units)]
+    texts = [*tagged[:1], made.transformed_query, *(unit.query for unit in made.units)]
     update = {
         "units": _units(texts, (plan.query, read.text)),
         "hyde": HyDEGeneration(rerank_query=plain_words(made.rerank_query)),
