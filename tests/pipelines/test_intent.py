@@ -392,9 +392,12 @@ class TestModels:
         assert {v.transform for v in response.variants} == {"plan"}
         assert response.results[0].found_by == ["original"]
 
-    def test_what_was_made_without_a_model_is_not_searched(self, plan):
+    def test_what_was_made_without_a_model_needs_vectors(self, plan):
         intent = plan("rollback tagged k8s", full=True)
         assert intent.plan.hyde.hyde_paragraph and not intent.variants
+
+    def test_nothing_is_made_without_a_model_unless_it_was_asked_for(self, plan):
+        assert plan("rollback tagged k8s").plan.hyde.hyde_paragraph == ""
 
     def test_the_filters_are_those_of_the_rules_whatever_a_model_says(self, plan, modelled, server):
         server.say("I am afraid I cannot.", "no")
@@ -479,6 +482,14 @@ class TestMeaning:
         assert not hyde.words and hyde.text == intent.plan.hyde.hyde_paragraph
         assert {v.label: v.sides for v in response.variants}["hyde"] == ["meaning"]
         assert sorted(paths(response)) == ["deploy.md", "pods.md"]
+
+    def test_so_is_the_note_that_rules_made(self, searched, server):
+        server.say("I'm sorry, I can't.", "I'm sorry, I can't.")
+        intent, response = searched("rollback tagged k8s", full=True)
+        assert intent.plan.hyde.by == ""
+        [hyde] = [variant for variant in intent.variants if variant.transform == "hyde"]
+        assert hyde.text == intent.plan.hyde.hyde_paragraph
+        assert {v.label: v.sides for v in response.variants}["hyde"] == ["meaning"]
 
 
 class TestAsk:
