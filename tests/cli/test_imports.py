@@ -22,7 +22,7 @@ FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space sparse_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports runtime_folder clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} search query indexing pipeline_errors"
-ANSWER = f"{SEARCH} qa answers context plugins http_transport ollama file_locks"
+ANSWER = f"{SEARCH} qa answers context plugins http_transport ollama file_locks settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
@@ -34,15 +34,17 @@ TABLE = {
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "ask backups": f"{ANSWER} app",
-    "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search",
-    "transform backups": f"{ENGINE} app plugins query search",
+    "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search"
+    " settings_repr",
+    "transform backups": f"{ENGINE} app plugins query search settings_repr",
     "audit": f"{MANIFEST} app clients file_locks haystack lazy_imports plugins query rapidfuzz"
-    " runtime_folder search stores",
+    " runtime_folder search settings_repr stores",
     "chat -q": f"{ANSWER} app",
     "chat --list": f"{FILES} app file_locks qa",
     "get Backups": f"{MANIFEST} app",
     "status": f"{MANIFEST} indexing app",
-    "doctor": f"{ENGINE} app context http_transport indexing ollama plugins qa query search",
+    "doctor": f"{ENGINE} app context http_transport indexing ollama plugins qa query search"
+    " settings_repr",
     "eval questions.jsonl": f"{SEARCH} evaluation app",
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",
