@@ -31,7 +31,7 @@ from rag.cli.framework.options import (
 from rag.cli.framework.query import make_filters, tell_corrections, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import AnswerPrinter, check_model, exit_code, read_stdin
-from rag.cli.render.console import print_file, print_json, say
+from rag.cli.render.console import print_file, print_report, say
 from rag.cli.render.context_report import print_window
 from rag.cli.render.plan import tell_intent
 
@@ -124,9 +124,7 @@ def ask(
         warn_if_stale(state)
         tell_corrections(answer.corrections)
     if as_json:
-        from rag.app.schema import to_json
-
-        print_json(to_json(report))
+        print_report(report)
     elif paths or print0:
         for source in answer.sources:
             print_file(state.file(source), print0)

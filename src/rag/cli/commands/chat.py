@@ -239,7 +239,7 @@ def _answer(
         return error.exit_code
     printer.stop_waiting()
     if as_json:
-        from rag.app.schema import answer_to_json, context_to_json
+        from rag.app.schema.answers import answer_to_json, context_to_json
 
         about = {"session": conversation.session.id, "question": question}
         asked = conversation.session.turns[-1].asked

@@ -8,7 +8,7 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Paths, Print0, Vaults
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_file, print_json, print_text
+from rag.cli.render.console import print_file, print_report, print_text
 from rag.exceptions import UsageError
 
 
@@ -39,9 +39,7 @@ def get(
     if paths or print0:
         print_file(report.note.file, print0)
     elif json:
-        from rag.app.schema import to_json
-
-        print_json(to_json(report))
+        print_report(report)
     else:
         for line in report.lines:
             print_text(line)

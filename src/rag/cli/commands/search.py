@@ -26,7 +26,7 @@ from rag.cli.framework.options import (
 )
 from rag.cli.framework.query import check_mode, make_filters, tell_corrections, warn_if_stale
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_file, print_json, print_line, say
+from rag.cli.render.console import print_file, print_line, print_report, say
 from rag.cli.render.plan import plan_lines, tell_intent
 from rag.text.messages import shortened
 
@@ -108,9 +108,7 @@ def search(
         for notice in response.notices:
             say(notice)
     if as_json:
-        from rag.app.schema import to_json
-
-        print_json(to_json(report))
+        print_report(report)
     elif paths or print0:
         for file in dict.fromkeys(map(state.file, response.results)):
             print_file(file, print0)

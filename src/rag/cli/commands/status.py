@@ -9,7 +9,7 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_json, print_line
+from rag.cli.render.console import plural, print_line, print_report
 
 if TYPE_CHECKING:
     from rag.app.status import StatusReport
@@ -34,9 +34,7 @@ def status(
     with Workspace(load_settings(config_file)) as workspace:
         found = workspace.status()
     if json:
-        from rag.app.schema import to_json
-
-        print_json(to_json(found))
+        print_report(found)
     elif problems:
         _print_problems(found)
     else:

@@ -51,7 +51,7 @@ def transform(
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """Return the JSON of what would be searched."""
-    from rag.app.schema import variant_to_json
+    from rag.app.schema.results import variant_to_json
 
     return {
         "query": plan.query,

@@ -67,15 +67,19 @@ def say(text: str) -> None:
     sys.stderr.write(visible(text) + "\n")
 
 
+def print_report(report: object) -> None:
+    """Print a report, or an error, as the one JSON object of `--json`."""
+    from rag.app.schema import to_json
+
+    print_json(to_json(report))
+
+
 def print_error(error: RAGError, as_json: bool) -> None:
     """Print an error: its cause, what lies behind it, what is near, and what to type next."""
-    suggestions: list[str] = getattr(error, "suggestions", [])
     if as_json:
-        from rag.app.schema import error_to_json
-
-        body = error_to_json(error)
-        print_json({"error": {**body, **({"suggestions": suggestions} if suggestions else {})}})
+        print_report(error)
         return
+    suggestions: list[str] = getattr(error, "suggestions", [])
     say(f"rag: {error}")
     for suggestion in suggestions:
         say(f"  {suggestion}")

@@ -1,0 +1,31 @@
+"""Schema 1: the JSON of every report, which all front-ends return."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from rag.exceptions import RAGError
+
+# The class of a report -> what writes it. A report brings what made it, and its writer is
+# imported with it: who prints one has no need of the others.
+_WRITERS = {
+    "SearchReport": "results.search_to_json",
+    "AnswerReport": "answers.report_to_json",
+    "NoteReport": "index.note_to_json",
+    "StatusReport": "index.status_to_json",
+}
+
+
+def to_json(report: object) -> dict[str, Any]:
+    """Return a report, or an error, as schema 1 has it.
+
+    :raises TypeError: for what is neither.
+    """
+    name = type(report).__name__
+    writer = "errors.report_to_json" if isinstance(report, RAGError) else _WRITERS.get(name)
+    if writer is None:
+        raise TypeError(f"no report: {name}")
+    module, _, function = writer.partition(".")
+    found: dict[str, Any] = getattr(import_module(f"{__name__}.{module}"), function)(report)
+    return found

@@ -1,0 +1,55 @@
+"""An index, its vaults and its notes in schema 1."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rag.app.notes import NoteReport
+    from rag.app.status import StatusReport
+
+
+def note_to_json(report: NoteReport) -> dict[str, Any]:
+    """Return a note as schema 1 has it."""
+    row = report.note.row
+    return {
+        "id": row.id,
+        "vault": row.vault,
+        "path": row.path,
+        "file": str(report.note.file),
+        "title": row.title,
+        "aliases": row.aliases,
+        "tags": row.tags,
+        "created": row.created,
+        "modified": row.modified,
+        "links": row.links,
+        "problems": row.problems,
+        "line_start": report.first,
+        "line_end": max(report.first, report.first + len(report.lines) - 1),
+        "content": "\n".join(report.lines),
+    }
+
+
+def status_to_json(report: StatusReport) -> dict[str, Any]:
+    """Return the state of an index as schema 1 has it."""
+    return {
+        "index": {
+            "path": report.path,
+            "bytes": report.size,
+            "notes": report.notes,
+            "chunks": report.chunks,
+            "indexed_at": report.indexed_at,
+            "stale": None if report.changed is None else report.changed > 0,
+            "changed": report.changed,
+            "embedding": report.embedded.to_json() if report.embedded else None,
+            "server": asdict(report.server) if report.server else None,
+            "fingerprint": report.fingerprint,
+        },
+        "vaults": {
+            vault.name: {"path": vault.path, "notes": vault.notes, "chunks": vault.chunks}
+            for vault in report.vaults
+        },
+        "not_indexed": report.not_indexed,
+        "problems": [asdict(problem) for problem in report.problems],
+    }

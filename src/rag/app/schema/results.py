@@ -1,0 +1,80 @@
+"""Results of searches in schema 1."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rag.app.schema.plans import plan_to_json
+
+if TYPE_CHECKING:
+    from rag.app.search import SearchReport
+    from rag.qa.answer import Answer
+    from rag.search.results import Explanation, SearchedVariant, SearchResponse, SearchResult
+
+
+def search_to_json(report: SearchReport) -> dict[str, Any]:
+    """Return the results of a search as schema 1 has them."""
+    response = report.response
+    return {
+        "query": response.query,
+        "mode": response.mode,
+        **variants_to_json(response),
+        **({"timings": response.timings} if response.timings else {}),
+        "notices": response.notices,
+        "corrections": response.corrections,
+        "results": [
+            {"rank": rank, **result_to_json(result)}
+            for rank, result in enumerate(response.results, 1)
+        ],
+        "total": response.total,
+        **({"plan": plan_to_json(report.plan, response.relaxed)} if report.plan else {}),
+        "elapsed_ms": report.milliseconds,
+        "index": report.index.to_json(),
+    }
+
+
+def variants_to_json(response: SearchResponse | Answer) -> dict[str, Any]:
+    """Return what schema 1 says of a query's route and variants, if it has any."""
+    route = {"route": response.route} if response.route else {}
+    variants = [variant_to_json(variant) for variant in response.variants]
+    return {**route, **({"variants": variants} if variants else {})}
+
+
+def variant_to_json(variant: SearchedVariant) -> dict[str, Any]:
+    """Return a variant as schema 1 has it."""
+    return {**asdict(variant), "weight": round(variant.weight, 6)}
+
+
+def result_to_json(result: SearchResult) -> dict[str, Any]:
+    """Return a result as schema 1 has it, rank aside."""
+    why = result.explanation
+    explained = {"explanation": _explanation_to_json(why)} if why else {}
+    found_by = {"found_by": result.found_by} if result.found_by else {}
+    return {
+        "score": round(result.score, 6),
+        "scores": {name: round(value, 6) for name, value in result.scores.items()},
+        "vault": result.vault,
+        "path": result.file_path,
+        "title": result.title,
+        "heading": result.heading,
+        "line_start": result.line_start,
+        "line_end": result.line_end,
+        "tags": result.tags,
+        "created": result.created,
+        "content": result.content,
+        "duplicates": result.duplicates,
+        **found_by,
+        **explained,
+    }
+
+
+def _explanation_to_json(why: Explanation) -> dict[str, Any]:
+    """What is only there with variants of the query is left out without."""
+    found = asdict(why)
+    if not found["kept"]:
+        del found["kept"]
+    for chunk in found["chunks"]:
+        if not chunk["variants"]:
+            del chunk["variants"]
+    return found
