@@ -55,3 +55,17 @@ class AskRequest:
     no_model: bool = False
     think: bool = False
     explain: bool = False
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """A query to be planned.
+
+    :param model: the chat model that is asked, and no other; "" for those of the settings.
+    :param no_model: ask none.
+    """
+
+    query: str
+    filters: QueryFilters | None = None
+    model: str = ""
+    no_model: bool = False

@@ -18,7 +18,8 @@ from rag.config import RAGConfig
 if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
     from rag.app.notes import NoteReport
-    from rag.app.requests import AskRequest, SearchRequest
+    from rag.app.plan import PlanReport
+    from rag.app.requests import AskRequest, PlanRequest, SearchRequest
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.search.planned_query import Intent
@@ -65,6 +66,15 @@ class Workspace:
         from rag.app.ask import ask
 
         return ask(self._snapshot, request, on_text, on_thinking, on_plan)
+
+    def plan(self, request: PlanRequest) -> PlanReport:
+        """Tell what a query means; nothing is searched.
+
+        :raises RAGError: as for `search`.
+        """
+        from rag.app.plan import plan
+
+        return plan(self._snapshot, request)
 
     def get_note(self, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
         """Read a note; see `rag.app.notes.get_note`."""

@@ -12,6 +12,7 @@ from rag.exceptions import RAGError
 _WRITERS = {
     "SearchReport": "results.search_to_json",
     "AnswerReport": "answers.report_to_json",
+    "PlanReport": "plans.report_to_json",
     "NoteReport": "index.note_to_json",
     "StatusReport": "index.status_to_json",
 }

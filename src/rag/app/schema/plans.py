@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rag.app.plan import PlanReport
     from rag.search.planned_query import Intent
+
+
+def report_to_json(report: PlanReport) -> dict[str, Any]:
+    """Return what a query means as schema 1 has it.
+
+    :raises TypeError: when it was not planned.
+    """
+    if report.plan is None:
+        raise TypeError("the query was not planned")
+    index = report.index.to_json()
+    return {"query": report.query, **plan_to_json(report.plan), "index": index}
 
 
 def plan_to_json(intent: Intent, relaxed: bool = False) -> dict[str, Any]:

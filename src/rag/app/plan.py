@@ -1,0 +1,52 @@
+"""Planning a query, without searching."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rag.app.choices import with_model
+from rag.app.index_state import IndexState, check_vaults
+from rag.app.requests import PlanRequest
+from rag.app.snapshot import Snapshot
+from rag.config import RAGConfig
+from rag.search.planned_query import find_intent
+from rag.search.query_understanding import understand
+from rag.search.results import QueryFilters
+
+if TYPE_CHECKING:
+    from rag.search.planned_query import Intent
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """What a query means.
+
+    :param plan: `None` when it could not be planned; `notices` say why.
+    """
+
+    query: str
+    plan: Intent | None
+    notices: list[str]
+    index: IndexState
+
+
+def plan(snapshot: Snapshot, request: PlanRequest) -> PlanReport:
+    """Plan a query; see `Workspace.plan`."""
+    config = _with_model(snapshot.config, request)
+    filters = request.filters or QueryFilters()
+    state, store = snapshot.state, snapshot.store
+    check_vaults(filters.vaults, state.roots)
+    bounds = understand(store, request.query).notices  # what no search takes is no query
+    found, notices = find_intent(store, config, request.query, filters, full=True)
+    return PlanReport(request.query, found, [*bounds, *notices], state)
+
+
+def _with_model(config: RAGConfig, request: PlanRequest) -> RAGConfig:
+    """Return the settings with one chat model for all that is asked, if one was named."""
+    config = with_model(config, request.model, request.no_model, False)
+    if not request.model:
+        return config
+    planner = replace(config.planner, extractor_model="", hyde_model="", router_model="")
+    ollama = replace(config.ollama, chat_model=request.model)
+    return replace(config, planner=planner, ollama=ollama)
