@@ -69,3 +69,24 @@ class PlanRequest:
     filters: QueryFilters | None = None
     model: str = ""
     no_model: bool = False
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A conversation, and how its questions are answered.
+
+    :param session: the id of the conversation to go on with; "" for a new one.
+    :param go_on: go on with the latest.
+
+    The others are those of an `AskRequest`.
+    """
+
+    filters: QueryFilters | None = None
+    top_k: int | None = None
+    transforms: Sequence[str] | None = None
+    session: str = ""
+    go_on: bool = False
+    model: str = ""
+    no_model: bool = False
+    think: bool = False
+    explain: bool = False

@@ -17,9 +17,10 @@ from rag.config import RAGConfig
 # What a request needs is imported with it: a note is printed without the engine.
 if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
+    from rag.app.chat import Chat, SessionsReport
     from rag.app.notes import NoteReport
     from rag.app.plan import PlanReport
-    from rag.app.requests import AskRequest, PlanRequest, SearchRequest
+    from rag.app.requests import AskRequest, ChatRequest, PlanRequest, SearchRequest
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.search.planned_query import Intent
@@ -66,6 +67,21 @@ class Workspace:
         from rag.app.ask import ask
 
         return ask(self._snapshot, request, on_text, on_thinking, on_plan)
+
+    def chat(self, request: ChatRequest) -> Chat:
+        """Begin a conversation, or go on with one; it must be closed.
+
+        It reads whatever index is the newest when a question is asked.
+        """
+        from rag.app.chat import Chat
+
+        return Chat(self.config, request)
+
+    def sessions(self) -> SessionsReport:
+        """List the conversations that are kept."""
+        from rag.app.chat import kept_sessions
+
+        return kept_sessions(self.config)
 
     def plan(self, request: PlanRequest) -> PlanReport:
         """Tell what a query means; nothing is searched.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -40,19 +39,18 @@ from rag.cli.render.answer import (
 from rag.cli.render.console import (
     make_console,
     print_error,
-    print_json,
     print_line,
+    print_report,
     say,
     visible,
 )
 from rag.cli.render.context_report import print_window
-from rag.config import RAGConfig
 from rag.exceptions import RAGError, UsageError
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
-    from rag.qa.conversation import Conversation
-    from rag.qa.sessions import Session
+    from rag.app.chat import Chat, SessionsReport
+    from rag.qa.answer import Answer
 
 
 def chat(
@@ -96,82 +94,70 @@ def chat(
     rag chat --continue
     printf 'When do holds expire?\\nand for groups?\\n' | rag chat --json
     """
-    from rag.app.choices import with_model
-    from rag.app.index_state import check_vaults, open_state
+    from rag.app.requests import ChatRequest
+    from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
     check_model(model, no_model)
-    config = with_model(config, model, no_model, think)
+    workspace = Workspace(config)
     if list_all:
-        _print_list(config, json)
+        _print_list(workspace.sessions(), json)
         return
-    from rag.qa.conversation import Conversation
-    from rag.qa.run import create_qa_pipeline
-    from rag.stores import get_document_store
-
-    session = _session(config, go_on, session_id)
+    if go_on and session_id:
+        raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
-    state = open_state(config)
-    check_vaults(vaults, state.roots)
-    if not quiet:
-        warn_if_stale(state)
-        for notice in session.notices:
-            say(notice)
-        if _interactive():
-            say("/help lists the commands, /quit leaves")
-        if session.turns:
-            say(f'after "{shortened(session.turns[-1].question)}" (session {session.id})')
-    with (
-        get_document_store(config) as store,
-        closing(create_qa_pipeline(store, config, model, transforms or None)) as pipeline,
-    ):
-        conversation = Conversation(
-            pipeline, session, filters, top_k or config.ask.top_k, config.search.mode
-        )
-        code, commands = 0, Commands(conversation, state, json, quiet)
-        for line in _lines():
-            command = as_command(line)
-            if line.lower() in BARE or (command and command.name in LEAVE):
-                break
-            if command:
-                code = commands.run(command)
-                continue
-            printer = AnswerPrinter(state, question=line, sources=not no_sources, quiet=quiet)
-            code = _answer(conversation, line, printer, json, think, explain, quiet)
+    request = ChatRequest(
+        filters, top_k, transforms, session_id, go_on, model, no_model, think, explain
+    )
+    with workspace.chat(request) as chat:
+        if not quiet:
+            _greet(chat)
+        code = _converse(chat, Manner(json, quiet, think, explain, sources=not no_sources))
     if code and not _interactive():
         raise typer.Exit(code)
 
 
-def _session(config: RAGConfig, go_on: bool, session_id: str) -> Session:
-    from rag.qa.sessions import latest_session, new_session, open_session
+class Manner(NamedTuple):
+    """How a conversation is printed."""
 
-    if go_on and session_id:
-        raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
-    if session_id:
-        return open_session(config.data_dir, session_id)
-    return latest_session(config.data_dir) if go_on else new_session(config.data_dir)
+    as_json: bool
+    quiet: bool
+    think: bool
+    explain: bool
+    sources: bool
 
 
-def _print_list(config: RAGConfig, as_json: bool) -> None:
-    from rag.qa.sessions import list_sessions
+def _greet(chat: Chat) -> None:
+    warn_if_stale(chat.state)
+    session = chat.session
+    for notice in session.notices:
+        say(notice)
+    if _interactive():
+        say("/help lists the commands, /quit leaves")
+    if session.turns:
+        say(f'after "{shortened(session.turns[-1].question)}" (session {session.id})')
 
-    sessions = list_sessions(config.data_dir)
+
+def _converse(chat: Chat, manner: Manner) -> int:
+    """Answer what is typed, line by line; return the last exit code."""
+    code, commands = 0, Commands(chat, manner.as_json, manner.quiet)
+    for line in _lines():
+        command = as_command(line)
+        if line.lower() in BARE or (command and command.name in LEAVE):
+            break
+        code = commands.run(command) if command else _answer(chat, line, manner)
+    return code
+
+
+def _print_list(report: SessionsReport, as_json: bool) -> None:
     if as_json:
-        listed = [
-            {
-                "id": session.id,
-                "questions": [turn.question for turn in session.turns],
-                "notices": session.notices,
-            }
-            for session in sessions
-        ]
-        print_json({"sessions": listed})
-    for session in [] if as_json else sessions:
+        print_report(report)
+    for session in [] if as_json else report.sessions:
         first = shortened(session.turns[0].question, 60) if session.turns else ""
         print_line(f"{session.id}  {len(session.turns):>3}  {first}".rstrip())
         for notice in session.notices:
             say(notice)
-    if not sessions:
+    if not report.sessions:
         if not as_json:
             say("no conversation yet: `rag chat`")
         raise typer.Exit(1)
@@ -200,31 +186,24 @@ def _lines() -> Iterator[str]:
             yield typed
 
 
-def _answer(
-    conversation: Conversation,
-    question: str,
-    printer: AnswerPrinter,
-    as_json: bool,
-    think: bool,
-    explain: bool,
-    quiet: bool,
-) -> int:
+def _answer(chat: Chat, question: str, manner: Manner) -> int:
     """Answer one question and print it; what goes wrong does not end the conversation."""
+    printer = AnswerPrinter(chat.state, question=question, sources=manner.sources, quiet=manner.quiet)
 
     def tell(understood: str) -> None:
         printer.stop_waiting()
-        if not (quiet or as_json):
+        if not (manner.quiet or manner.as_json):
             console = make_console(stderr=True)
             console.print(f"({visible(understood)})", style="dim", soft_wrap=True)
 
     try:
-        if not as_json:
+        if not manner.as_json:
             printer.wait("asking…")
-        answer = conversation.ask(
+        report = chat.ask(
             question,
             tell,
-            on_text=None if as_json else printer.on_text,
-            on_thinking=printer.on_thinking if think and not as_json else None,
+            on_text=None if manner.as_json else printer.on_text,
+            on_thinking=printer.on_thinking if manner.think and not manner.as_json else None,
         )
     except KeyboardInterrupt:
         if not _interactive():
@@ -235,22 +214,21 @@ def _answer(
         return 130
     except RAGError as error:
         printer.stop_waiting()
-        print_error(error, as_json)
+        print_error(error, manner.as_json)
         return error.exit_code
     printer.stop_waiting()
-    if as_json:
-        from rag.app.schema.answers import answer_to_json, context_to_json
-
-        about = {"session": conversation.session.id, "question": question}
-        asked = conversation.session.turns[-1].asked
-        window = {"context": context_to_json(answer)} if explain else {}
-        print_json({**about, "asked": asked, **answer_to_json(answer, think), **window})
+    if manner.as_json:
+        print_report(report)
     else:
-        if not quiet:
-            tell_corrections(answer.corrections)
-        printer.finish(answer)
-        if explain:
-            print_window(answer)
-        sys.stdout.write("\n")
-        sys.stdout.flush()
-    return exit_code(answer)
+        _print_answer(printer, report.answer, manner)
+    return exit_code(report.answer)
+
+
+def _print_answer(printer: AnswerPrinter, answer: Answer, manner: Manner) -> None:
+    if not manner.quiet:
+        tell_corrections(answer.corrections)
+    printer.finish(answer)
+    if manner.explain:
+        print_window(answer)
+    sys.stdout.write("\n")
+    sys.stdout.flush()

@@ -7,15 +7,14 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag.cli.render.answer import print_sources
-from rag.cli.render.console import clean, make_console, print_error, print_json, print_line, say
+from rag.cli.render.console import clean, make_console, print_error, print_line, print_report, say
 from rag.exceptions import NotFoundError, RAGError, UsageError
 
 if TYPE_CHECKING:
-    from rag.app.index_state import IndexState
-    from rag.qa.conversation import Conversation
+    from rag.app.chat import Chat
 
 LEAVE = ("/quit", "/exit", "/q")
 BARE = ("quit", "exit")  # nobody asks their notes that
@@ -57,8 +56,7 @@ class Commands:
     :param as_json: print one JSON object for each.
     """
 
-    conversation: Conversation
-    facts: IndexState
+    chat: Chat
     as_json: bool = False
     quiet: bool = False
 
@@ -83,76 +81,58 @@ class Commands:
             print_error(error, self.as_json)
             return error.exit_code
 
-    def _tell(self, name: str, said: str, **data: Any) -> int:
+    def _tell(self, report: object, said: str) -> int:
         """Say what was done."""
         if self.as_json:
-            print_json({"command": name, **data})
+            print_report(report)
         elif not self.quiet:
             say(said)
         return 0
 
     def _facts(self, _: str) -> int:
-        from rag.qa.user_facts import no_facts
-
-        known = self.conversation.memory.get_all_facts()
+        report = self.chat.facts()
         if self.as_json:
-            listed = [
-                {"number": number, "text": fact.content, "at": fact.created_at.isoformat()}
-                for number, fact in enumerate(known, 1)
-            ]
-            print_json({"command": "facts", "facts": listed})
-        elif not known:
+            print_report(report)
+        elif not report.facts:
+            from rag.qa.user_facts import no_facts
+
             raise no_facts()
         else:
-            for number, fact in enumerate(known, 1):
+            for number, fact in enumerate(report.facts, 1):
                 print_line(f"{number:>3}  {' '.join(clean(fact.content).split())}")
-        return 0 if known else 1
+        return 0 if report.facts else 1
 
     def _remember(self, text: str) -> int:
-        from rag.qa.user_facts import remember
-
-        fact = remember(self.conversation.memory, text)
-        return self._tell("remember", f"remembered: {fact.content}", remembered=fact.content)
+        report = self.chat.remember(text)
+        return self._tell(report, f"remembered: {report.text}")
 
     def _forget(self, which: str) -> int:
-        from rag.qa.user_facts import forget
-
-        fact = forget(self.conversation.memory, which)
-        return self._tell("forget", f"forgotten: {fact.content}", forgotten=fact.content)
+        report = self.chat.forget(which)
+        return self._tell(report, f"forgotten: {report.text}")
 
     def _sources(self, _: str) -> int:
-        found = self.conversation.last_sources()
+        report = self.chat.sources()
         if self.as_json:
-            listed = [
-                {
-                    "number": number,
-                    "vault": source.vault,
-                    "path": source.file_path,
-                    "line": source.line_start,
-                    "title": source.title,
-                }
-                for number, source in enumerate(found or [], 1)
-            ]
-            print_json({"command": "sources", "sources": listed})
-        elif found is None:
+            print_report(report)
+        elif report.sources is None:
             raise NotFoundError("there is no answer yet", hint="Ask something first.")
-        elif not found:
+        elif not report.sources:
             raise NotFoundError("the last answer has no sources")
         else:
-            print_sources(make_console(), found, self.facts)
-        return 0 if found else 1
+            print_sources(make_console(), report.sources, self.chat.state)
+        return 0 if report.sources else 1
 
     def _clear(self, _: str) -> int:
-        old = self.conversation.session
-        self.conversation.clear()
-        kept = old.id if old.turns else None
+        report = self.chat.clear()
+        kept = report.old
         back = f"; `rag chat --session {kept}` goes back to the old one" if kept else ""
-        new = self.conversation.session.id
-        return self._tell("clear", f"a new conversation{back}", session=new, old=kept)
+        return self._tell(report, f"a new conversation{back}")
 
     def _help(self, _: str) -> int:
         if self.as_json:
-            print_json({"command": "help", "commands": HELP})
+            from rag.app.chat import ChatCommandsReport
+
+            print_report(ChatCommandsReport(HELP))
         for usage, text in {} if self.as_json else HELP.items():
             print_line(f"{usage:<15} {text}")
         return 0

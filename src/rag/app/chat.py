@@ -1,0 +1,194 @@
+"""A conversation, the conversations that are kept, and what is remembered of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag.app.choices import with_model
+from rag.app.index_state import IndexState, check_vaults, open_state
+from rag.app.requests import ChatRequest
+from rag.config import RAGConfig
+from rag.exceptions import UsageError
+from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
+
+if TYPE_CHECKING:
+    from rag.context.fact_store import MemoryEntry
+    from rag.qa.answer import Answer
+    from rag.qa.conversation import Conversation
+    from rag.search.results import SearchResult
+
+OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TurnReport:
+    """A question of a conversation, and its answer.
+
+    :param asked: the question so that it stands by itself.
+    """
+
+    session: str
+    question: str
+    asked: str
+    answer: Answer
+    think: bool = False
+    explain: bool = False
+
+
+@dataclass(frozen=True)
+class SessionsReport:
+    """The conversations that are kept, the latest first."""
+
+    sessions: list[Session]
+
+
+@dataclass(frozen=True)
+class FactsReport:
+    """The facts that the user told, the oldest first."""
+
+    facts: list[MemoryEntry]
+
+
+@dataclass(frozen=True)
+class RememberedReport:
+    """A fact that is kept from now on."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ForgottenReport:
+    """A fact that is forgotten."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class SourcesReport:
+    """The sources of the last answer; `None` when there is no answer yet."""
+
+    sources: list[SearchResult] | None
+
+
+@dataclass(frozen=True)
+class ClearedReport:
+    """A conversation that begins; `old` is the id of the one before if it was kept."""
+
+    session: str
+    old: str | None
+
+
+@dataclass(frozen=True)
+class ChatCommandsReport:
+    """The commands that a front-end knows in a conversation, and what each does."""
+
+    commands: Mapping[str, str]
+
+
+class Chat:
+    """One conversation. Use it as a context manager; it holds the store and the models.
+
+    :raises NotFoundError: when there is no such conversation to go on with.
+    :raises IndexUnavailableError: when there is no index.
+    :raises UsageError: for a vault that is not in it.
+    """
+
+    def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
+        self._config = with_model(config, request.model, request.no_model, request.think)
+        self._request = request
+        session = _session(self._config, request)
+        self.state: IndexState = open_state(self._config)
+        check_vaults(request.filters.vaults if request.filters else None, self.state.roots)
+        self._conversation = self._open(session)
+
+    def _open(self, session: Session) -> Conversation:
+        from rag.qa.conversation import Conversation
+        from rag.qa.run import create_qa_pipeline
+        from rag.stores import get_document_store
+
+        config, request = self._config, self._request
+        transforms: Sequence[str] = request.transforms or ()
+        with ExitStack() as opened:  # what was opened is closed if the rest fails
+            store = opened.enter_context(get_document_store(config))
+            made = create_qa_pipeline(store, config, request.model, list(transforms) or None)
+            pipeline = opened.enter_context(closing(made))
+            self._opened = opened.pop_all()
+        top_k = request.top_k or config.ask.top_k
+        return Conversation(pipeline, session, request.filters, top_k, config.search.mode)
+
+    @property
+    def session(self) -> Session:
+        """The conversation as it is kept."""
+        return self._conversation.session
+
+    def ask(
+        self,
+        question: str,
+        on_question: OnText | None = None,
+        on_text: OnText | None = None,
+        on_thinking: OnText | None = None,
+    ) -> TurnReport:
+        """Answer a question; see `rag.qa.conversation.Conversation.ask`.
+
+        :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
+        """
+        answer = self._conversation.ask(
+            question, on_question, on_text=on_text, on_thinking=on_thinking
+        )
+        asked, request = self.session.turns[-1].asked, self._request
+        return TurnReport(self.session.id, question, asked, answer, request.think, request.explain)
+
+    def facts(self) -> FactsReport:
+        """List the facts that the user told.
+
+        :raises StorageError: when they cannot be read.
+        """
+        return FactsReport(self._conversation.memory.get_all_facts())
+
+    def remember(self, text: str) -> RememberedReport:
+        """Keep a fact; see `rag.qa.user_facts.remember`."""
+        from rag.qa.user_facts import remember
+
+        return RememberedReport(remember(self._conversation.memory, text).content)
+
+    def forget(self, which: str) -> ForgottenReport:
+        """Forget a fact; see `rag.qa.user_facts.forget`."""
+        from rag.qa.user_facts import forget
+
+        return ForgottenReport(forget(self._conversation.memory, which).content)
+
+    def sources(self) -> SourcesReport:
+        """List the sources of the last answer."""
+        return SourcesReport(self._conversation.last_sources())
+
+    def clear(self) -> ClearedReport:
+        """Begin another conversation; facts stay."""
+        old = self.session
+        self._conversation.clear()
+        return ClearedReport(self.session.id, old.id if old.turns else None)
+
+    def close(self) -> None:
+        """Let go of the store, and of the models' connections."""
+        self._opened.close()
+
+    def __enter__(self) -> Chat:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def kept_sessions(config: RAGConfig) -> SessionsReport:
+    """List the conversations that are kept."""
+    return SessionsReport(list_sessions(config.data_dir))
+
+
+def _session(config: RAGConfig, request: ChatRequest) -> Session:
+    if request.go_on and request.session:
+        raise UsageError("a conversation is either the latest or the named one")
+    if request.session:
+        return open_session(config.data_dir, request.session)
+    return latest_session(config.data_dir) if request.go_on else new_session(config.data_dir)
