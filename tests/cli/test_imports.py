@@ -30,7 +30,7 @@ TABLE = {
     "--help": "",
     "init --dry-run": f"{FILES} app clients disk_space http_transport index lazy_imports ollama"
     " runtime_folder sparse_files unicode_forms vault",
-    "index -q {library}": f"{ENGINE} indexing memory_limits pipeline_errors",
+    "index -q {library}": f"{ENGINE} app indexing memory_limits pipeline_errors",
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "ask backups": f"{ANSWER} app",
@@ -49,7 +49,7 @@ TABLE = {
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",
     "serve --status": f"{CONFIG} daemon runtime_folder",
-    "vault list": MANIFEST,
+    "vault list": f"{MANIFEST} app",
     "vault --help": CONFIG,
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.

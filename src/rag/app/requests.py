@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rag.search.results import QueryFilters
 
 
@@ -90,3 +92,26 @@ class ChatRequest:
     no_model: bool = False
     think: bool = False
     explain: bool = False
+
+
+@dataclass(frozen=True)
+class SyncRequest:
+    """How an index is brought up to date.
+
+    :param folders: which become vaults and are read; none for all vaults that are known.
+    :param name: of the vault, when there is one folder.
+    :param prune: forget the notes of empty or missing folders.
+    :param rebuild: forget what is there and read every note again.
+    :param embed: require embeddings, those of another model made anew; or make none; `None` to
+        make what lacks, where a model answers.
+    :param wait: for another writer, instead of failing.
+    :param quiet: leave out the notice that there are no embeddings at all.
+    """
+
+    folders: Sequence[Path] = ()
+    name: str = ""
+    prune: bool = False
+    rebuild: bool = False
+    embed: bool | None = None
+    wait: bool = False
+    quiet: bool = False

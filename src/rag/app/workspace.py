@@ -16,13 +16,17 @@ from rag.config import RAGConfig
 
 # What a request needs is imported with it: a note is printed without the engine.
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rag.app.ask import AnswerReport
     from rag.app.chat import Chat, SessionsReport
     from rag.app.notes import NoteReport
     from rag.app.plan import PlanReport
-    from rag.app.requests import AskRequest, ChatRequest, PlanRequest, SearchRequest
+    from rag.app.requests import AskRequest, ChatRequest, PlanRequest, SearchRequest, SyncRequest
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
+    from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
+    from rag.app.vaults import VaultChange, VaultsReport
     from rag.search.planned_query import Intent
 
 
@@ -106,6 +110,54 @@ class Workspace:
         from rag.app.status import read_status
 
         return read_status(self.config)
+
+    # -- what changes the index --------------------------------------------------------
+
+    def sync(self, request: SyncRequest, show_progress: ShowProgress | None = None) -> SyncReport:
+        """Bring the index up to date with the notes.
+
+        A workspace that has read the index goes on reading it as it was.
+
+        :raises UsageError: for a folder that is none, or when there is nothing to index.
+        :raises LockedError: when another process is writing it.
+        :raises IndexingError: when it cannot be written.
+        """
+        from rag.app.sync import no_progress, sync
+
+        return sync(self.config, request, show_progress or no_progress)
+
+    def preview_sync(self, request: SyncRequest) -> SyncPreview:
+        """Tell what `sync` would do, without doing any of it."""
+        from rag.app.sync import preview_sync
+
+        return preview_sync(self.config, request)
+
+    def copy_index(self, wait: bool = False, show_progress: ShowProgress | None = None) -> SyncCopy:
+        """Copy the index to the Qdrant server that the settings name.
+
+        :param wait: for another writer, instead of failing.
+        """
+        from rag.app.sync import copy_index, no_progress
+
+        return copy_index(self.config, wait, show_progress or no_progress)
+
+    def vaults(self) -> VaultsReport:
+        """List the vaults that are configured, registered or indexed."""
+        from rag.app.vaults import list_vaults
+
+        return list_vaults(self.config)
+
+    def add_vault(self, folder: Path, name: str = "") -> VaultChange:
+        """Register a folder; see `rag.app.vaults.add_vault`."""
+        from rag.app.vaults import add_vault
+
+        return add_vault(self.config, folder, name)
+
+    def remove_vault(self, name: str) -> VaultChange:
+        """Take a vault out of the index; see `rag.app.vaults.remove_vault`."""
+        from rag.app.vaults import remove_vault
+
+        return remove_vault(self.config, name)
 
     @property
     def state(self) -> IndexState:

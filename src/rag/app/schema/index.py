@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport
     from rag.app.status import StatusReport
+    from rag.app.vaults import VaultsReport
 
 
 def note_to_json(report: NoteReport) -> dict[str, Any]:
@@ -52,4 +53,13 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
         },
         "not_indexed": report.not_indexed,
         "problems": [asdict(problem) for problem in report.problems],
+    }
+
+
+def vaults_to_json(report: VaultsReport) -> dict[str, Any]:
+    """Return the vaults that are known."""
+    return {
+        "vaults": {
+            vault.name: {"path": str(vault.path), "notes": vault.notes} for vault in report.vaults
+        }
     }

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_json, print_line, say
+from rag.cli.render.console import plural, print_line, print_report, say
 
 if TYPE_CHECKING:
-    from rag.config import RAGConfig
-    from rag.index.vault_registry import Registry
+    from rag.app.requests import SyncRequest
+    from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
     from rag.indexing.changes import Changes
     from rag.indexing.reports import RunReport
-    from rag.indexing.run import IndexRun, Progress
+    from rag.indexing.run import Progress
 
 
 def index(
@@ -67,169 +64,55 @@ def index(
     rag index --dry-run            what would be done
     rag index --to-server          copy the index to the server that store.url names
     """
-    from rag.exceptions import UsageError
+    from rag.app.requests import SyncRequest
+    from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
-    if name and len(folders or []) != 1:
+    request = SyncRequest(folders or [], name, prune, rebuild, embed, wait, quiet)
+    _check(request, dry_run, to_server)
+    with Workspace(config) as workspace:
+        if to_server:
+            _print_copy(workspace.copy_index(wait, _bars(quiet or json)), quiet, json)
+        elif dry_run:
+            _print_preview(workspace.preview_sync(request), json)
+        else:
+            report = workspace.sync(request, _bars(quiet or json))
+            _print(report, quiet, json)
+            if report.run.incomplete:
+                raise typer.Exit(5)
+
+
+def _check(request: SyncRequest, dry_run: bool, to_server: bool) -> None:
+    """Refuse options that do not go together.
+
+    :raises UsageError: naming them.
+    """
+    from rag.exceptions import UsageError
+
+    if request.name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
-    if to_server:
-        if folders or dry_run or prune or rebuild or embed is not None:
-            raise UsageError("--to-server copies the index as it is", hint="rag index --to-server")
-        _copy(config, wait, quiet, json)
-        return
-    if dry_run and (rebuild or embed is not None):
+    remade = request.rebuild or request.embed is not None
+    if to_server and (request.folders or dry_run or request.prune or remade):
+        raise UsageError("--to-server copies the index as it is", hint="rag index --to-server")
+    if dry_run and remade:
         raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")
-    if dry_run:
-        _preview(config, folders or [], name, prune, json)
-        return
-    from rag.index.snapshots import IndexDirectory
-    from rag.indexing.child_writer import watch
-
-    def work(tell_size: Callable[[int], None]) -> RunReport:
-        with _open_run(config, folders or [], name, rebuild, wait) as run:
-            run.tell_size = tell_size
-            _refresh(run, config, folders or [], name, prune, quiet or json)
-            if embed is not False:
-                _embed(run, config, bool(embed), quiet, json)
-        return run.report
-
-    started = time.monotonic()
-    report = watch(IndexDirectory.of(config), work)
-    _report(report, time.monotonic() - started, quiet, json)
-    if report.incomplete:
-        raise typer.Exit(5)
 
 
-def _open_run(
-    config: RAGConfig, folders: list[Path], name: str, rebuild: bool, wait: bool
-) -> IndexRun:
-    from rag.index.vault_registry import Registry
-    from rag.indexing.run import IndexRun
-
-    for folder in folders:  # refuse a bad one before the index is made or locked
-        Registry.load(config).identify(config, folder, name)
-    # Indexing makes millions of short-lived lists and no circles among them.
-    gc.set_threshold(100_000, 20, 100)
-    return IndexRun(config, rebuild=rebuild, wait=wait)
+def _bars(quiet: bool) -> ShowProgress:
+    return partial(_progress, quiet=quiet)
 
 
-def _refresh(
-    run: IndexRun, config: RAGConfig, folders: list[Path], name: str, prune: bool, quiet: bool
-) -> None:
-    from rag.index.vault_registry import (
-        Registry,
-        check_collision,
-        configured_vaults,
-        known_vaults,
-        overlaps,
-    )
-
-    registry = Registry.load(config)
-    if registry.notice:
-        run.report.notices.append(registry.notice)
-        registry.save()
-    names = [registry.register(config, folder, name) for folder in folders]
-    if not names:
-        _drop_left_out(run, config, configured_vaults(config, registry))
-    indexed = run.vaults()
-    known = known_vaults(config, indexed, registry)
-    wanted = {n: known[n] for n in names} if names else known
-    _check_any(wanted, config)
-    for vault, root in wanted.items():
-        check_collision(vault, root, indexed)
-    for inner, outer in overlaps(known):
-        if {inner, outer} & {*names}:
-            run.report.notices.append(
-                f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
-                f" `rag vault remove {quote(inner)}` takes it out"
-            )
-    for vault, root in wanted.items():
-        with _progress(vault, "notes", quiet) as progress:
-            run.index_vault(vault, root, prune, progress)
-    if prune:
-        _drop_gone(run, registry, config, wanted)
-    run.publish()
-
-
-def _embed(run: IndexRun, config: RAGConfig, required: bool, quiet: bool, json: bool) -> None:
-    """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
-    from rag.exceptions import (
-        ConfigError,
-        ConnectionError,
-        IndexUnavailableError,
-        StoreConnectionError,
-    )
-
-    if not (config.ollama.enabled and config.ollama.embedding_model):
-        if required:
-            what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
-            raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
-        return
-    if required:  # whatever was found a minute ago
-        from rag.clients.ollama.silent_servers import forget
-
-        forget(config.ollama.embedding_urls)
-    try:
-        with _progress("embeddings", "chunks", quiet or json) as progress:
-            run.embed(required, progress)
-    except (ConnectionError, IndexUnavailableError) as error:
-        from rag.stores.edge.shard import StoreError
-
-        if required or isinstance(error, (StoreError, StoreConnectionError)):
-            raise
-        has_some = bool(run.embedded)
-        if has_some or not quiet:
-            what = "some chunks have no embedding" if has_some else "no embeddings"
-            run.report.notices.append(f"{what}: {error}. {error.hint}")
-
-
-def _copy(config: RAGConfig, wait: bool, quiet: bool, json: bool) -> None:
-    from rag.indexing.server_migration import copy_to_server
-
-    started = time.monotonic()
-    with _progress(config.store.collection, "chunks", quiet or json) as progress:
-        report = copy_to_server(config, progress, wait)
-    seconds = time.monotonic() - started
+def _print_copy(found: SyncCopy, quiet: bool, json: bool) -> None:
+    report = found.copied
     if json:
-        print_json({"copied": asdict(report), "elapsed_ms": round(seconds * 1000)})
+        print_report(found)
     elif not quiet:
         there = f", {report.resumed:,} of them earlier" if report.resumed else ""
         print_line(
             f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}"
             f" ({report.embedded:,} with vectors{there}) copied to {report.url},"
-            f" collection {report.collection} ({seconds:.1f} s)"
+            f" collection {report.collection} ({found.seconds:.1f} s)"
         )
-
-
-def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
-    from rag.exceptions import UsageError
-
-    if not vaults:
-        where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
-        raise UsageError(
-            f"there is nothing to index{where}",
-            hint="Name a folder that holds your .md files: `rag index FOLDER`",
-        )
-
-
-def _drop_left_out(run: IndexRun, config: RAGConfig, configured: dict[str, Path]) -> None:
-    """Take out the folders of `vaults_dir` that the configuration leaves out now."""
-    for vault, root in run.vaults().items():
-        of_ours = config.vaults_dir is not None and root.parent == config.vaults_dir.resolve()
-        if of_ours and vault not in configured and root.is_dir():
-            gone = run.remove_vault(vault)
-            run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
-
-
-def _drop_gone(
-    run: IndexRun, registry: Registry, config: RAGConfig, vaults: dict[str, Path]
-) -> None:
-    """Forget the vaults whose folders are gone."""
-    for vault, root in vaults.items():
-        if not root.is_dir():
-            registry.remove(config, vault)
-            run.remove_vault(vault)
-            run.report.notices.append(f"vault {vault!r} is gone, and forgotten")
 
 
 @contextmanager
@@ -287,7 +170,25 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
     return bar, bar.add_task(visible(what), total=total)
 
 
-def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
+def _print(found: SyncReport, quiet: bool, json: bool) -> None:
+    report = found.run
+    _say_problems(report, quiet)
+    if json:
+        print_report(found)
+        return
+    if quiet and not (report.touched or report.notices):
+        return
+    parts = [*_counts(report), *_embedded(report)]
+    size = f"{plural(report.notes, 'note')}, {plural(report.chunks, 'chunk')}"
+    line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
+    problems = sum(len(vault.problems) for vault in report.vaults.values())
+    if problems and not quiet:
+        line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
+    print_line(f"{line} ({found.seconds:.1f} s)")
+
+
+def _say_problems(report: RunReport, quiet: bool) -> None:
+    """Say what there is to know of a run, and which notes and chunks failed."""
     for notice in report.notices:
         say(f"rag: {notice}")
     for vault in report.vaults.values():
@@ -301,18 +202,6 @@ def _report(report: RunReport, seconds: float, quiet: bool, json: bool) -> None:
     embedding = report.embedding
     for chunk, why in (embedding.failed if embedding else {}).items():
         say(f"rag: {chunk}: not embedded: {why}")
-    if json:
-        _print_json(report, seconds)
-        return
-    if quiet and not (report.touched or report.notices):
-        return
-    parts = [*_counts(report), *_embedded(report)]
-    size = f"{plural(report.notes, 'note')}, {plural(report.chunks, 'chunk')}"
-    line = f"{', '.join(parts)}; {size} in the index" if parts else f"nothing changed: {size}"
-    problems = sum(len(vault.problems) for vault in report.vaults.values())
-    if problems and not quiet:
-        line += f"; {plural(problems, 'note')} with problems (rag status --problems)"
-    print_line(f"{line} ({seconds:.1f} s)")
 
 
 def _counts(report: RunReport) -> Iterator[str]:
@@ -331,63 +220,21 @@ def _embedded(report: RunReport) -> Iterator[str]:
             yield f"{done.unreadable:,} left to words (a script that the model does not read)"
 
 
-def _print_json(report: RunReport, seconds: float) -> None:
-    vaults = {
-        vault.vault: {
-            "added": vault.added,
-            "changed": vault.changed,
-            "deleted": vault.deleted,
-            "unchanged": vault.unchanged,
-            "chunks_written": vault.chunks,
-            "kept": vault.kept,
-            "problem": vault.problem,
-            "failed": vault.failed,
-            "problems": vault.problems,
-        }
-        for vault in report.vaults.values()
-    }
-    print_json(
-        {
-            "vaults": vaults,
-            "notes": report.notes,
-            "chunks": report.chunks,
-            "published": report.published,
-            "embedding": asdict(report.embedding) if report.embedding else None,
-            "notices": report.notices,
-            "elapsed_ms": round(seconds * 1000),
-        }
-    )
-
-
-def _preview(config: RAGConfig, folders: list[Path], name: str, prune: bool, json: bool) -> None:
-    from rag.indexing.dry_run import preview_changes
-
-    found = preview_changes(config, folders, name, prune)
-    _check_any({changes.vault: Path(changes.root) for changes in found}, config)
+def _print_preview(report: SyncPreview, json: bool) -> None:
     if json:
-        print_json({"dry_run": True, "vaults": {c.vault: _changes_json(c) for c in found}})
+        print_report(report)
         return
-    for changes in found:
+    for changes in report.changes:
         for mark, paths in zip("+~-", _paths(changes), strict=True):
             for path in paths:
                 print_line(f"{mark} {changes.vault}/{path}")
         if changes.problem:
             say(f"rag: vault {changes.vault!r}: {changes.problem}")
-    added, changed, deleted = (sum(len(_paths(changes)[i]) for changes in found) for i in range(3))
+    counts = ([len(paths) for paths in _paths(changes)] for changes in report.changes)
+    added, changed, deleted = map(sum, zip(*counts, strict=True))
     print_line(f"would index {added:,} new and {changed:,} changed, forget {deleted:,}")
 
 
 def _paths(changes: Changes) -> tuple[list[str], list[str], list[str]]:
     added = [file.path for file in changes.added]
     return added, [file.path for file in changes.changed], sorted(changes.deleted)
-
-
-def _changes_json(changes: Changes) -> dict[str, Any]:
-    added, changed, deleted = _paths(changes)
-    return {
-        "added": added,
-        "changed": changed,
-        "deleted": deleted,
-        "unchanged": changes.unchanged,
-        "problem": changes.problem,
-    }

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +9,10 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_json, print_line, say
-from rag.exceptions import IndexUnavailableError
+from rag.cli.render.console import plural, print_line, print_report, say
 
 if TYPE_CHECKING:
-    from rag.config import RAGConfig
-    from rag.index.vault_registry import Registry
+    from rag.app.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add and remove vaults.")
 
@@ -25,24 +20,16 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add a
 @app.command("list")
 def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
     """List the vaults, with their folders and how many notes are indexed."""
-    from rag.index.lookup import open_manifest
-    from rag.index.vault_registry import known_vaults
-
-    config = load_settings(config_file)
-    counts: dict[str, tuple[int, int]] = {}
-    roots: dict[str, str] = {}
-    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
-        counts, roots = manifest.counts(), manifest.vaults()
-    registry = _registry(config)
-    vaults = known_vaults(config, roots, registry)
-    found = {n: {"path": str(p), "notes": counts.get(n, (0, 0))[0]} for n, p in vaults.items()}
+    with _workspace(config_file) as workspace:
+        report = workspace.vaults()
+    _say(report.notice)
     if json:
-        print_json({"vaults": found})
+        print_report(report)
         return
-    if not found:
+    if not report.vaults:
         print_line("no vaults yet: `rag index FOLDER` makes one")
-    for name, vault in found.items():
-        print_line(f"{name}  {plural(int(str(vault['notes'])), 'note')}  {vault['path']}")
+    for vault in report.vaults:
+        print_line(f"{vault.name}  {plural(vault.notes, 'note')}  {vault.path}")
 
 
 @app.command("add")
@@ -54,14 +41,10 @@ def add(
     config_file: ConfigFile = None,
 ) -> None:
     """Register a folder; the next `rag index` reads it."""
-    from rag.index.snapshots import IndexDirectory
-    from rag.index.vault_registry import Registry
-
-    config = load_settings(config_file)
-    Registry.load(config).identify(config, folder, name)
-    with IndexDirectory.of(config).writing():
-        added = _registry(config).register(config, folder, name)
-    print_line(f"vault {added!r} is registered; `rag index` reads it")
+    with _workspace(config_file) as workspace:
+        added = workspace.add_vault(folder, name)
+    _say(added.notice)
+    print_line(f"vault {added.name!r} is registered; `rag index` reads it")
 
 
 @app.command("remove")
@@ -71,34 +54,20 @@ def remove(
     config_file: ConfigFile = None,
 ) -> None:
     """Take a vault out of the index; its files are left alone."""
-    from rag.index.snapshots import IndexDirectory
-    from rag.index.vault_registry import known_vaults, unknown_vault
-    from rag.indexing.child_writer import watch
-    from rag.indexing.run import IndexRun
-
-    config = load_settings(config_file)
-    name = unicodedata.normalize("NFC", name)
-
-    def work(tell_size: Callable[[int], None]) -> int:
-        with IndexRun(config) as run:
-            known = known_vaults(config, run.vaults())
-            if name not in known:
-                raise unknown_vault(name, list(known))
-            _registry(config).remove(config, name)
-            gone = run.remove_vault(name)
-            run.publish()
-        return gone
-
-    gone = watch(IndexDirectory.of(config), work)
+    with _workspace(config_file) as workspace:
+        gone = workspace.remove_vault(name)
+    _say(gone.notice)
     if not quiet:
-        print_line(f"vault {name!r} is removed ({plural(gone, 'note')}); its files are untouched")
+        notes = plural(gone.notes, "note")
+        print_line(f"vault {gone.name!r} is removed ({notes}); its files are untouched")
 
 
-def _registry(config: RAGConfig) -> Registry:
-    """Return the list of vaults; what is wrong with its file is said."""
-    from rag.index.vault_registry import Registry
+def _workspace(config_file: Path | None) -> Workspace:
+    from rag.app.workspace import Workspace
 
-    registry = Registry.load(config)
-    if registry.notice:
-        say(f"rag: {registry.notice}")
-    return registry
+    return Workspace(load_settings(config_file))
+
+
+def _say(notice: str) -> None:
+    if notice:
+        say(f"rag: {notice}")

@@ -1,0 +1,205 @@
+"""Bringing an index up to date: registering, reading, embedding, forgetting, copying."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from rag.app.requests import SyncRequest
+from rag.config import RAGConfig
+from rag.exceptions import (
+    ConfigError,
+    ConnectionError,
+    IndexUnavailableError,
+    StoreConnectionError,
+    UsageError,
+)
+from rag.index.snapshots import IndexDirectory
+from rag.index.vault_registry import (
+    Registry,
+    check_collision,
+    configured_vaults,
+    known_vaults,
+    overlaps,
+)
+from rag.text.messages import plural
+
+if TYPE_CHECKING:
+    from rag.indexing.changes import Changes
+    from rag.indexing.reports import RunReport
+    from rag.indexing.run import IndexRun, Progress
+    from rag.indexing.server_migration import CopyReport
+
+# Given what is worked on and the noun of its items; shows how far it is while it is open.
+ShowProgress = Callable[[str, str], "AbstractContextManager[Progress | None]"]
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a run of the indexer did, and how long it took."""
+
+    run: RunReport
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SyncPreview:
+    """What a run of the indexer would do, vault by vault."""
+
+    changes: list[Changes]
+
+
+@dataclass(frozen=True)
+class SyncCopy:
+    """What was copied to the Qdrant server, and how long it took."""
+
+    copied: CopyReport
+    seconds: float
+
+
+def no_progress(what: str, noun: str) -> AbstractContextManager[Progress | None]:
+    """Show nothing."""
+    return nullcontext(None)
+
+
+def sync(
+    config: RAGConfig, request: SyncRequest, show_progress: ShowProgress = no_progress
+) -> SyncReport:
+    """Bring the index up to date; see `Workspace.sync`."""
+    from rag.indexing.child_writer import watch
+
+    def work(tell_size: Callable[[int], None]) -> RunReport:
+        with _open_run(config, request) as run:
+            run.tell_size = tell_size
+            _refresh(run, config, request, show_progress)
+            if request.embed is not False:
+                _embed(run, config, request, show_progress)
+        return run.report
+
+    started = time.monotonic()
+    report = watch(IndexDirectory.of(config), work)
+    return SyncReport(report, time.monotonic() - started)
+
+
+def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncPreview:
+    """Tell what `sync` would do; see `Workspace.preview_sync`."""
+    from rag.indexing.dry_run import preview_changes
+
+    found = preview_changes(config, [*request.folders], request.name, request.prune)
+    _check_any({changes.vault: Path(changes.root) for changes in found}, config)
+    return SyncPreview(found)
+
+
+def copy_index(
+    config: RAGConfig, wait: bool = False, show_progress: ShowProgress = no_progress
+) -> SyncCopy:
+    """Copy the index to the server that the settings name; see `Workspace.copy_index`."""
+    from rag.indexing.server_migration import copy_to_server
+
+    started = time.monotonic()
+    with show_progress(config.store.collection, "chunks") as progress:
+        report = copy_to_server(config, progress, wait)
+    return SyncCopy(report, time.monotonic() - started)
+
+
+def _open_run(config: RAGConfig, request: SyncRequest) -> IndexRun:
+    from rag.indexing.run import IndexRun
+
+    for folder in request.folders:  # refuse a bad one before the index is made or locked
+        Registry.load(config).identify(config, folder, request.name)
+    # Indexing makes millions of short-lived lists and no circles among them.
+    gc.set_threshold(100_000, 20, 100)
+    return IndexRun(config, rebuild=request.rebuild, wait=request.wait)
+
+
+def _refresh(
+    run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
+) -> None:
+    registry = Registry.load(config)
+    if registry.notice:
+        run.report.notices.append(registry.notice)
+        registry.save()
+    names = [registry.register(config, folder, request.name) for folder in request.folders]
+    if not names:
+        _drop_left_out(run, config, configured_vaults(config, registry))
+    indexed = run.vaults()
+    known = known_vaults(config, indexed, registry)
+    wanted = {n: known[n] for n in names} if names else known
+    _check_any(wanted, config)
+    for vault, root in wanted.items():
+        check_collision(vault, root, indexed)
+    for inner, outer in overlaps(known):
+        if {inner, outer} & {*names}:
+            run.report.notices.append(
+                f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
+                f" `rag vault remove {quote(inner)}` takes it out"
+            )
+    for vault, root in wanted.items():
+        with show_progress(vault, "notes") as progress:
+            run.index_vault(vault, root, request.prune, progress)
+    if request.prune:
+        _drop_gone(run, registry, config, wanted)
+    run.publish()
+
+
+def _embed(
+    run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
+) -> None:
+    """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
+    required = bool(request.embed)
+    if not (config.ollama.enabled and config.ollama.embedding_model):
+        if required:
+            what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
+            raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
+        return
+    if required:  # whatever was found a minute ago
+        from rag.clients.ollama.silent_servers import forget
+
+        forget(config.ollama.embedding_urls)
+    try:
+        with show_progress("embeddings", "chunks") as progress:
+            run.embed(required, progress)
+    except (ConnectionError, IndexUnavailableError) as error:
+        from rag.stores.edge.shard import StoreError
+
+        if required or isinstance(error, (StoreError, StoreConnectionError)):
+            raise
+        has_some = bool(run.embedded)
+        if has_some or not request.quiet:
+            what = "some chunks have no embedding" if has_some else "no embeddings"
+            run.report.notices.append(f"{what}: {error}. {error.hint}")
+
+
+def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
+    if not vaults:
+        where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
+        raise UsageError(
+            f"there is nothing to index{where}",
+            hint="Name a folder that holds your .md files: `rag index FOLDER`",
+        )
+
+
+def _drop_left_out(run: IndexRun, config: RAGConfig, configured: dict[str, Path]) -> None:
+    """Take out the folders of `vaults_dir` that the configuration leaves out now."""
+    for vault, root in run.vaults().items():
+        of_ours = config.vaults_dir is not None and root.parent == config.vaults_dir.resolve()
+        if of_ours and vault not in configured and root.is_dir():
+            gone = run.remove_vault(vault)
+            run.report.notices.append(f"vault {vault!r} is gone: {plural(gone, 'note')} removed")
+
+
+def _drop_gone(
+    run: IndexRun, registry: Registry, config: RAGConfig, vaults: dict[str, Path]
+) -> None:
+    """Forget the vaults whose folders are gone."""
+    for vault, root in vaults.items():
+        if not root.is_dir():
+            registry.remove(config, vault)
+            run.remove_vault(vault)
+            run.report.notices.append(f"vault {vault!r} is gone, and forgotten")

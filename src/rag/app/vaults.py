@@ -1,0 +1,90 @@
+"""The vaults that are known: listing, adding and removing them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError
+from rag.index.lookup import open_manifest
+from rag.index.snapshots import IndexDirectory
+from rag.index.vault_registry import Registry, known_vaults, unknown_vault
+
+
+@dataclass(frozen=True)
+class KnownVault:
+    """A vault, and how many of its notes are indexed."""
+
+    name: str
+    path: Path
+    notes: int
+
+
+@dataclass(frozen=True)
+class VaultsReport:
+    """The vaults that are known; `notice` says what is wrong with the list of them."""
+
+    vaults: list[KnownVault]
+    notice: str = ""
+
+
+@dataclass(frozen=True)
+class VaultChange:
+    """A vault that was added, or removed with so many notes of the index."""
+
+    name: str
+    notes: int = 0
+    notice: str = ""
+
+
+def list_vaults(config: RAGConfig) -> VaultsReport:
+    """List the vaults that are configured, registered or indexed."""
+    counts: dict[str, tuple[int, int]] = {}
+    roots: dict[str, str] = {}
+    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
+        counts, roots = manifest.counts(), manifest.vaults()
+    registry = Registry.load(config)
+    found = known_vaults(config, roots, registry)
+    vaults = [KnownVault(name, path, counts.get(name, (0, 0))[0]) for name, path in found.items()]
+    return VaultsReport(vaults, registry.notice)
+
+
+def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
+    """Register a folder; its notes are read at the next `sync`.
+
+    :raises UsageError: when it is no folder, or has the name of another vault.
+    :raises LockedError: when another process is writing the index.
+    """
+    Registry.load(config).identify(config, folder, name)
+    with IndexDirectory.of(config).writing():
+        registry = Registry.load(config)
+        return VaultChange(registry.register(config, folder, name), notice=registry.notice)
+
+
+def remove_vault(config: RAGConfig, name: str) -> VaultChange:
+    """Take a vault out of the index; its files are left alone.
+
+    :raises UsageError: when there is no such vault.
+    :raises LockedError: when another process is writing the index.
+    """
+    from rag.indexing.child_writer import watch
+    from rag.indexing.run import IndexRun
+
+    name = unicodedata.normalize("NFC", name)
+
+    def work(tell_size: Callable[[int], None]) -> VaultChange:
+        with IndexRun(config) as run:
+            known = known_vaults(config, run.vaults())
+            if name not in known:
+                raise unknown_vault(name, list(known))
+            registry = Registry.load(config)
+            registry.remove(config, name)
+            gone = run.remove_vault(name)
+            run.publish()
+        return VaultChange(name, gone, registry.notice)
+
+    return watch(IndexDirectory.of(config), work)
