@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rag.evaluation.questions import Question
+    from rag.evaluation.run import Run
     from rag.search.results import QueryFilters
 
 
@@ -115,3 +117,21 @@ class SyncRequest:
     embed: bool | None = None
     wait: bool = False
     quiet: bool = False
+
+
+@dataclass(frozen=True)
+class EvaluateRequest:
+    """A question set, and how it is asked.
+
+    :param modes: of search, measured one by one; none for that of the settings.
+    :param vaults: ask only these.
+    :param baseline: runs to compare with, by mode; `None` to compare with none.
+    :param save: keep the runs in this file.
+    """
+
+    questions: Sequence[Question]
+    modes: Sequence[str] = ()
+    transforms: Sequence[str] | None = None
+    vaults: Sequence[str] | None = None
+    baseline: Mapping[str, Run] | None = None
+    save: Path | None = None

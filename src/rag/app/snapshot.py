@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag.app.index_state import IndexState, open_state, read_state
+from rag.app.index_state import IndexState, read_state
 from rag.config import RAGConfig
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
+    from rag.index.manifest import Manifest
     from rag.stores.base.protocol import NoteStore
 
 
@@ -39,14 +40,29 @@ class Snapshot:
 
         :raises IndexUnavailableError: when there is none, or one of another version.
         """
-        from rag.index.lookup import reading
+        with self._manifest() as manifest:
+            return read_state(manifest, self.config)
+
+    def places(self) -> list[tuple[str, str]]:
+        """Return vault and path of every note.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        with self._manifest() as manifest:
+            return [name[:2] for name in manifest.names()]
+
+    @contextmanager
+    def _manifest(self) -> Iterator[Manifest]:
+        from rag.index.lookup import open_manifest, reading
         from rag.index.snapshots import IndexDirectory
 
         manifest = self.store.manifest()
         if manifest is None:
-            return open_state(self.config)
-        with reading(manifest, IndexDirectory.of(self.config)):
-            return read_state(manifest, self.config)
+            with open_manifest(self.config) as manifest:
+                yield manifest
+        else:
+            with reading(manifest, IndexDirectory.of(self.config)):
+                yield manifest
 
     def pipeline(self, make: Callable[[], Pipeline], *key: Hashable) -> Pipeline:
         """Return the pipeline of a key, which `make` makes when it is first asked for."""

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 
     from rag.app.ask import AnswerReport
     from rag.app.chat import Chat, SessionsReport
+    from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import NoteReport
     from rag.app.plan import PlanReport
-    from rag.app.requests import AskRequest, ChatRequest, PlanRequest, SearchRequest, SyncRequest
+    from rag.app.requests import (
+        AskRequest,
+        ChatRequest,
+        EvaluateRequest,
+        PlanRequest,
+        SearchRequest,
+        SyncRequest,
+    )
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
@@ -95,6 +103,17 @@ class Workspace:
         from rag.app.plan import plan
 
         return plan(self._snapshot, request)
+
+    def evaluate(self, request: EvaluateRequest, track: Track | None = None) -> EvaluationReport:
+        """Measure how well the search answers a set of questions.
+
+        :param track: is given the questions and a mode; yields them as they are asked.
+        :raises UsageError: for a question that cannot be searched, a file that cannot be written,
+            or a baseline without such a mode.
+        """
+        from rag.app.evaluate import evaluate
+
+        return evaluate(self._snapshot, request, *([track] if track else []))
 
     def get_note(self, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
         """Read a note; see `rag.app.notes.get_note`."""

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet, Transforms, Vaults
 from rag.cli.framework.query import check_mode, warn_if_stale
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import make_console, plural, print_json, print_line, say, visible
-from rag.config import RAGConfig
+from rag.cli.render.console import make_console, plural, print_line, print_report, say, visible
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from rag.app.index_state import IndexState
+    from rag.app.evaluate import EvaluationReport
     from rag.evaluation.comparison import Comparison, Difference
     from rag.evaluation.questions import Question
-    from rag.evaluation.run import Run
 
 _LABELS = {
     "queries": "queries",
@@ -77,27 +75,23 @@ def evaluate(
     rag eval questions.jsonl --compare before.json      exit code 1 when it is worse
     rag eval questions.jsonl --modes lexical,hybrid
     """
-    from rag.app.index_state import check_vaults, open_state
-    from rag.evaluation.baseline import check_writable, load_runs, save_runs
+    from rag.app.requests import EvaluateRequest
+    from rag.app.workspace import Workspace
+    from rag.evaluation.baseline import load_runs
 
     config = load_settings(config_file)
     wanted = _modes(config.search.mode if modes is None else modes)
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
-    if save is not None:
-        check_writable(save)
-    state = open_state(config)
-    check_vaults(vaults, state.roots)
-    runs = _run(config, wanted, asked, vaults, quiet or json, transforms or None)
-    if save is not None:
-        save_runs(save, runs)
-    _warn(runs[0].unknown, vaults, state, quiet)
-    compared = {} if baseline is None else _compare(baseline, runs)
+    request = EvaluateRequest(asked, wanted, transforms, vaults, baseline, save)
+    with Workspace(config) as workspace:
+        report = workspace.evaluate(request, partial(_shown, quiet=quiet or json))
+    _warn(report, vaults, quiet, notices=not (quiet or json))
     if json:
-        print_json(_to_json(runs, compared, len(wanted) > 1))
+        print_report(report)
     else:
-        _print(runs, compared)
-    if any(comparison.worse for comparison in compared.values()):
+        _print(report)
+    if report.worse:
         raise typer.Exit(1)
 
 
@@ -118,58 +112,59 @@ def _read(source: str) -> list[Question]:
     return parse_questions(text if isinstance(text, bytes) else text.encode(), "stdin")
 
 
-def _run(
-    config: RAGConfig,
-    modes: list[str],
-    questions: list[Question],
-    vaults: list[str] | None,
-    quiet: bool,
-    transforms: list[str] | None,
-) -> list[Run]:
-    """Return a run for each mode; `auto` has the name of the mode that it came to."""
-    from rag.evaluation.judging import Judge
-    from rag.evaluation.run import run_questions
-    from rag.index.lookup import open_manifest
-    from rag.search.results import QueryFilters
-    from rag.search.run import create_search_pipeline
-    from rag.stores import get_document_store
-
-    with open_manifest(config) as manifest:
-        places = [name[:2] for name in manifest.names() if not vaults or name[0] in vaults]
-    judge, filters = Judge(places), QueryFilters(vaults or None)
-    runs: dict[str, Run] = {}
-    with get_document_store(config) as store:
-        for mode in modes:
-            with closing(create_search_pipeline(store, config, transforms=transforms)) as pipeline:
-                run = run_questions(pipeline, _shown(questions, mode, quiet), judge, filters, mode)
-            for notice in () if quiet else run.notices:
-                say(notice)
-            runs[run.mode] = run
-    return list(runs.values())
-
-
-def _shown(questions: list[Question], mode: str, quiet: bool) -> Iterator[Question]:
+def _shown(questions: Iterable[Question], mode: str, quiet: bool) -> Iterator[Question]:
     """Yield the questions, with a bar on a terminal that shows how far they are."""
     if quiet or not sys.stderr.isatty():
         yield from questions
         return
     from rich.progress import track
 
-    yield from track(questions, mode, console=make_console(stderr=True), transient=True)
+    asked = list(questions)
+    yield from track(asked, mode, console=make_console(stderr=True), transient=True)
 
 
 def _warn(
-    unknown: list[Question], vaults: list[str] | None, state: IndexState, quiet: bool
+    report: EvaluationReport, vaults: list[str] | None, quiet: bool, *, notices: bool
 ) -> None:
-    """Say what makes the figures lower or older than they seem."""
+    """Say what makes the figures lower or older than they seem.
+
+    :param notices: say also what the searches gave notice of.
+    """
+    for one in report.modes if notices else ():
+        for notice in one.run.notices:
+            say(notice)
     if not quiet:
-        warn_if_stale(state)
-    if unknown:
+        warn_if_stale(report.index)
+    if unknown := report.modes[0].run.unknown:
         names = [f"{one.id} ({(one.relevant or one.partial)[0]})" for one in unknown]
         where = f"vault {', '.join(vaults)}" if vaults else "the index"
         verb = "names" if len(unknown) == 1 else "name"
         count = plural(len(unknown), "question")
         say(f"{count} {verb} notes that are not in {where}: {_few(names)}")
+    for one in report.modes:
+        if one.comparison:
+            _warn_of_comparison(one.comparison, one.run.mode, one.compared_with)
+
+
+def _warn_of_comparison(found: Comparison, mode: str, before: str) -> None:
+    """Say what a comparison leaves out.
+
+    :param before: the mode of the baseline.
+    """
+    from rag.evaluation.comparison import FEW
+
+    if before != mode:
+        say(f"mode {mode} is compared with mode {before} of the baseline")
+    for left_out, where in (
+        (found.only_baseline, "only in the baseline"),
+        (found.only_now, "not in the baseline"),
+        (found.changed, "not the same in the baseline"),
+    ):
+        if left_out:
+            count = plural(len(left_out), "question")
+            say(f"left out, {where}: {count} ({_few(left_out)})")
+    if found.queries < FEW:
+        say(f"only {plural(found.queries, 'question')} to compare: trust the interval little")
 
 
 def _few(names: list[str]) -> str:
@@ -177,77 +172,24 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _compare(baseline: dict[str, Run], runs: list[Run]) -> dict[str, Comparison]:
-    from rag.evaluation.baseline import choose_run
-    from rag.evaluation.comparison import FEW, compare
-
-    compared = {}
-    for run in runs:
-        before = choose_run(baseline, run.mode)
-        found = compared[run.mode] = compare(before.outcomes, run.outcomes)
-        if before.mode != run.mode:
-            say(f"mode {run.mode} is compared with mode {before.mode} of the baseline")
-        for left_out, where in (
-            (found.only_baseline, "only in the baseline"),
-            (found.only_now, "not in the baseline"),
-            (found.changed, "not the same in the baseline"),
-        ):
-            if left_out:
-                count = plural(len(left_out), "question")
-                say(f"left out, {where}: {count} ({_few(left_out)})")
-        if found.queries < FEW:
-            say(f"only {plural(found.queries, 'question')} to compare: trust the interval little")
-    return compared
-
-
-def _to_json(runs: list[Run], compared: dict[str, Comparison], several: bool) -> dict[str, Any]:
-    from rag.evaluation.run import summaries
-
-    found: dict[str, dict[str, Any]] = {}
-    for run in runs:
-        figures = summaries(run.outcomes)
-        found[run.mode] = {
-            "overall": _rounded(figures["overall"]),
-            "categories": {
-                name: _rounded(figure) for name, figure in figures["categories"].items()
-            },
-        }
-        if run.mode in compared:
-            comparison = compared[run.mode]
-            found[run.mode]["comparison"] = {
-                name: {"difference": one.difference, "low": one.low, "high": one.high}
-                for name, one in comparison.differences.items()
-            }
-            found[run.mode]["worse"] = comparison.worse
-    if not several:
-        return found[runs[0].mode]
-    worse = {"worse": any(one.worse for one in compared.values())} if compared else {}
-    return {"modes": found, **worse}
-
-
-def _rounded(figures: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 6) for name, value in figures.items()}
-
-
-def _print(runs: list[Run], compared: dict[str, Comparison]) -> None:
+def _print(report: EvaluationReport) -> None:
     from rag.evaluation.run import summaries
 
     console = make_console()
-    for position, run in enumerate(runs):
+    for position, one in enumerate(report.modes):
         if position:
             print_line("")
-        figures = summaries(run.outcomes)
-        table = _table(f"mode {run.mode}", _LABELS.values())
+        figures = summaries(one.run.outcomes)
+        table = _table(f"mode {one.run.mode}", _LABELS.values())
         for name, row in figures["categories"].items():
             table.add_row(visible(name), *_cells(row))
         table.add_row("all", *_cells(figures["overall"]), style="bold")
         console.print(table)
-        if run.mode in compared:
-            comparison = compared[run.mode]
+        if one.comparison:
             print_line("")
-            console.print(_comparison_table(comparison))
+            console.print(_comparison_table(one.comparison))
             print_line("")
-            print_line(_verdict(comparison))
+            print_line(_verdict(one.comparison))
 
 
 def _table(first: str, columns: Iterable[str]) -> Table:
