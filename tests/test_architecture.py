@@ -161,6 +161,32 @@ def test_no_folder_has_too_many_modules():
     assert {folder.name: n for folder, n in counts.items() if n > MOST_MODULES} == {}
 
 
+def test_no_function_of_a_front_end_makes_json():
+    """JSON comes from `rag.app.schema`: neither returned, nor given to what prints it."""
+    assert [
+        f"{name_of(file)}:{line}"
+        for file in MODULES
+        if package_of(name_of(file)) == "cli"
+        for line in makers_of_dicts(tree_of(file))
+    ] == []
+
+
+def makers_of_dicts(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines of functions that return dicts, by annotation or by what they return."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            said = ast.unparse(node.returns) if node.returns else ""
+            if re.search(r"\b([dD]ict|Mapping|MutableMapping|TypedDict)\b", said):
+                yield node.lineno
+        returned = node.value if isinstance(node, (ast.Return, ast.Yield)) else None
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("print_json"):
+            returned = node.args[0]
+        if isinstance(returned, (ast.Dict, ast.DictComp)) or (
+            isinstance(returned, ast.Call) and ast.unparse(returned.func) == "dict"
+        ):
+            yield node.lineno
+
+
 class TestTheWalkItself:
     """The rules above would hold of anything if the walk saw nothing."""
 
@@ -183,3 +209,16 @@ class TestTheWalkItself:
         below = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
         assert circle(below) == ["b", "c"]
         assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+    def test_it_sees_dicts(self):
+        wrong = (
+            "def f() -> dict[str, int]: ...",
+            "def f() -> Mapping[str, int] | None: ...",
+            "def f():\n    return {'a': 1}",
+            "def f():\n    return dict(a=1)",
+            "def f():\n    return {a: a for a in b}",
+            "print_json({'a': 1})",
+        )
+        right = "def f() -> int:\n    names = {'a': 1}\n    return names['a']"
+        assert [bool([*makers_of_dicts(ast.parse(source))]) for source in wrong] == [True] * 6
+        assert not [*makers_of_dicts(ast.parse(right))]

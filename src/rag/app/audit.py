@@ -1,23 +1,49 @@
-"""Making a recorded plan again, from what the models said then."""
+"""The plans on record; and making one again, from what the models said then."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
+from datetime import date
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rag.config import PlannerConfig, RAGConfig, planner_config
 from rag.exceptions import ConfigError, QueryError
 from rag.index.filter_catalog import ManifestCatalogue
 from rag.index.lookup import open_manifest
+from rag.query import parse_date_range
 from rag.query.models import QueryBundle
-from rag.query.planner.audit_log import AuditRecord
+from rag.query.planner.audit_log import AuditRecord, AuditTrail
 from rag.query.planner.intent_router import ROUTERS, IntentRouter
 from rag.query.planner.plan import FullTransformationResult
 from rag.query.planner.query_planner import MetadataTransformer
 from rag.query.planner.trace import ReplayAsker, Trace
 
+_LAST = 10
 _PARTS = ("intent", "metadata", "hyde")
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """The plans on record, the newest first.
+
+    :param first: the day from which on they were wanted.
+    :param problem: why not all of them can be read.
+    :param skipped: how many lines hold no record.
+    """
+
+    records: list[AuditRecord]
+    first: date | None = None
+    problem: str = ""
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class RecordReport:
+    """One plan on record."""
+
+    record: AuditRecord
 
 
 class Difference(NamedTuple):
@@ -44,6 +70,30 @@ class Replay:
     def same(self) -> bool:
         """Whether the plans are the same."""
         return not self.differences
+
+
+def list_records(
+    config: RAGConfig, last: int | None = None, since: str | None = None
+) -> AuditReport:
+    """List the plans on record.
+
+    :param last: how many; without it, and without a day, the last ten.
+    :param since: the day of the first, as people write it.
+    :raises UsageError: for words that are no date.
+    """
+    first = None if since is None else parse_date_range(since).first
+    count = last or (_LAST if since is None else None)
+    trail = AuditTrail(config.data_dir)
+    records = list(islice(trail.records(first), count))
+    return AuditReport(records, first, trail.problem, trail.skipped)
+
+
+def find_record(config: RAGConfig, beginning: str) -> RecordReport:
+    """Return the plan whose id begins so.
+
+    :raises UsageError: when there is none, or there are several.
+    """
+    return RecordReport(AuditTrail(config.data_dir).find(beginning))
 
 
 def replay(config: RAGConfig, record: AuditRecord) -> Replay:

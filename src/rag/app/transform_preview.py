@@ -26,7 +26,7 @@ from rag.text.tokenizer import has_words
 
 
 @dataclass
-class Plan:
+class TransformReport:
     """What would be searched: the words of the query, what is added to them and what it filters
     by, the route it takes, and its variants. `notices` say why not as wanted."""
 
@@ -41,7 +41,9 @@ class Plan:
     notices: list[str] = field(default_factory=list)
 
 
-def plan_search(config: RAGConfig, query: str, transforms: Sequence[str] | None = None) -> Plan:
+def plan_search(
+    config: RAGConfig, query: str, transforms: Sequence[str] | None = None
+) -> TransformReport:
     """Find out what a search would look for; nothing is searched, and no index is needed.
 
     :param transforms: without them those of the query's route, or of `search.transforms`.
@@ -53,7 +55,7 @@ def plan_search(config: RAGConfig, query: str, transforms: Sequence[str] | None 
     if not parsed:
         raise QueryError("the query is empty", hint='Say what to look for: `rag transform "words"`')
     names = None if transforms is None else wanted_transforms(transforms)
-    plan = Plan(query, parsed.text, _filters(parsed), mode=config.search.mode)
+    plan = TransformReport(query, parsed.text, _filters(parsed), mode=config.search.mode)
     with get_document_store(config) as store:
         is_indexed = store.is_readable
         understood = understand(store, query) if is_indexed else _unindexed(query, parsed)
@@ -77,7 +79,7 @@ def _unindexed(query: str, parsed: ParsedQuery) -> Understood:
 
 
 def _route(
-    plan: Plan,
+    plan: TransformReport,
     config: RAGConfig,
     store: NoteStore,
     understood: Understood,

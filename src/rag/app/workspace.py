@@ -7,7 +7,7 @@ with Workspace(config) as workspace:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag.app.ask import AnswerReport
+    from rag.app.audit import AuditReport, RecordReport, Replay
     from rag.app.chat import Chat, SessionsReport
+    from rag.app.doctor import Check
     from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import NoteReport
     from rag.app.plan import PlanReport
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from rag.app.search import SearchReport
     from rag.app.status import StatusReport
     from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
+    from rag.app.transform_preview import TransformReport
     from rag.app.vaults import VaultChange, VaultsReport
     from rag.search.planned_query import Intent
 
@@ -114,6 +117,41 @@ class Workspace:
         from rag.app.evaluate import evaluate
 
         return evaluate(self._snapshot, request, *([track] if track else []))
+
+    def preview_transforms(
+        self, query: str, transforms: Sequence[str] | None = None
+    ) -> TransformReport:
+        """Tell what a search would look for; see `rag.app.transform_preview.plan_search`."""
+        from rag.app.transform_preview import plan_search
+
+        return plan_search(self.config, query, transforms)
+
+    def audit(self, last: int | None = None, since: str | None = None) -> AuditReport:
+        """List the plans on record; see `rag.app.audit.list_records`."""
+        from rag.app.audit import list_records
+
+        return list_records(self.config, last, since)
+
+    def audit_record(self, beginning: str) -> RecordReport:
+        """Return the plan on record whose id begins so.
+
+        :raises UsageError: when there is none, or there are several.
+        """
+        from rag.app.audit import find_record
+
+        return find_record(self.config, beginning)
+
+    def replay(self, beginning: str) -> Replay:
+        """Make a plan on record again; see `rag.app.audit.replay`."""
+        from rag.app.audit import find_record, replay
+
+        return replay(self.config, find_record(self.config, beginning).record)
+
+    def checks(self) -> Iterator[Check]:
+        """Check all that `rag` relies on; see `rag.app.doctor.run_checks`."""
+        from rag.app.doctor import run_checks
+
+        return run_checks(self.config)
 
     def get_note(self, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
         """Read a note; see `rag.app.notes.get_note`."""

@@ -8,8 +8,9 @@ reading of a damaged index. Each ends: what waits for a server waits for about
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from rag.app.doctor.check import Check, Examination, from_error
+from rag.app.doctor.check import Check, Examination, Status, from_error
 from rag.app.doctor.chunks import check_chunks
 from rag.app.doctor.environment import check_configuration, check_data_folder, check_disk
 from rag.app.doctor.index import check_index
@@ -22,7 +23,21 @@ from rag.app.doctor.vectors import check_vectors
 from rag.config import RAGConfig
 from rag.exceptions import RAGError
 
-__all__ = ["Check", "run_checks"]
+__all__ = ["Check", "DoctorReport", "run_checks"]
+
+STATUSES: tuple[Status, ...] = ("pass", "warn", "fail")
+
+
+@dataclass(frozen=True)
+class DoctorReport:
+    """What all checks found."""
+
+    checks: list[Check]
+
+    def count(self, status: Status) -> int:
+        """Return how many checks found it so."""
+        return sum(check.status == status for check in self.checks)
+
 
 Checker = Callable[[Examination], Iterator[Check]]
 

@@ -33,11 +33,6 @@ class Check:
     hint: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return name, status, message, hint, and the facts beside them."""
-        said = {"name": self.name, "status": self.status, "message": self.message}
-        return self.facts | said | {"hint": self.hint}
-
 
 @dataclass
 class IndexView:

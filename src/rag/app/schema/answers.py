@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rag.app.schema.errors import error_to_json
 from rag.app.schema.plans import plan_to_json
-from rag.app.schema.results import result_to_json, variants_to_json
+from rag.app.schema.results import result_to_json
+from rag.app.schema.variants import variants_to_json
 
 if TYPE_CHECKING:
     from rag.app.ask import AnswerReport

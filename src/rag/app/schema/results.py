@@ -6,11 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rag.app.schema.plans import plan_to_json
+from rag.app.schema.variants import variants_to_json
 
 if TYPE_CHECKING:
     from rag.app.search import SearchReport
-    from rag.qa.answer import Answer
-    from rag.search.results import Explanation, SearchedVariant, SearchResponse, SearchResult
+    from rag.search.results import Explanation, SearchResult
 
 
 def search_to_json(report: SearchReport) -> dict[str, Any]:
@@ -32,18 +32,6 @@ def search_to_json(report: SearchReport) -> dict[str, Any]:
         "elapsed_ms": report.milliseconds,
         "index": report.index.to_json(),
     }
-
-
-def variants_to_json(response: SearchResponse | Answer) -> dict[str, Any]:
-    """Return what schema 1 says of a query's route and variants, if it has any."""
-    route = {"route": response.route} if response.route else {}
-    variants = [variant_to_json(variant) for variant in response.variants]
-    return {**route, **({"variants": variants} if variants else {})}
-
-
-def variant_to_json(variant: SearchedVariant) -> dict[str, Any]:
-    """Return a variant as schema 1 has it."""
-    return {**asdict(variant), "weight": round(variant.weight, 6)}
 
 
 def result_to_json(result: SearchResult) -> dict[str, Any]:

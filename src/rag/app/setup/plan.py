@@ -89,6 +89,14 @@ class Beginning:
         return [*steps, "rag index" if ready else "rag index FOLDER"]
 
 
+@dataclass(frozen=True)
+class SetupReport:
+    """What was found, and whether the file was written."""
+
+    found: Beginning
+    written: bool
+
+
 def _toml(value: Any) -> str:
     """Return a value as TOML, which is JSON but for half a surrogate pair and one control."""
     text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -11,21 +11,19 @@ from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import (
     make_console,
     plural,
-    print_json,
     print_line,
+    print_report,
     say,
     to_json_text,
     visible,
 )
-from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
-    from rag.app.audit import Replay
-    from rag.query.planner.audit_log import AuditRecord, AuditTrail
+    from rag.app.audit import AuditReport, RecordReport, Replay
+    from rag.query.planner.audit_log import AuditRecord
 
-_LAST = 10
 _WIDTHS = {"understood": 40, "query": 60}
 _ID = 12  # characters
 
@@ -64,42 +62,33 @@ def audit(
     rag audit mwq7q1aj                    show a record with all that the models said
     rag audit --replay mwq7q1aj
     """
-    from rag.query.planner.audit_log import AuditTrail
+    from rag.app.workspace import Workspace
 
     if bool(record_id) + (replay is not None) + bool(last or since) > 1:
         raise UsageError("ID, --replay and --last or --since exclude each other", hint="Use one.")
     config = load_settings(config_file)
-    trail = AuditTrail(config.data_dir)
-    if replay is not None:
-        _replay(config, trail.find(replay), json)
-    elif record_id:
-        _show(trail.find(record_id), json)
-    else:
-        _list(config, trail, last, since, json)
+    with Workspace(config) as workspace:
+        if replay is not None:
+            _print_replay(workspace.replay(replay), json)
+        elif record_id:
+            _show(workspace.audit_record(record_id), json)
+        else:
+            _list(workspace.audit(last, since), config.planner.audit, json)
 
 
-def _list(
-    config: RAGConfig, trail: AuditTrail, last: int | None, since: str | None, as_json: bool
-) -> None:
-    from itertools import islice
-
-    from rag.query import parse_date_range
-
-    first = None if since is None else parse_date_range(since).first
-    count = last or (_LAST if since is None else None)
-    records = list(islice(trail.records(first), count))
-    if trail.problem:
-        say(trail.problem)
-    if trail.skipped:
-        say(f"passed over {plural(trail.skipped, 'line')} that hold no record")
+def _list(report: AuditReport, is_on: bool, as_json: bool) -> None:
+    if report.problem:
+        say(report.problem)
+    if report.skipped:
+        say(f"passed over {plural(report.skipped, 'line')} that hold no record")
     if as_json:
-        print_json({"records": [to_json(record) for record in records]})
-    elif records:
-        _print(records)
-    if not records:
+        print_report(report)
+    elif report.records:
+        _print(report.records)
+    if not report.records:
         if not as_json:
-            say("no plan is recorded" + (f" since {first}" if first else " yet"))
-            say(_switch(config.planner.audit))
+            say("no plan is recorded" + (f" since {report.first}" if report.first else " yet"))
+            say(_switch(is_on))
         raise typer.Exit(1)
 
 
@@ -107,16 +96,6 @@ def _switch(is_on: bool) -> str:
     if is_on:
         return "`rag search --plan QUERY` makes one; planner.audit = false records none."
     return "Recording is switched off; planner.audit = true switches it on (`rag config`)."
-
-
-def to_json(record: AuditRecord) -> dict[str, Any]:
-    """Return a record as JSON."""
-    from json import loads
-
-    from rag.query.planner.audit_log import encoded
-
-    found: dict[str, Any] = loads(encoded(record))
-    return found
 
 
 def _print(records: list[AuditRecord]) -> None:
@@ -146,25 +125,24 @@ def _print(records: list[AuditRecord]) -> None:
     make_console().print(table)
 
 
-def _show(record: AuditRecord, as_json: bool) -> None:
+def _show(report: RecordReport, as_json: bool) -> None:
     if as_json:
-        print_json({"record": to_json(record)})
-    else:
-        for line in to_json_text(to_json(record), indent=2).split("\n"):
-            print_line(line)
+        print_report(report)
+        return
+    from rag.app.schema import to_json
+
+    for line in to_json_text(to_json(report)["record"], indent=2).split("\n"):
+        print_line(line)
 
 
-def _replay(config: RAGConfig, record: AuditRecord, as_json: bool) -> None:
-    from rag.app.audit import replay as run_replay
-
-    replayed = run_replay(config, record)
+def _print_replay(replayed: Replay, as_json: bool) -> None:
     if as_json:
-        print_json(replay_to_json(replayed))
+        print_report(replayed)
     else:
         for notice in replayed.notices:
             say(notice)
         if replayed.same:
-            print_line(f"{record.id}: the same plan")
+            print_line(f"{replayed.record.id}: the same plan")
         for name, before, now in replayed.differences:
             print_line(f"{name}: {_brief(before)}, now {_brief(now)}")
     if not replayed.same:
@@ -173,14 +151,3 @@ def _replay(config: RAGConfig, record: AuditRecord, as_json: bool) -> None:
 
 def _brief(value: Any) -> str:
     return shortened(to_json_text(value), 200)
-
-
-def replay_to_json(replay: Replay) -> dict[str, Any]:
-    """Return the JSON of a replay."""
-    return {
-        "id": replay.record.id,
-        "query": replay.record.query,
-        "same": replay.same,
-        "differences": [difference._asdict() for difference in replay.differences],
-        "notices": replay.notices,
-    }

@@ -9,8 +9,8 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_json, print_line, to_json_text
-from rag.config import RAGConfig, default_toml, settings, values
+from rag.cli.render.console import print_line, print_report, to_json_text
+from rag.config import default_toml, settings, values
 
 
 def config(
@@ -32,18 +32,9 @@ def config(
     found = load_settings(config_file, may_ask=False)
     shown = values(found)
     if json:
-        print_json(
-            {
-                "settings": {
-                    name: {
-                        "value": value,
-                        "origin": found.origins.get(name, "default"),
-                        **_left_out(found, name),
-                    }
-                    for name, value in shown.items()
-                }
-            }
-        )
+        from rag.app.settings import SettingsReport
+
+        print_report(SettingsReport(found))
         return
     width = max(map(len, settings()))
     for name, value in shown.items():
@@ -51,8 +42,3 @@ def config(
         print_line(f"{name:{width}}  {text}  ({found.origins.get(name, 'default')})")
         if one := found.left_out.get(name):
             print_line(f"{'':{width}}  left out: {one.value} ({one.reason}). {one.hint}")
-
-
-def _left_out(config: RAGConfig, name: str) -> dict[str, dict[str, str]]:
-    one = config.left_out.get(name)
-    return {"left_out": {"value": one.value, "reason": one.reason}} if one else {}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import say_key
-from rag.cli.render.console import make_console, plural, print_json, visible
+from rag.cli.render.console import make_console, plural, print_report, visible
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -37,24 +36,25 @@ def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = N
     rag doctor -q                  only what is wrong
     rag doctor --json
     """
-    from rag.app.doctor import run_checks
+    from rag.app.doctor import DoctorReport
+    from rag.app.workspace import Workspace
 
     config = load_config(config_file)
     say_key(config)
     console = make_console()
     checks = []
-    for check in run_checks(config):
+    for check in Workspace(config).checks():
         checks.append(check)
         if not json and not (quiet and check.status == "pass"):
             _print(console, check)
-    counts = Counter(check.status for check in checks)
+    report = DoctorReport(checks)
+    failures = report.count("fail")
     if json:
-        totals = {str(status): counts[status] for status in _MARKS}
-        print_json({"checks": [check.to_dict() for check in checks], **totals})
+        print_report(report)
     elif not quiet:
-        wrong = f"{plural(counts['warn'], 'warning')}, {plural(counts['fail'], 'failure')}"
-        console.print(f"{counts['pass']} passed, {wrong}")
-    if counts["fail"]:
+        wrong = f"{plural(report.count('warn'), 'warning')}, {plural(failures, 'failure')}"
+        console.print(f"{report.count('pass')} passed, {wrong}")
+    if failures:
         raise typer.Exit(1)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli.framework.options import Json
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_json, print_line
+from rag.cli.render.console import plural, print_line, print_report
 from rag.config import new_project_file, user_file
 from rag.exceptions import UsageError
 
@@ -44,7 +44,7 @@ def init(
     rag init ~/notes               look only there
     rag init --dry-run
     """
-    from rag.app.setup.plan import carry_out, plan
+    from rag.app.setup.plan import SetupReport, carry_out, plan
 
     file = user_file() if user else new_project_file(Path.cwd())
     if file.exists() and not (force or dry_run):
@@ -57,7 +57,7 @@ def init(
     if not dry_run:
         carry_out(config, found)
     if json:
-        print_json(_to_json(found, dry_run))
+        print_report(SetupReport(found, written=not dry_run))
     else:
         _print(found, dry_run)
 
@@ -84,26 +84,3 @@ def _print(found: Beginning, dry_run: bool) -> None:
     print_line("")
     for step in found.next_steps:
         print_line(f"next: {step}")
-
-
-def _to_json(found: Beginning, dry_run: bool) -> dict[str, Any]:
-    ollama = found.ollama
-    return {
-        "file": str(found.file),
-        "written": not dry_run,
-        "content": found.content,
-        "settings": found.changes,
-        "vaults": [
-            {"name": v.name, "path": str(v.path), "known": v.known, "problem": v.problem}
-            for v in found.vaults
-        ],
-        "whole": found.whole,
-        "ollama": {
-            "url": ollama.url,
-            "version": ollama.version,
-            "embedding_model": ollama.embedding_model,
-            "chat_model": ollama.chat_model,
-            "error": ollama.error,
-        },
-        "next": found.next_steps,
-    }

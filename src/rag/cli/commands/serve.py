@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli.framework.options import Json
-from rag.cli.render.console import plural, print_json, print_line, say
+from rag.cli.render.console import plural, print_line, print_report, say
+
+if TYPE_CHECKING:
+    from rag.daemon.control import Status
 
 
 def serve(
@@ -45,9 +48,11 @@ def serve(
         raise typer.Exit(1)
 
 
-def _tell(there: Any, json: bool) -> None:
+def _tell(there: Status | None, json: bool) -> None:
     if json:
-        print_json({"warm": vars(there) if there else None})
+        from rag.app.warm_process import WarmReport
+
+        print_report(WarmReport(there))
     elif not there:
         say("no warm process; `rag serve --start` starts one, as does a command at a terminal")
     elif not there.answers:
@@ -62,7 +67,9 @@ def _tell(there: Any, json: bool) -> None:
 
 def _tell_end(ended: list[int], json: bool) -> None:
     if json:
-        print_json({"stopped": ended})
+        from rag.app.warm_process import StoppedReport
+
+        print_report(StoppedReport(ended))
     elif ended:
         print_line(f"stopped: {', '.join(f'process {process}' for process in ended)}")
     else:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet, Transforms
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import read_stdin
-from rag.cli.render.console import print_json, print_line, say
+from rag.cli.render.console import print_line, print_report, say
 
 if TYPE_CHECKING:
-    from rag.app.transform_preview import Plan
+    from rag.app.transform_preview import TransformReport
     from rag.search.results import SearchedVariant
 
 
@@ -35,38 +35,22 @@ def transform(
     rag transform "how do we undo a release" --transform multi-query --transform step-back
     rag transform "tag:ops rolback"
     """
-    from rag.app.transform_preview import plan_search
+    from rag.app.workspace import Workspace
 
     query = " ".join(words)
     if query == "-":
         query = read_stdin()
-    plan = plan_search(load_settings(config_file), query, transforms or None)
+    with Workspace(load_settings(config_file)) as workspace:
+        plan = workspace.preview_transforms(query, transforms or None)
     for notice in () if quiet else plan.notices:
         say(notice)
     if json:
-        print_json(to_json(plan))
+        print_report(plan)
     else:
         _print(plan)
 
 
-def to_json(plan: Plan) -> dict[str, Any]:
-    """Return the JSON of what would be searched."""
-    from rag.app.schema.results import variant_to_json
-
-    return {
-        "query": plan.query,
-        "text": plan.text,
-        "filters": plan.filters,
-        "also": plan.also,
-        "corrections": plan.corrections,
-        "route": plan.route or None,
-        "mode": plan.mode,
-        "variants": [variant_to_json(variant) for variant in plan.variants],
-        "notices": plan.notices,
-    }
-
-
-def _print(plan: Plan) -> None:
+def _print(plan: TransformReport) -> None:
     rows = [("original", f"1.00  {plan.text}")] if plan.text else []
     rows += [("filter", text) for text in plan.filters]
     rows += [("corrected", f"{word} -> {meant}") for word, meant in plan.corrections.items()]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from rag.cli.framework.options import Json
-from rag.cli.render.console import plural, print_json, print_line
+from rag.cli.render.console import plural, print_line, print_report
 from rag.config.trust import TrustList, forget, record, visible
 from rag.exceptions import UsageError
 
@@ -64,8 +64,9 @@ def _trust(place: Path, json: bool) -> None:
     if project.asks:
         record(project.file, project.digest, True)
     if json:
-        asks = [{"name": ask.name, "value": ask.value} for ask in project.asks]
-        print_json({"file": str(project.file), "asks": asks, "trusted": bool(asks)})
+        from rag.app.settings import TrustReport
+
+        print_report(TrustReport(project.file, project.asks))
         return
     if not project.asks:
         print_line(visible(f"{project.file} asks for nothing that takes trust"))
@@ -78,7 +79,9 @@ def _trust(place: Path, json: bool) -> None:
 def _remove(file: Path, json: bool) -> None:
     was_there = forget(file)
     if json:
-        print_json({"file": str(file), "removed": was_there})
+        from rag.app.settings import TrustRemovedReport
+
+        print_report(TrustRemovedReport(file, was_there))
     else:
         how = "is trusted no more" if was_there else "was not in the list"
         print_line(visible(f"{file} {how}"))
@@ -89,11 +92,9 @@ def _remove(file: Path, json: bool) -> None:
 def _list(json: bool) -> None:
     files = TrustList.load().files
     if json:
-        listed: list[dict[str, Any]] = [
-            {"file": path, "trusted": entry.trusted, "since": entry.since, "sha256": entry.digest}
-            for path, entry in files.items()
-        ]
-        print_json({"files": listed})
+        from rag.app.settings import TrustListReport
+
+        print_report(TrustListReport(files))
         return
     for path, entry in files.items():
         print_line(visible(f"{'trusted' if entry.trusted else 'refused'}  {entry.since}  {path}"))

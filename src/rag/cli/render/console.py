@@ -26,7 +26,7 @@ SCHEMA = 1
 clean = without_controls  # what a note or a model says; names are made `visible`
 
 
-def print_json(data: dict[str, Any]) -> None:
+def _print_json(data: dict[str, Any]) -> None:
     """Print one JSON object with the schema's version first."""
     sys.stdout.write(to_json_text({"schema": SCHEMA, **data}) + "\n")
 
@@ -71,7 +71,7 @@ def print_report(report: object) -> None:
     """Print a report, or an error, as the one JSON object of `--json`."""
     from rag.app.schema import to_json
 
-    print_json(to_json(report))
+    _print_json(to_json(report))
 
 
 def print_error(error: RAGError, as_json: bool) -> None:

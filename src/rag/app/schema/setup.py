@@ -1,0 +1,98 @@
+"""Settings, trust, checks and the warm process in schema 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rag.app.doctor import Check, DoctorReport
+    from rag.app.settings import (
+        SettingsReport,
+        TrustListReport,
+        TrustRemovedReport,
+        TrustReport,
+    )
+    from rag.app.setup.plan import SetupReport
+    from rag.app.warm_process import StoppedReport, WarmReport
+
+
+def checks_to_json(report: DoctorReport) -> dict[str, Any]:
+    """Return what all checks found, and how many found what."""
+    from rag.app.doctor import STATUSES
+
+    counts = {str(status): report.count(status) for status in STATUSES}
+    return {"checks": [check_to_json(check) for check in report.checks], **counts}
+
+
+def check_to_json(check: Check) -> dict[str, Any]:
+    """Return what one check found, and its facts."""
+    said = {"name": check.name, "status": check.status, "message": check.message}
+    return check.facts | said | {"hint": check.hint}
+
+
+def setup_to_json(report: SetupReport) -> dict[str, Any]:
+    """Return what a first configuration is made of."""
+    found, ollama = report.found, report.found.ollama
+    return {
+        "file": str(found.file),
+        "written": report.written,
+        "content": found.content,
+        "settings": found.changes,
+        "vaults": [
+            {"name": v.name, "path": str(v.path), "known": v.known, "problem": v.problem}
+            for v in found.vaults
+        ],
+        "whole": found.whole,
+        "ollama": {
+            "url": ollama.url,
+            "version": ollama.version,
+            "embedding_model": ollama.embedding_model,
+            "chat_model": ollama.chat_model,
+            "error": ollama.error,
+        },
+        "next": found.next_steps,
+    }
+
+
+def settings_to_json(report: SettingsReport) -> dict[str, Any]:
+    """Return every setting, its value, where that came from, and what does not count."""
+    from rag.config import values
+
+    config = report.config
+    settings: dict[str, Any] = {}
+    for name, value in values(config).items():
+        settings[name] = {"value": value, "origin": config.origins.get(name, "default")}
+        if one := config.left_out.get(name):
+            settings[name]["left_out"] = {"value": one.value, "reason": one.reason}
+    return {"settings": settings}
+
+
+def trust_to_json(report: TrustReport) -> dict[str, Any]:
+    """Return what a project's file asks for."""
+    asks = [{"name": ask.name, "value": ask.value} for ask in report.asks]
+    return {"file": str(report.file), "asks": asks, "trusted": bool(asks)}
+
+
+def trust_list_to_json(report: TrustListReport) -> dict[str, Any]:
+    """Return the files that were asked about."""
+    return {
+        "files": [
+            {"file": path, "trusted": entry.trusted, "since": entry.since, "sha256": entry.digest}
+            for path, entry in report.files.items()
+        ]
+    }
+
+
+def trust_removed_to_json(report: TrustRemovedReport) -> dict[str, Any]:
+    """Return which file is not trusted any more."""
+    return {"file": str(report.file), "removed": report.removed}
+
+
+def warm_to_json(report: WarmReport) -> dict[str, Any]:
+    """Return the warm process."""
+    return {"warm": vars(report.warm) if report.warm else None}
+
+
+def stopped_to_json(report: StoppedReport) -> dict[str, Any]:
+    """Return the processes that were ended."""
+    return {"stopped": report.stopped}
