@@ -22,7 +22,7 @@ EXCEPTIONS = {
     ("rag.daemon.preload", "rag.cli.framework.typer_parameters"),
 }
 WITHOUT_HAYSTACK = {"exceptions", "support", "config", "vault", "text", "index", "answers"}
-MOST_MODULES, MOST_LINES = 21, 400
+MOST_MODULES, MOST_LINES, MOST_BODY_LINES = 21, 400, 50
 
 
 def name_of(file: Path) -> str:
@@ -156,6 +156,24 @@ def test_no_module_is_too_long():
     assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
 
 
+def test_no_function_is_too_long():
+    assert [
+        f"{name_of(file)}.{name}: {lines}"
+        for file in MODULES
+        for name, lines in body_lengths(tree_of(file))
+        if lines > MOST_BODY_LINES
+    ] == []
+
+
+def body_lengths(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield every function and how many lines its body has, without its docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            if body:
+                yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
 def test_no_folder_has_too_many_modules():
     counts = Counter(file.parent for file in MODULES if file.name != "__init__.py")
     assert {folder.name: n for folder, n in counts.items() if n > MOST_MODULES} == {}
@@ -222,3 +240,9 @@ class TestTheWalkItself:
         right = "def f() -> int:\n    names = {'a': 1}\n    return names['a']"
         assert [bool([*makers_of_dicts(ast.parse(source))]) for source in wrong] == [True] * 6
         assert not [*makers_of_dicts(ast.parse(right))]
+
+    def test_it_counts_the_lines_of_bodies(self):
+        source = (
+            'def f(\n    a,\n):\n    """Say.\n\n    More.\n    """\n    b = (\n        1\n    )\n'
+        )
+        assert [*body_lengths(ast.parse(source))] == [("f", 3)]

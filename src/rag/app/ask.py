@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag.app.choices import with_model
-from rag.app.index_state import IndexState, check_vaults
+from rag.app.index_state import IndexState
+from rag.app.opening import begin
 from rag.app.requests import AskRequest
 from rag.app.snapshot import Snapshot
 from rag.qa.run import ask as run_ask
 from rag.qa.run import create_qa_pipeline
 from rag.qa.user_facts import open_memory
-from rag.search.relaxation import intent_of
-from rag.search.results import QueryFilters
 
 if TYPE_CHECKING:
+    from haystack import Pipeline
+
     from rag.qa.answer import Answer
     from rag.search.planned_query import Intent
 
@@ -45,28 +46,26 @@ def ask(
     """Answer from a snapshot; see `Workspace.ask`."""
     started = time.monotonic()
     config = with_model(snapshot.config, request.model, request.no_model, request.think)
-    state, store = snapshot.state, snapshot.store
-    filters = request.filters or QueryFilters()
-    check_vaults(filters.vaults, state.roots)
-    transforms = list(request.transforms or ())
-    pipeline = snapshot.pipeline(
-        lambda: create_qa_pipeline(store, config, request.model, transforms or None),
-        *("ask", request.model, request.no_model, request.think, *transforms),
-    )
-    plan, notices = intent_of(store, config, request.question, filters, request.plan)
-    if plan and on_plan:
-        on_plan(plan)
+    model = request.model
+
+    def make(transforms: list[str] | None) -> Pipeline:
+        return create_qa_pipeline(snapshot.store, config, model, transforms)
+
+    key = ("ask", model, request.no_model, request.think)
+    opening = begin(snapshot, config, request, request.question, make, *key)
+    if opening.plan and on_plan:
+        on_plan(opening.plan)
     answer = run_ask(
-        pipeline,
+        opening.pipeline,
         request.question,
-        filters,
+        opening.filters,
         request.top_k or config.ask.top_k,
         mode=config.search.mode,
         on_text=on_text,
         on_thinking=on_thinking,
         memory=open_memory(config.data_dir),
-        intent=plan,
+        intent=opening.plan,
     )
-    answer.notices = [*notices, *answer.notices]
+    answer.notices = [*opening.notices, *answer.notices]
     milliseconds = round((time.monotonic() - started) * 1000)
-    return AnswerReport(request, answer, plan, state, milliseconds)
+    return AnswerReport(request, answer, opening.plan, opening.state, milliseconds)

@@ -6,15 +6,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag.app.index_state import IndexState, check_vaults
+from rag.app.index_state import IndexState
+from rag.app.opening import begin
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
-from rag.search.relaxation import intent_of
-from rag.search.results import QueryFilters, SearchResponse
+from rag.search.results import SearchResponse
 from rag.search.run import create_search_pipeline
 from rag.search.run import search as run_search
 
 if TYPE_CHECKING:
+    from haystack import Pipeline
+
     from rag.search.planned_query import Intent
 
 _BY_MEANING = ("dense", "hybrid")
@@ -38,29 +40,27 @@ class SearchReport:
 def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     """Search a snapshot; see `Workspace.search`."""
     started = time.monotonic()
-    config, state, store = snapshot.config, snapshot.state, snapshot.store
-    filters = request.filters or QueryFilters()
-    check_vaults(filters.vaults, state.roots)
+    config = snapshot.config
     if request.mode in _BY_MEANING:  # insists, whatever was found a minute ago
         from rag.clients.ollama.silent_servers import forget
 
         forget(config.ollama.embedding_urls)
-    transforms = list(request.transforms or ())
-    pipeline = snapshot.pipeline(
-        lambda: create_search_pipeline(store, config, request.rerank, transforms or None),
-        *("search", request.rerank, *transforms),
-    )
-    plan, notices = intent_of(store, config, request.query, filters, request.plan)
+
+    def make(transforms: list[str] | None) -> Pipeline:
+        return create_search_pipeline(snapshot.store, config, request.rerank, transforms)
+
+    opening = begin(snapshot, config, request, request.query, make, "search", request.rerank)
     response = run_search(
-        pipeline,
+        opening.pipeline,
         request.query,
-        filters,
+        opening.filters,
         request.top_k or config.search.top_k,
         mode=request.mode or config.search.mode,
         chunks=request.chunks,
         explained=request.explain,
         keep_mode=request.mode is not None,
-        intent=plan,
+        intent=opening.plan,
     )
-    response.notices = [*notices, *response.notices]
-    return SearchReport(response, plan, state, round((time.monotonic() - started) * 1000))
+    response.notices = [*opening.notices, *response.notices]
+    milliseconds = round((time.monotonic() - started) * 1000)
+    return SearchReport(response, opening.plan, opening.state, milliseconds)

@@ -28,14 +28,17 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import make_filters, tell_corrections, warn_if_stale
+from rag.cli.framework.query import Output, make_filters, tell_unknown_tags
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import AnswerPrinter, check_model, exit_code, read_stdin
-from rag.cli.render.console import print_file, print_report, say
+from rag.cli.render.console import print_report
 from rag.cli.render.context_report import print_window
 from rag.cli.render.plan import tell_intent
 
 if TYPE_CHECKING:
+    from rag.app.ask import AnswerReport
+    from rag.app.requests import AskRequest
+    from rag.app.workspace import Workspace
     from rag.search.planned_query import Intent
 
 
@@ -78,11 +81,10 @@ def ask(
     rag ask "Who is on call?" --no-model             quote, whatever models there are
     echo "What is a Pod?" | rag ask - --json
     """
-    from rag.app.interpretation_text import unknown_tags
     from rag.app.requests import AskRequest
     from rag.app.workspace import Workspace
 
-    as_json = wants_json(json, output_format)
+    out = Output(wants_json(json, output_format), paths, print0, quiet)
     config = load_settings(config_file)
     check_model(model, no_model)
     question = " ".join(words)
@@ -97,44 +99,49 @@ def ask(
         think=think,
         explain=explain,
     )
-    silent = as_json or paths or print0
     with Workspace(config) as workspace:
-        state = workspace.state
         printer = AnswerPrinter(
-            state, question=request.question, sources=not no_sources, quiet=quiet
+            workspace.state, question=request.question, sources=not no_sources, quiet=quiet
         )
+        report = _ask(workspace, request, printer, out, streams=not no_stream)
+    _print(report, printer, out)
+    if explain and not out.as_json:
+        print_window(report.answer)
+    if code := exit_code(report.answer):
+        raise typer.Exit(code)
 
-        def show_plan(intent: Intent) -> None:
-            printer.stop_waiting()
-            tell_intent(intent, state, wanted=bool(plan), data=silent)
 
-        if not silent:
-            printer.wait("asking…")
-        try:
-            report = workspace.ask(
-                request,
-                on_text=None if silent or no_stream else printer.on_text,
-                on_thinking=printer.on_thinking if think and not silent else None,
-                on_plan=None if quiet else show_plan,
-            )
-        finally:
-            printer.stop_waiting()
+def _ask(
+    workspace: Workspace, request: AskRequest, printer: AnswerPrinter, out: Output, *, streams: bool
+) -> AnswerReport:
+    """Ask, and print what comes while it comes."""
+
+    def show_plan(intent: Intent) -> None:
+        printer.stop_waiting()
+        tell_intent(intent, workspace.state, wanted=bool(request.plan), data=out.is_data)
+
+    if not out.is_data:
+        printer.wait("asking…")
+    try:
+        return workspace.ask(
+            request,
+            on_text=printer.on_text if streams and not out.is_data else None,
+            on_thinking=printer.on_thinking if request.think and not out.is_data else None,
+            on_plan=None if out.quiet else show_plan,
+        )
+    finally:
+        printer.stop_waiting()
+
+
+def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
     answer = report.answer
-    if not quiet:
-        warn_if_stale(state)
-        tell_corrections(answer.corrections)
-    if as_json:
+    out.tell(report.index, answer.corrections)
+    if out.as_json:
         print_report(report)
-    elif paths or print0:
-        for source in answer.sources:
-            print_file(state.file(source), print0)
-        for notice in [] if quiet else answer.notices:
-            say(notice)
+    elif out.names_files:
+        out.print_files(report.index, answer.sources)
+        out.tell_notices(answer.notices)
     else:
         printer.finish(answer)
-        for text in [] if answer.found else unknown_tags(answer.tags, report.plan, state):
-            say(text)
-    if explain and not as_json:
-        print_window(answer)
-    if code := exit_code(answer):
-        raise typer.Exit(code)
+        if not answer.found:
+            tell_unknown_tags(answer.tags, report.plan, report.index)

@@ -24,9 +24,9 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import check_mode, make_filters, tell_corrections, warn_if_stale
+from rag.cli.framework.query import Output, check_mode, make_filters, tell_unknown_tags
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_file, print_line, print_report, say
+from rag.cli.render.console import print_line, print_report, say
 from rag.cli.render.plan import plan_lines, tell_intent
 from rag.text.messages import shortened
 
@@ -83,7 +83,7 @@ def search(
     from rag.app.requests import SearchRequest
     from rag.app.workspace import Workspace
 
-    as_json = wants_json(json, output_format)
+    out = Output(wants_json(json, output_format), paths, print0, quiet)
     config = load_settings(config_file)
     check_mode(config.search.mode if mode is None else mode)
     request = SearchRequest(
@@ -99,29 +99,30 @@ def search(
     )
     with Workspace(config) as workspace:
         report = workspace.search(request)
-    response, state = report.response, report.index
-    if not quiet:
-        warn_if_stale(state)
-        tell_corrections(response.corrections)
-        if report.plan:
-            tell_intent(report.plan, state, wanted=bool(plan), data=as_json or paths or print0)
-        for notice in response.notices:
-            say(notice)
-    if as_json:
+    _tell(report, out, wanted=bool(plan))
+    results = report.response.results
+    if out.as_json:
         print_report(report)
-    elif paths or print0:
-        for file in dict.fromkeys(map(state.file, response.results)):
-            print_file(file, print0)
-    elif response.results:
+    elif out.names_files:
+        out.print_files(report.index, results)
+    elif results:
         _print(report, table, explain)
-    if not response.results:
-        if not as_json:
-            from rag.app.interpretation_text import unknown_tags
-
+    if not results:
+        if not out.as_json:
             say(f"nothing found for {shortened(request.query)!r}")
-            for text in unknown_tags(response.tags, report.plan, state):
-                say(text)
+            tell_unknown_tags(report.response.tags, report.plan, report.index)
         raise typer.Exit(1)
+
+
+def _tell(report: SearchReport, out: Output, wanted: bool) -> None:
+    """Say how a query was searched.
+
+    :param wanted: whether a plan was asked for.
+    """
+    out.tell(report.index, report.response.corrections)
+    if report.plan and not out.quiet:
+        tell_intent(report.plan, report.index, wanted=wanted, data=out.is_data)
+    out.tell_notices(report.response.notices)
 
 
 def _print(report: SearchReport, table: bool, explain: bool) -> None:

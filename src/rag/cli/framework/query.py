@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag.cli.render.console import plural, say
+from rag.cli.render.console import plural, print_file, say
 from rag.config import MODES
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
-    from rag.search.results import QueryFilters
+    from rag.search.planned_query import Intent
+    from rag.search.results import QueryFilters, SearchResult
 
 
 def make_filters(
@@ -45,6 +46,49 @@ def check_mode(mode: str) -> str:
     if mode not in MODES:
         raise UsageError(f"no mode {mode!r}", hint=f"Use --mode {', '.join(MODES)}.")
     return mode
+
+
+class Output(NamedTuple):
+    """What of a search or an answer is printed."""
+
+    as_json: bool
+    paths: bool
+    print0: bool
+    quiet: bool
+
+    @property
+    def names_files(self) -> bool:
+        """Whether only files are printed."""
+        return self.paths or self.print0
+
+    @property
+    def is_data(self) -> bool:
+        """Whether stdout is for programs."""
+        return self.as_json or self.names_files
+
+    def tell(self, state: IndexState, corrections: dict[str, str]) -> None:
+        """Say what may be wrong with what follows: its age, and words that were not typed."""
+        if not self.quiet:
+            warn_if_stale(state)
+            tell_corrections(corrections)
+
+    def tell_notices(self, notices: list[str]) -> None:
+        """Say what there is to know of what was found."""
+        for notice in [] if self.quiet else notices:
+            say(notice)
+
+    def print_files(self, state: IndexState, results: list[SearchResult]) -> None:
+        """Print the file of each note."""
+        for file in dict.fromkeys(map(state.file, results)):
+            print_file(file, self.print0)
+
+
+def tell_unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> None:
+    """Say which tags no note has, and which are near."""
+    from rag.app.interpretation_text import unknown_tags
+
+    for text in unknown_tags(tags, intent, state):
+        say(text)
 
 
 def warn_if_stale(state: IndexState) -> None:
