@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from rag.cli.commands.chat_slash import HELP
+from rag.cli.framework.lazy_group import COMMANDS
+
 REPO = Path(__file__).resolve().parents[1]
 SOURCE = REPO / "src"
 MODULES = sorted((SOURCE / "rag").rglob("*.py"))
@@ -23,6 +26,12 @@ EXCEPTIONS = {
 }
 WITHOUT_HAYSTACK = {"exceptions", "support", "config", "vault", "text", "index", "answers"}
 MOST_MODULES, MOST_LINES, MOST_BODY_LINES = 21, 400, 50
+SLASH = [usage.split()[0].removeprefix("/") for usage in HELP]
+NAMES_A_COMMAND = re.compile(
+    rf"\brag ({'|'.join(COMMANDS)})\b|`rag\b|(?<![\w-])--[a-z][a-z-]+"
+    rf"|(?<!\S)`?/({'|'.join(SLASH)})\b"
+)
+FILE_MARK = "rag eval"  # which kept runs of questions begin with
 
 
 def name_of(file: Path) -> str:
@@ -205,6 +214,25 @@ def makers_of_dicts(tree: ast.AST) -> Iterator[int]:
             yield node.lineno
 
 
+def test_only_front_ends_name_commands_and_flags():
+    """Below them an error has a `remedy`; `rag.cli.render.remedies` has the words for it."""
+    assert [
+        f"{name_of(file)}:{line} {text!r}"
+        for file in MODULES
+        if package_of(name_of(file)) not in ("cli", "daemon", "__main__")
+        for line, text in strings(tree_of(file))
+        if NAMES_A_COMMAND.search(text) and text != FILE_MARK
+    ] == []
+
+
+def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a module and their lines; docstrings are for those who read code."""
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield node.lineno, node.value
+
+
 class TestTheWalkItself:
     """The rules above would hold of anything if the walk saw nothing."""
 
@@ -246,3 +274,11 @@ class TestTheWalkItself:
             'def f(\n    a,\n):\n    """Say.\n\n    More.\n    """\n    b = (\n        1\n    )\n'
         )
         assert [*body_lengths(ast.parse(source))] == [("f", 3)]
+
+    def test_it_sees_commands_and_flags(self):
+        wrong = ("run `rag index`", "see rag search", "use --mode dense", "`/facts` lists", "/help")
+        right = ("a rag doll", "well--known", "what a chat said", "/home/facts", "`ollama serve`")
+        assert all(map(NAMES_A_COMMAND.search, wrong))
+        assert not any(map(NAMES_A_COMMAND.search, right))
+        source = '"""Run `rag index`."""\nhint = f"see {x}: `rag index`"\n'
+        assert [text for _, text in strings(ast.parse(source))] == ["see ", ": `rag index`"]

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from rag.config import PlannerConfig, RAGConfig, planner_config
-from rag.exceptions import ConfigError, QueryError
+from rag.exceptions import ConfigError, QueryError, Remedy
 from rag.index.filter_catalog import ManifestCatalogue
 from rag.index.lookup import open_manifest
 from rag.query import parse_date_range
@@ -157,7 +157,7 @@ def _settings(record: AuditRecord) -> tuple[PlannerConfig, list[str]]:
         settings = planner_config(given, "the record")
     except ConfigError as error:
         why = f"the settings of {record.id or 'the record'} cannot be: {error.message}"
-        raise QueryError(why, hint="`rag audit ID` shows them.") from error
+        raise QueryError(why, remedy=Remedy.SHOW_RECORD) from error
     return settings, [told] if others else []
 
 

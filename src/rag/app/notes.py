@@ -9,7 +9,7 @@ from errno import ELOOP
 
 from rag.app.index_state import check_vaults
 from rag.config import RAGConfig
-from rag.exceptions import NotFoundError, UsageError
+from rag.exceptions import NotFoundError, Remedy, UsageError
 from rag.index.lookup import FoundNote, find_note, open_manifest
 
 _SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
@@ -66,7 +66,7 @@ def _read_lines(found: FoundNote) -> list[str]:
         raise NotFoundError(
             f"{name} is in the index, but its file cannot be read",
             error.strerror or "",
-            hint="`rag index` brings the index up to date.",
+            remedy=Remedy.UPDATE_INDEX,
         ) from error
     if len(raw) > LARGEST_PRINTED:
         raise UsageError(

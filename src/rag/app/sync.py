@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from rag.app.requests import SyncRequest
@@ -17,8 +16,11 @@ from rag.exceptions import (
     ConfigError,
     ConnectionError,
     IndexUnavailableError,
+    Message,
+    Remedy,
     StoreConnectionError,
     UsageError,
+    with_hint,
 )
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import (
@@ -137,8 +139,12 @@ def _refresh(
     for inner, outer in overlaps(known):
         if {inner, outer} & {*names}:
             run.report.notices.append(
-                f"vault {inner!r} lies in {outer!r}, so that its notes are found twice:"
-                f" `rag vault remove {quote(inner)}` takes it out"
+                Message(
+                    f"vault {inner!r} lies in {outer!r}, so that its notes are found twice",
+                    remedy=Remedy.TAKE_OUT_VAULT,
+                    subject=inner,
+                    joint=": ",
+                )
             )
     for vault, root in wanted.items():
         with show_progress(vault, "notes") as progress:
@@ -173,7 +179,7 @@ def _embed(
         has_some = bool(run.embedded)
         if has_some or not request.quiet:
             what = "some chunks have no embedding" if has_some else "no embeddings"
-            run.report.notices.append(f"{what}: {error}. {error.hint}")
+            run.report.notices.append(with_hint(f"{what}: {error}", error.hint))
 
 
 def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
@@ -181,7 +187,8 @@ def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:
         where = f" ({config.vaults_dir} holds no folders)" if config.vaults_dir else ""
         raise UsageError(
             f"there is nothing to index{where}",
-            hint="Name a folder that holds your .md files: `rag index FOLDER`",
+            hint="Name a folder that holds your .md files.",
+            remedy=Remedy.NAME_NOTES,
         )
 
 

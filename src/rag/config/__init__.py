@@ -39,7 +39,7 @@ from rag.config.validation import (
     routes_rules,
     store_rules,
 )
-from rag.exceptions import ConfigError
+from rag.exceptions import ConfigError, Remedy
 
 __all__ = [
     "AUTO",
@@ -165,7 +165,7 @@ def _checked(config: RAGConfig) -> RAGConfig:
     for name, (holds, demand) in rules.items():
         if not holds:
             origin = config.origins.get(name) or config.origins["routes.rules"]
-            raise ConfigError(f"{name} {demand} (from {origin})", hint="`rag config`")
+            raise ConfigError(f"{name} {demand} (from {origin})", remedy=Remedy.SEE_SETTINGS)
     _check_key_variable(config.store.api_key_env, config.origins["store.api_key_env"])
     return config
 

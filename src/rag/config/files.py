@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.config.sections import platform_folder
-from rag.exceptions import ConfigError
+from rag.exceptions import ConfigError, Remedy
 
 PROJECT_FILES = ("config/rag.toml", "rag.toml")
 MOST_BYTES = 1 << 20
@@ -63,9 +63,7 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
         expanded = Path(named).expanduser()
         file = Path(os.path.realpath(cwd / expanded))
         if not file.is_file():
-            raise ConfigError(
-                f"no configuration file {named}", hint="Check --config and RAG_CONFIG."
-            )
+            raise ConfigError(f"no configuration file {named}", remedy=Remedy.CHECK_FILE_NAME)
         # A variable that says `rag.toml` would mean another file in every folder.
         return _read_project(file, file.parent, bool(path) or expanded.is_absolute())
     nearest = nearest_file(cwd)
@@ -161,5 +159,9 @@ def _is_deep(tree: Mapping[str, Any]) -> bool:
 
 def _unreadable(file: Path, why: str) -> ConfigError:
     return ConfigError(
-        f"cannot read {file}", why[:300], hint=f"Mend {file}, or name another with --config."
+        f"cannot read {file}",
+        why[:300],
+        hint=f"Mend {file}, or name another.",
+        remedy=Remedy.MEND_FILE,
+        subject=str(file),
     )

@@ -14,9 +14,9 @@ from rag.config.files import ProjectFile, user_file
 from rag.config.keys import KEY_HOSTS, KEY_VARIABLE, host_of, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
 from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
-from rag.exceptions import ConfigError
+from rag.exceptions import ConfigError, Message, Remedy
 
-_TRUST = "`rag trust` shows what it asks for, and trusts it."
+_TRUST = Message(remedy=Remedy.TRUST_FILE)
 _LONGEST = 4096  # bytes of a path
 _MOST_LINKS = 20  # that are shown
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
@@ -119,7 +119,8 @@ class Layers:
             if name not in self.known:
                 raise ConfigError(
                     f"unknown setting {name[:100]!r} in {origin}",
-                    hint=f"Did you mean {_nearest(name, [*self.known])!r}? `rag config` lists all.",
+                    hint=f"Did you mean {_nearest(name, [*self.known])!r}?",
+                    remedy=Remedy.LIST_ALL,
                 )
             values[name] = _coerce(name, value, self.known[name][1], base, origin)
         return values
@@ -185,7 +186,8 @@ def _coerce(name: str, value: Any, default: Any, base: Path, origin: str) -> Any
         kind = expected.__name__
         want = {"list": "list of strings", "dict": "table"}.get(kind, kind)
         raise ConfigError(
-            f"{name} in {origin} must be of type {want}, not {_brief(value)}", hint="`rag config`"
+            f"{name} in {origin} must be of type {want}, not {_brief(value)}",
+            remedy=Remedy.SEE_SETTINGS,
         )
     return _path(name, value, base, origin) if name.endswith("_dir") else value
 
@@ -198,7 +200,7 @@ def _path(name: str, text: str, base: Path, origin: str) -> Path:
         why = "the name is too long"
     except (RuntimeError, ValueError, OSError) as error:  # ~nobody, a zero byte
         why = str(error)
-    raise ConfigError(f"{name} in {origin}: {why[:200]}", hint="`rag config`")
+    raise ConfigError(f"{name} in {origin}: {why[:200]}", remedy=Remedy.SEE_SETTINGS)
 
 
 def _brief(value: Any) -> str:

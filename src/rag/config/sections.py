@@ -96,7 +96,7 @@ class AskConfig:
         False, "let a model that can reason do so first; it takes longer", is_free
     )
     transforms: list[str] = _setting(
-        list, "the same as search.transforms, for rag ask and chat", built_in
+        list, "the same as search.transforms, for questions and conversations", built_in
     )
 
 
@@ -210,7 +210,7 @@ class PlannerConfig:
     )
     extractor: str = _setting(
         "auto",
-        "auto: a model for --plan and `rag plan` only; rules: no model; model: for every plan",
+        "auto: a model only when a plan is asked for; rules: no model; model: for every plan",
         is_free,
     )
     router: str = _setting(
@@ -252,7 +252,7 @@ class PlannerConfig:
         dict, 'words that mean a front matter field, e.g. { deadline = ["due", "締切"] }', is_free
     )
     audit: bool = _setting(
-        True, "keep what was understood, beside the index, for `rag audit`", off_only
+        True, "keep what was understood, beside the index, for an audit", off_only
     )
     raw_replies: bool = _setting(
         False,

@@ -17,7 +17,7 @@ from typing import Any
 
 from rag.config.files import ProjectFile, read_bytes
 from rag.config.sections import platform_folder
-from rag.exceptions import ConfigError
+from rag.exceptions import ConfigError, Remedy
 
 _MOST_BYTES = 16 << 20
 
@@ -76,7 +76,9 @@ class TrustList:
             raise ConfigError(
                 f"the list of trusted files {file} is damaged",
                 str(error),
-                hint=f"Delete {file}, then `rag trust` in each folder whose file you trust.",
+                hint=f"Delete {file}.",
+                remedy=Remedy.TRUST_AGAIN,
+                subject=str(file),
             ) from error
 
     def answer(self, file: Path, digest: str) -> bool | None:
@@ -150,7 +152,7 @@ def _changing() -> Iterator[TrustList]:
         raise ConfigError(
             f"{trust_file()} cannot be written",
             error.strerror or str(error),
-            hint="`--config FILE` reads a file without asking.",
+            remedy=Remedy.NAME_FILE,
         ) from error
 
 

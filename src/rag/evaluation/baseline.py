@@ -10,11 +10,11 @@ from typing import Any
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
 from rag.evaluation.run import Outcome, Run, summaries
-from rag.exceptions import UsageError
+from rag.exceptions import Message, Remedy, UsageError
 
 _KIND = "rag eval"
 _SCHEMA = 1
-_HINT = "Make one with `rag eval QUESTIONS --save FILE`."
+_HINT = Message(remedy=Remedy.SAVE_BASELINE)
 
 
 def save_runs(file: Path, runs: Iterable[Run]) -> None:
@@ -42,7 +42,9 @@ def check_writable(file: Path) -> None:
 
 
 def _cannot_write(file: Path, cause: str) -> UsageError:
-    return UsageError(f"cannot write {file}", cause, hint="Name another file: --save FILE")
+    return UsageError(
+        f"cannot write {file}", cause, hint="Name another file.", remedy=Remedy.NAME_SAVED_FILE
+    )
 
 
 def load_runs(file: Path) -> dict[str, Run]:
@@ -58,11 +60,12 @@ def load_runs(file: Path) -> dict[str, Run]:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file} is no baseline: it is not JSON", hint=_HINT) from error
     if not isinstance(found, dict) or found.get("kind") != _KIND:
-        raise UsageError(f"{file} is no baseline: `rag eval --save` did not make it", hint=_HINT)
+        raise UsageError(f"{file} is no baseline: it holds no saved run", hint=_HINT)
     if found.get("schema") != _SCHEMA:
         raise UsageError(
             f"{file} is a baseline of schema {found.get('schema')!r}, not {_SCHEMA}",
-            hint=f"Another version of rag made it. {_HINT}",
+            hint="Another version of rag made it.",
+            remedy=Remedy.SAVE_BASELINE,
         )
     try:
         runs = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from rag.exceptions import UsageError
+from rag.exceptions import Remedy, UsageError
 
 HINT = 'One object a line: {"query": "rolling back", "relevant": ["folder/note.md"]}'
 
@@ -37,8 +37,8 @@ def read_questions(file: Path) -> list[Question]:
     try:
         data = file.read_bytes()
     except OSError as error:
-        hint = "`rag eval --help` says what a question set is."
-        raise UsageError(f"cannot read {file}", error.strerror or str(error), hint=hint) from error
+        why = error.strerror or str(error)
+        raise UsageError(f"cannot read {file}", why, remedy=Remedy.EXPLAIN_QUESTIONS) from error
     return parse_questions(data, str(file))
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexUnavailableError, Remedy
 from rag.index.manifest import UNEMBEDDED, Manifest
 
 if TYPE_CHECKING:
@@ -113,5 +113,6 @@ def other_model(space: Space, config: OllamaConfig) -> IndexUnavailableError:
     wanted = "" if same else f", not {config.embedding_model}"
     return IndexUnavailableError(
         f"the index's embeddings were made by {made}{wanted}",
-        hint="Make them anew with `rag index --embed`; until then search is by words.",
+        hint="Until they are made anew, search is by words.",
+        remedy=Remedy.EMBED_ANEW,
     )

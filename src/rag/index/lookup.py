@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, NotFoundError
+from rag.exceptions import IndexUnavailableError, NotFoundError, Remedy
 from rag.index.fingerprint import readable
 from rag.index.manifest import Manifest, published_manifest
 from rag.index.note_rows import NoteRow
@@ -47,7 +47,7 @@ def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
         if not readable(manifest.get("fingerprint")):
             raise IndexUnavailableError(
                 "the index was made by another version of rag",
-                hint="Bring it up to date with `rag index`.",
+                remedy=Remedy.BRING_UP_TO_DATE,
             )
         yield
     except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
@@ -106,7 +106,8 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     near = _near(wanted, names)
     raise NotFoundError(
         f"no note called {name!r}",
-        hint=f"{'Name one of these, or look' if near else 'Look'} for its words with `rag search`.",
+        hint="Name one of these, or look for its words." if near else "Look for its words.",
+        remedy=Remedy.SEARCH_OR_CHOOSE if near else Remedy.SEARCH_WORDS,
         suggestions=near,
     )
 

@@ -33,7 +33,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.exceptions import IndexUnavailableError, LockedError, Message, Remedy, UsageError
 from rag.index.checksums import Record, Seen, find_damage
 from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
@@ -57,13 +57,13 @@ _OPENING = 60.0  # seconds that nobody needs to open a shard
 Copy = Callable[[Path, Path, str, Mapping[str, Checksum]], Copied]
 
 NO_INDEX = "there is no index yet"
-NO_INDEX_HINT = "Make one with `rag index FOLDER` (FOLDER holds your .md files)."
+NO_INDEX_HINT = Message(remedy=Remedy.MAKE_INDEX)
 
 
 def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     """Return the error that says that an index is damaged, and what mends it."""
     return IndexUnavailableError(
-        f"the index at {path} is damaged", details, hint="`rag index` makes it anew from the notes."
+        f"the index at {path} is damaged", details, remedy=Remedy.INDEX_FROM_NOTES
     )
 
 
@@ -182,7 +182,7 @@ class IndexDirectory:
                     continue
                 raise IndexUnavailableError(
                     f"the index at {self.path} names a generation that is gone ({name})",
-                    hint="Make it anew with `rag index --rebuild`.",
+                    remedy=Remedy.REBUILD_INDEX,
                 )
             lock = self._reader_lock(name)
             fcntl.flock(lock, fcntl.LOCK_SH)
@@ -235,8 +235,9 @@ class IndexDirectory:
             holder = lock.read(64).decode("ascii", "replace").strip()
             lock.close()
             raise LockedError(
-                "another `rag index` is running" + (f" (process {holder})" if holder else ""),
-                hint="Try again later, or wait for it with `rag index --wait`.",
+                "another process is writing the index" + (f" (process {holder})" if holder else ""),
+                hint="Try again later, or wait for it.",
+                remedy=Remedy.WAIT,
             ) from None
         except BaseException:
             lock.close()

@@ -13,7 +13,7 @@ from itertools import permutations
 from pathlib import Path
 
 from rag.config import RAGConfig
-from rag.exceptions import RAGError, UsageError
+from rag.exceptions import Message, RAGError, Remedy, UsageError
 from rag.index.manifest import Manifest, published_manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.support.durable_files import replace_durably
@@ -69,7 +69,9 @@ class Registry:
         if not root.is_dir():
             what = "is a file, not a folder" if root.exists() else "does not exist"
             raise UsageError(
-                f"{folder} {what}", hint="Name the folder that holds your notes: `rag index FOLDER`"
+                f"{folder} {what}",
+                hint="Name the folder that holds your notes.",
+                remedy=Remedy.NAME_FOLDER,
             )
         root = root.resolve()
         if not _is_unicode(str(root)):
@@ -82,7 +84,9 @@ class Registry:
         if wanted in known:
             raise UsageError(
                 f"a vault named {wanted!r} exists already: {known[wanted]}",
-                hint=f"Give this one another name: `rag index --name NAME '{folder}'`",
+                hint="Give this one another name.",
+                remedy=Remedy.NAME_VAULT,
+                subject=str(folder),
             )
         if "/" in wanted or not wanted.strip():
             raise UsageError(f"{wanted!r} cannot name a vault", hint="Use a name without `/`.")
@@ -144,7 +148,9 @@ def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
     if other is not None and other != root and other.is_dir():
         raise UsageError(
             f"the vault {name!r} in the index is {other}, not {root}",
-            hint=f"Give this one another name: `rag index --name NAME '{root}'`",
+            hint="Give this one another name.",
+            remedy=Remedy.NAME_VAULT,
+            subject=str(root),
         )
 
 
@@ -153,9 +159,8 @@ def unknown_vault(name: str, known: list[str]) -> UsageError:
     near = get_close_matches(name, known, 3, 0.4) or known[:5]
     return UsageError(
         f"no vault named {name!r}",
-        hint=f"Did you mean: {', '.join(near)}? `rag vault list` shows all."
-        if near
-        else "There is no vault yet: `rag index FOLDER` makes one.",
+        hint=f"Did you mean: {', '.join(near)}?" if near else "There is no vault yet.",
+        remedy=Remedy.LIST_VAULTS if near else Remedy.MAKE_VAULT,
     )
 
 
@@ -174,7 +179,7 @@ def _damaged(file: Path, vaults: Mapping[str, Path], has_configured: bool) -> st
     names = ", ".join(sorted(vaults)) or "none"
     notice = f"the list of vaults {file} was damaged: those of the index are taken ({names})"
     if has_configured:
-        notice += "; take out again, with `rag vault remove`, what you had taken out of vaults_dir"
+        return Message(notice, remedy=Remedy.REMOVE_AGAIN, joint="; ")
     return notice
 
 

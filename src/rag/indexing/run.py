@@ -18,6 +18,7 @@ from rag.exceptions import (
     ConnectionError,
     IndexingError,
     IndexUnavailableError,
+    Remedy,
     StoreConnectionError,
 )
 from rag.index.embedding_space import may_lack_embeddings
@@ -386,6 +387,6 @@ class IndexRun:
                 raise IndexingError(
                     f"the index must be made anew, but vault {name!r} cannot be read as before",
                     reasons[0],
-                    hint="Make it readable and run `rag index`, or go on without with `rag index"
-                    " --prune`. Until then searches use the old index.",
+                    hint="Make it readable. Until then searches use the old index.",
+                    remedy=Remedy.INDEX_OR_PRUNE,
                 )

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from rag.config import RAGConfig, StoreConfig
-from rag.exceptions import IndexUnavailableError, UsageError
+from rag.exceptions import IndexUnavailableError, Remedy, UsageError
 from rag.index.fingerprint import readable
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
@@ -52,7 +52,8 @@ def copy_to_server(
     if not config.store.url:
         raise UsageError(
             "no server is configured",
-            hint="RAG_STORE__URL=http://127.0.0.1:6333 rag index --to-server",
+            hint="Name one in store.url.",
+            remedy=Remedy.NAME_SERVER,
         )
     embedded = replace(config, store=StoreConfig())
     with get_document_store(embedded) as source, get_document_store(config) as target:
@@ -60,7 +61,8 @@ def copy_to_server(
             raise IndexUnavailableError(
                 "there is no embedded index to copy",
                 source.path,
-                hint="Index straight into the server with `rag index`.",
+                hint="Index straight into the server.",
+                remedy=Remedy.INDEX_INTO_SERVER,
             )
         with source.pinned():
             manifest = source.manifest()
@@ -68,7 +70,8 @@ def copy_to_server(
                 raise IndexUnavailableError(
                     "the embedded index was made by another version of rag",
                     source.path,
-                    hint="Index straight into the server with `rag index`.",
+                    hint="Index straight into the server.",
+                    remedy=Remedy.INDEX_INTO_SERVER,
                 )
             target.begin_writing(wait)
             resumed = _copy_points(source, manifest, target, progress or (lambda done, total: None))

@@ -21,7 +21,7 @@ from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection, wait
 from typing import IO
 
-from rag.exceptions import IndexingError
+from rag.exceptions import IndexingError, Remedy
 from rag.indexing.bulk_build import Built, Portion, Progress, build
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory
@@ -158,7 +158,8 @@ def _why_ended(code: int, portion: Portion) -> IndexingError:
     return IndexingError(
         "a process that reads notes ended before its time",
         f"signal {-code}" if code < 0 else f"exit code {code}",
-        hint="Run `rag index` again; what was finished is kept.",
+        hint="What was finished is kept.",
+        remedy=Remedy.INDEX_AGAIN,
     )
 
 

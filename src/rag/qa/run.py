@@ -17,7 +17,7 @@ from rag.config import RAGConfig, load_config
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
-from rag.exceptions import QueryError, StorageError
+from rag.exceptions import QueryError, Remedy, StorageError, with_hint
 from rag.qa.answer import Answer, Citation, Quote
 from rag.qa.answer_generator import AnswerWriter, OnText, Written
 from rag.qa.context_report import WindowReport
@@ -130,7 +130,9 @@ def ask(
     :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.
     """
     if not question.strip():
-        raise QueryError("the question is empty", hint='Ask something: `rag ask "What is …?"`')
+        raise QueryError(
+            "the question is empty", hint="Ask something.", remedy=Remedy.TYPE_QUESTION
+        )
     if top_k < 1:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
     store, writer = open_store(pipeline), writer_of(pipeline)
@@ -256,7 +258,7 @@ def _written(written: Written, quotes: list[Quote], response: SearchResponse, mu
 def _why_not(written: Written, question: str) -> str:
     """Say in one line why quotations stand in for a model, and what mends it."""
     if error := written.failure:
-        return f"{error}. {error.hint}".rstrip() if error.hint else str(error)
+        return with_hint(str(error), error.hint) if error.hint else str(error)
     if not written.response.text.strip():
         return notice(question, "no_answer", model=written.model)
     return notice(question, "not_supported", model=written.model)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rag.context.fact_store import FactFile, MemoryEntry
 from rag.context.memory import MemoryManager
-from rag.exceptions import NotFoundError, UsageError
+from rag.exceptions import Message, NotFoundError, Remedy, UsageError
 from rag.qa.sessions import Turn
 from rag.query.models import ConversationTurn
 from rag.text.messages import brief
 
 FACTS_FILE = "facts.jsonl"
-_HINT = "`/facts` lists them with their numbers."
+_HINT = Message(remedy=Remedy.LIST_FACTS)
 _LONGEST = 40  # characters of what was typed, in a message
 _DIGITS = 9  # of a number; more are words, such as a telephone number
 
@@ -51,13 +51,13 @@ def remember(memory: MemoryManager, text: str) -> MemoryEntry:
     """
     fact = " ".join(text.split())
     if not fact:
-        raise UsageError("there is nothing to remember", hint="/remember I work nights")
+        raise UsageError("there is nothing to remember", remedy=Remedy.TYPE_FACT)
     return memory.add_fact(fact)
 
 
 def no_facts() -> NotFoundError:
     """Return the error that says that nothing is remembered."""
-    return NotFoundError("there are no facts", hint="/remember TEXT keeps one.")
+    return NotFoundError("there are no facts", remedy=Remedy.KEEP_FACT)
 
 
 def forget(memory: MemoryManager, which: str) -> MemoryEntry:
@@ -75,7 +75,7 @@ def forget(memory: MemoryManager, which: str) -> MemoryEntry:
 
 def _find(facts: list[MemoryEntry], which: str) -> MemoryEntry:
     if not which:
-        raise UsageError("which fact is to be forgotten?", hint=f"/forget 1. {_HINT}")
+        raise UsageError("which fact is to be forgotten?", remedy=Remedy.TYPE_FORGET)
     if not facts:
         raise no_facts()
     if which.isdecimal() and len(which) <= _DIGITS:

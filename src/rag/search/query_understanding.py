@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from rag.exceptions import QueryError
+from rag.exceptions import QueryError, Remedy
 from rag.index.manifest import Manifest
 from rag.query.limits import MOST_WORDS, bounded
 from rag.query.syntax import ParsedQuery, parse_query
@@ -79,7 +79,9 @@ def understand(
     """
     parsed = parse_query(bounded(query))
     if not (parsed or lists):
-        raise QueryError("the query is empty", hint='Say what to look for: `rag search "words"`')
+        raise QueryError(
+            "the query is empty", hint="Say what to look for.", remedy=Remedy.TYPE_QUERY
+        )
     manifest, notices = store.manifest(), [*parsed.beyond]
     beginning = _beginning(manifest, parsed.prefixes, notices)
     occurrences = Occurrences(

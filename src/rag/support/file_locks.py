@@ -27,7 +27,7 @@ def lock(descriptor: int, what: str, seconds: float = SECONDS) -> None:
             if time.monotonic() >= until:
                 raise StorageError(
                     f"{what} being written by another process",
-                    hint="Try again; if it stays so, end the other `rag`.",
+                    hint="Try again; if it stays so, end the process that has it.",
                 ) from None
         time.sleep(_PAUSE)
 

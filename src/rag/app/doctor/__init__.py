@@ -21,7 +21,7 @@ from rag.app.doctor.qdrant_server import check_server
 from rag.app.doctor.vaults import check_vaults
 from rag.app.doctor.vectors import check_vectors
 from rag.config import RAGConfig
-from rag.exceptions import RAGError
+from rag.exceptions import Message, RAGError, Remedy
 
 __all__ = ["Check", "DoctorReport", "run_checks"]
 
@@ -75,4 +75,4 @@ def _guarded(name: str, check: Checker, examination: Examination) -> Iterator[Ch
     except BaseException as error:  # a panic of the engine is no Exception
         text = str(error).split("\n")[0][:300]
         message = f"the check broke: {type(error).__name__}: {text}"
-        yield Check(name, "fail", message, "If `rag index --rebuild` does not help, report it.")
+        yield Check(name, "fail", message, Message(remedy=Remedy.REBUILD_OR_REPORT))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag.config import RAGConfig
-from rag.exceptions import RAGError
+from rag.exceptions import Message, RAGError, Remedy
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -23,7 +23,7 @@ class Check:
 
     :param status: `fail` when something configured does not work or results would be wrong,
         `warn` when something is missing that search does without.
-    :param hint: the command that mends it; never empty unless the check passed.
+    :param hint: what mends it; a hint or a remedy is there unless the check passed.
     :param facts: the same in numbers and names, for programs.
     """
 
@@ -68,4 +68,6 @@ class Examination:
 
 def from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> Check:
     """Return the line that says what an error says."""
-    return Check(name, status, str(error), error.hint or "`rag config` shows the settings.", facts)
+    return Check(
+        name, status, str(error), error.hint or Message(remedy=Remedy.SHOW_SETTINGS), facts
+    )

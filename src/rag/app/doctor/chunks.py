@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rag.app.doctor.check import Check, Examination
+from rag.exceptions import Message, Remedy
 from rag.index.manifest import Manifest
 from rag.text.messages import plural
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 _SAMPLE = 40  # chunks, spread over the index
-_REBUILD = "Make the index anew with `rag index --rebuild`."
-_INDEX = "`rag index` writes what is missing."
+_REBUILD = Message(remedy=Remedy.REBUILD_THE_INDEX)
+_INDEX = Message(remedy=Remedy.WRITE_MISSING)
 
 
 def check_chunks(examination: Examination) -> Iterator[Check]:

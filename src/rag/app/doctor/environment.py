@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rag.app.doctor.check import Check, Examination
 from rag.config import unknown_in_environment
-from rag.exceptions import UsageError
+from rag.exceptions import Message, Remedy, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
 from rag.support import owned_folders as owned
@@ -31,7 +31,7 @@ def check_configuration(examination: Examination) -> Iterator[Check]:
         said = f"{name} is left out ({one.value}): {one.reason}"
         yield Check("configuration", "warn", said, one.hint, {"left_out": name})
     for name, near in unknown_in_environment(examination.config, os.environ).items():
-        hint = f"Did you mean {near}? `rag config` lists all settings."
+        hint = Message(hint=f"Did you mean {near}?", remedy=Remedy.LIST_SETTINGS)
         yield Check("configuration", "warn", f"{name} in the environment sets nothing", hint)
 
 

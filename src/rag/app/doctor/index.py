@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rag.app.doctor.check import Check, Examination, IndexView
 from rag.config import RAGConfig
+from rag.exceptions import Message, Remedy
 from rag.index.embedding_space import read_embedded
 from rag.index.fingerprint import fingerprint
 from rag.index.lookup import open_manifest
@@ -31,7 +32,7 @@ def check_index(examination: Examination) -> Iterator[Check]:
         bad = sum(1 for _ in manifest.notes("problems != '[]'"))
     if bad:
         message = f"{plural(bad, 'note')} could not be read as meant"
-        yield Check("notes", "warn", message, "`rag status --problems` lists them.", {"notes": bad})
+        yield Check("notes", "warn", message, Message(remedy=Remedy.LIST_PROBLEMS), {"notes": bad})
 
 
 def _check_settings(config: RAGConfig, manifest: Manifest) -> Check:
@@ -40,13 +41,13 @@ def _check_settings(config: RAGConfig, manifest: Manifest) -> Check:
     facts = {"path": str(config.index_dir), "notes": notes, "chunks": chunks, "bytes": size}
     message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
     if not chunks:
-        hint = "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it."
+        hint = Message(remedy=Remedy.ADD_NOTES)
         return Check("index", "warn", f"it holds nothing ({config.index_dir})", hint, facts)
     made, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
     changed = sorted(name for name in wanted if made.get(name) != wanted[name])
     if changed:
         message = f"it was made with other settings ({', '.join(changed)})"
-        return Check("index", "warn", message, "`rag index` makes it anew.", facts)
+        return Check("index", "warn", message, Message(remedy=Remedy.INDEX_ANEW), facts)
     return Check("index", "pass", message, facts=facts)
 
 
@@ -55,7 +56,7 @@ def _check_freshness(config: RAGConfig, manifest: Manifest) -> Check:
     facts = {"indexed_at": since, "changed": stale}
     if stale:
         message = f"{plural(stale, 'note')} changed since {since}"
-        return Check("freshness", "warn", message, "`rag index`", facts)
+        return Check("freshness", "warn", message, Message(remedy=Remedy.RUN_INDEX), facts)
     if stale is None:
         message = f"indexed {since}; whether notes changed since takes too long to tell"
         return Check("freshness", "pass", message, facts=facts)

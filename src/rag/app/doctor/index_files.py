@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rag.app.doctor.check import Check, Examination
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexUnavailableError, Message, Remedy
 from rag.index.checksums import find_damage
 from rag.index.snapshots import IndexDirectory
 
 _NAMED = 3
-_MENDED = "`rag index` makes it anew from the notes."
+_MENDED = Message(remedy=Remedy.INDEX_FROM_NOTES)
 
 
 def check_files(examination: Examination) -> Iterator[Check]:
@@ -27,7 +27,7 @@ def check_files(examination: Examination) -> Iterator[Check]:
         found = find_damage(generation.path, all_read=True, remember=False)
     if found is None:
         message = "an older version of rag made it, and no checksums of its files"
-        yield Check("files", "warn", message, "`rag index` makes them.")
+        yield Check("files", "warn", message, Message(remedy=Remedy.MAKE_CHECKSUMS))
         return
     lost = [f"{generation.name}/{name}" for name in found]
     lost += [f"{directory.work.name}/{name}" for name in directory.working.damage()]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from rag.app.doctor.check import Check, Examination, Status, from_error
 from rag.clients.ollama.inventory import ServerView, can_embed, fixed_chat_model, survey
 from rag.clients.ollama.model_info import ModelInfo, can_chat
-from rag.exceptions import ModelMissingError, RAGError
+from rag.exceptions import Message, ModelMissingError, RAGError, Remedy
 from rag.text.messages import plural
 
-_EMBED = "`rag index --embed` makes the vectors anew."
+_EMBED = Message(remedy=Remedy.MAKE_VECTORS_ANEW)
 
 
 def check_servers(examination: Examination) -> Iterator[Check]:
@@ -87,7 +87,11 @@ def _check_embedding(model: ModelInfo, url: str, examination: Examination) -> Ch
     if 0 < model.limit < size:
         message = f"{model.name} at {url} reads {model.limit:,} tokens; longer chunks "
         message += f"(index.chunk_size = {size:,}) are embedded in parts"
-        hint = f"Set index.chunk_size below {model.limit:,}, then `rag index`."
+        hint = Message(
+            hint=f"Set index.chunk_size below {model.limit:,}.",
+            remedy=Remedy.SET_CHUNK_SIZE,
+            subject=f"{model.limit:,}",
+        )
         return Check(name, "warn", message, hint, facts)
     message = f"{model.name} at {url}: {model.dimension:,} dimensions, reads {model.limit:,} tokens"
     return Check(name, "pass", message, facts=facts)
@@ -97,7 +101,7 @@ def _check_chat(view: ServerView, examination: Examination) -> Check:
     name, url, model = "chat model", view.connection.server, view.chat
     fixed = fixed_chat_model(examination.config.ollama)
     if model is None:
-        message = f"{url} has no model that writes answers: `rag ask` quotes the notes"
+        message = f"{url} has no model that writes answers: questions are answered by quotation"
         return Check(name, "warn", message, "`ollama pull llama3.2`", {"server": url})
     if isinstance(model, RAGError):
         return _useless(name, model, url, "warn", examination)

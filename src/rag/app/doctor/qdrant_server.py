@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import httpx
 
 from rag.app.doctor.check import Check, Examination
+from rag.exceptions import Message, Remedy
 from rag.stores.server.api_key import server_key
 from rag.support.http_transport import DeadlineTransport
 
@@ -28,7 +29,7 @@ def check_server(examination: Examination) -> Iterator[Check]:
         version = _ask(url, key)
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
-        hint = "Check store.url: `rag config`"
+        hint: str = Message(hint="Check store.url.", remedy=Remedy.CHECK_STORE_URL)
         if status in (401, 403):
             where = f"in {variable}" if variable else "in the variable that store.api_key_env names"
             hint = f"Put the server's API key {where}."
@@ -36,7 +37,13 @@ def check_server(examination: Examination) -> Iterator[Check]:
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         said = str(error).replace(key, "…") if key else str(error)
         message = f"{url} does not answer as Qdrant does ({said or type(error).__name__})"
-        yield Check("qdrant", "fail", message, "Start it, or check store.url: `rag config`", facts)
+        yield Check(
+            "qdrant",
+            "fail",
+            message,
+            Message(hint="Start it, or check store.url.", remedy=Remedy.START_STORE),
+            facts,
+        )
     else:
         yield Check("qdrant", "pass", f"{version} at {url}", facts=facts | {"version": version})
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rag.app.doctor.check import Check, Examination
 from rag.config import RAGConfig
-from rag.exceptions import IndexingError, IndexUnavailableError
+from rag.exceptions import IndexingError, IndexUnavailableError, Message, Remedy
 from rag.index.lookup import open_manifest
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.text.messages import plural
@@ -30,16 +30,16 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
     yield from _check_settings(config)
     registry = Registry.load(config)
     if registry.notice:
-        yield Check("vault", "warn", registry.notice, "`rag index` writes it anew.")
+        yield Check("vault", "warn", registry.notice, Message(remedy=Remedy.WRITE_VAULT_LIST))
     vaults = known_vaults(config, roots, registry)
     if not vaults:
-        hint = "`rag init` looks for vaults; `rag index FOLDER` makes one."
+        hint = Message(remedy=Remedy.FIND_VAULTS)
         yield Check("vault", "warn", "there is no vault yet", hint)
     for name, root in vaults.items():
         yield _check_vault(name, root, config.index.ignore, name in roots)
     for inner, outer in overlaps(vaults):
         message = f"{inner} lies in {outer}: its notes are found twice"
-        yield Check("vault", "warn", message, f"`rag vault remove {shlex.quote(inner)}`")
+        yield Check("vault", "warn", message, Message(remedy=Remedy.REMOVE_VAULT, subject=inner))
 
 
 def _check_settings(config: RAGConfig) -> Iterator[Check]:
@@ -47,20 +47,22 @@ def _check_settings(config: RAGConfig) -> Iterator[Check]:
     if folder is None:
         return
     if not folder.is_dir():
-        hint = "Mend vaults_dir: `rag config` says where it is set."
+        hint = Message(hint="Mend vaults_dir.", remedy=Remedy.MEND_SETTING, subject="vaults_dir")
         yield Check("vault", "fail", f"vaults_dir {folder} is no folder", hint)
         return
     for name in config.target_vaults:
         if not (folder / name).is_dir():
-            hint = "Mend target_vaults: `rag config` says where it is set."
+            hint = Message(
+                hint="Mend target_vaults.", remedy=Remedy.MEND_SETTING, subject="target_vaults"
+            )
             yield Check("vault", "fail", f"target_vaults: {folder} holds no folder {name}", hint)
 
 
 def _check_vault(name: str, root: Path, ignore: list[str], indexed: bool) -> Check:
     facts: dict[str, Any] = {"vault": name, "path": str(root)}
+    hint: str
     if not root.is_dir():
-        forget = f"`rag vault remove {shlex.quote(name)}`"
-        hint = f"Is it mounted? {forget} forgets it, `rag index --prune` all that are gone."
+        hint = Message(hint="Is it mounted?", remedy=Remedy.FORGET_VAULT, subject=name)
         return Check("vault", "warn", f"{name}: the folder {root} is not there", hint, facts)
     try:
         scan = scan_folder(str(root), ignore, time.monotonic() + _SECONDS)
@@ -68,7 +70,7 @@ def _check_vault(name: str, root: Path, ignore: list[str], indexed: bool) -> Che
         hint = f"Make it readable: `ls {shlex.quote(str(root))}`"
         return Check("vault", "fail", f"{name}: {error}", hint, facts)
     except TimeoutError as error:
-        hint = "A slow disk makes `rag index` slow; leave folders out with index.ignore."
+        hint = "A slow disk makes indexing slow; leave folders out with index.ignore."
         return Check("vault", "warn", f"{name}: {error}", hint, facts)
     facts |= {"notes": len(scan.notes), "unreadable": scan.problems}
     message = f"{name}: {plural(len(scan.notes), 'note')} in {root}"
@@ -78,7 +80,9 @@ def _check_vault(name: str, root: Path, ignore: list[str], indexed: bool) -> Che
     if scan.problems:
         path, why = next(iter(scan.problems.items()))
         message += f"; {plural(len(scan.problems), 'path')} could not be looked at ({path}: {why})"
-        return Check("vault", "warn", message, "`rag status --problems` lists them.", facts)
+        return Check("vault", "warn", message, Message(remedy=Remedy.LIST_PROBLEMS), facts)
     if not indexed:
-        return Check("vault", "warn", f"{message}, not indexed yet", "`rag index`", facts)
+        return Check(
+            "vault", "warn", f"{message}, not indexed yet", Message(remedy=Remedy.RUN_INDEX), facts
+        )
     return Check("vault", "pass", message, facts=facts)

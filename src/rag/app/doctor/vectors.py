@@ -13,7 +13,7 @@ from rag.clients.ollama.batch_embedder import BatchEmbedder, TextFailure
 from rag.clients.ollama.model_info import ModelInfo, traits
 from rag.clients.ollama.server_pool import ServerPool
 from rag.config import OllamaConfig
-from rag.exceptions import RAGError
+from rag.exceptions import Message, RAGError, Remedy
 from rag.index.embedding_space import Embedded, other_model
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 8  # chunks
 _ALIKE = 0.99  # cosine; the same text in another batch differs in the last digits
-_ANEW = "`rag index --embed` makes them anew."
+_ANEW = Message(remedy=Remedy.MAKE_THEM_ANEW)
 
 
 def check_vectors(examination: Examination) -> Iterator[Check]:
@@ -36,7 +36,7 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
         missing = examination.without_models == "fail"
         yield Check(
             *("vectors", "fail" if missing else "pass", "none: search is by words"),
-            "`rag index --embed` makes them.",
+            Message(remedy=Remedy.MAKE_VECTORS),
         )
         return
     if not (ollama.enabled and ollama.embedding_model):
@@ -70,7 +70,9 @@ def _check_coverage(made: Embedded) -> Check:
     missing = made.chunks - made.embedded - made.unreadable
     if missing > 0:
         message += f"; {missing:,} are missing"
-        return Check("vectors", "warn", message, "`rag index --embed` makes them.", made.to_json())
+        return Check(
+            "vectors", "warn", message, Message(remedy=Remedy.MAKE_VECTORS), made.to_json()
+        )
     return Check("vectors", "pass", message, facts=made.to_json())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -43,9 +44,11 @@ _WRITERS = {
 }
 
 
-def to_json(report: object) -> dict[str, Any]:
+def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict[str, Any]:
     """Return a report, or an error, as schema 1 has it.
 
+    :param wording: adds to a text what mends it, as this front-end names it; without it texts
+        name no command.
     :raises TypeError: for what is neither.
     """
     name = type(report).__name__
@@ -53,5 +56,17 @@ def to_json(report: object) -> dict[str, Any]:
     if writer is None:
         raise TypeError(f"no report: {name}")
     module, _, function = writer.partition(".")
-    found: dict[str, Any] = getattr(import_module(f"{__name__}.{module}"), function)(report)
-    return found
+    found = getattr(import_module(f"{__name__}.{module}"), function)(report)
+    made: dict[str, Any] = _worded(found, wording) if wording else found
+    return made
+
+
+def _worded(data: Any, wording: Callable[[str], str]) -> Any:
+    """Return JSON in which every text is worded."""
+    if isinstance(data, str):
+        return wording(data)
+    if isinstance(data, dict):
+        return {name: _worded(value, wording) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_worded(value, wording) for value in data]
+    return data

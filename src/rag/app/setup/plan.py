@@ -16,7 +16,7 @@ from rag.clients.ollama.inventory import (
     look_for_servers,
 )
 from rag.config import RAGConfig, settings, trust_own
-from rag.exceptions import RAGError, UsageError
+from rag.exceptions import Message, RAGError, Remedy, UsageError, with_hint
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, configured_vaults
 from rag.support.durable_files import replace_durably
@@ -53,8 +53,9 @@ class FoundOllama:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What `rag init` found, and the file it makes of it.
+    """What was found, and the file it makes of it.
 
+    :param heading: the first line of the file.
     :param changes: the settings that are not at their defaults.
     :param folders: how many folders were looked into for vaults.
     :param whole: whether there was time for all of them.
@@ -66,11 +67,12 @@ class Beginning:
     changes: dict[str, Any] = field(default_factory=dict)
     folders: int = 0
     whole: bool = True
+    heading: str = ""
 
     @property
     def content(self) -> str:
         """The file's text."""
-        lines = ["# Written by `rag init`: what is not as by default. `rag config` lists all."]
+        lines = [f"# {self.heading}"] if self.heading else []
         section = ""
         for name, value in self.changes.items():
             head, _, key = name.rpartition(".")
@@ -85,8 +87,11 @@ class Beginning:
         """The commands to type next."""
         pull = not (self.ollama.error or self.ollama.embedding_model)
         ready = any(not vault.problem for vault in self.vaults)
-        steps = [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if pull else []
-        return [*steps, "rag index" if ready else "rag index FOLDER"]
+        steps: list[str] = (
+            [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if pull else []
+        )
+        remedy = Remedy.NEXT_INDEX if ready else Remedy.NEXT_INDEX_FOLDER
+        return [*steps, Message(remedy=remedy)]
 
 
 @dataclass(frozen=True)
@@ -103,16 +108,19 @@ def _toml(value: Any) -> str:
     return without_halves(text)
 
 
-def plan(config: RAGConfig, file: Path, folder: Path | None, cwd: Path) -> Beginning:
+def plan(
+    config: RAGConfig, file: Path, folder: Path | None, cwd: Path, heading: str = ""
+) -> Beginning:
     """Look around, and say what is to be written where; nothing is written yet.
 
+    :param heading: the first line of the file, which says what wrote it.
     :param folder: look for vaults only here; without any in it, it is one itself if it holds
         notes.
     :raises UsageError: when the folder does not exist.
     """
     if folder is not None and not folder.expanduser().is_dir():
-        hint = "Name a folder that holds vaults: `rag init FOLDER`"
-        raise UsageError(f"{folder} is no folder", hint=hint)
+        hint = "Name a folder that holds vaults."
+        raise UsageError(f"{folder} is no folder", hint=hint, remedy=Remedy.NAME_FOLDER_OF_VAULTS)
     config = _without(config, file)
     places = [folder.expanduser()] if folder else usual_places(cwd)
     found = find_vaults(places)
@@ -133,7 +141,7 @@ def plan(config: RAGConfig, file: Path, folder: Path | None, cwd: Path) -> Begin
     for name, value in offered.items():
         if value and value != settings()[f"ollama.{name}"][1]:
             changes[f"ollama.{name}"] = value
-    return Beginning(file, vaults, ollama, changes, found.folders, found.whole)
+    return Beginning(file, vaults, ollama, changes, found.folders, found.whole, heading)
 
 
 def carry_out(config: RAGConfig, beginning: Beginning) -> None:
@@ -173,7 +181,7 @@ def _named(config: RAGConfig, roots: Sequence[Path]) -> list[FoundVault]:
             problem = "" if root in known else _overlap(root, known)
             vaults.append(FoundVault(name, root, root in known, problem))
         except UsageError as error:
-            problem = f"{error}. {error.hint}"
+            problem = with_hint(str(error), error.hint)
             vaults.append(FoundVault(root.name, root, problem=problem))
     return vaults
 
@@ -183,7 +191,7 @@ def _overlap(root: Path, known: Iterable[Path]) -> str:
     for path in known:
         if root in path.parents or path in root.parents:
             what = "holds" if root in path.parents else "lies in"
-            return f"it {what} the vault {path}. `rag index FOLDER` adds it all the same"
+            return Message(f"it {what} the vault {path}", remedy=Remedy.ADD_ALL_THE_SAME)
     return ""
 
 
@@ -219,5 +227,5 @@ def _look_at_ollama(config: RAGConfig) -> FoundOllama:
         embedder.version,
         choose_embedding(models.get(embedder.server, []), ollama.embedding_model),
         choose_chat(models.get(writer.server, [])),
-        "" if embedder.error is None else f"{embedder.error}. {embedder.error.hint}",
+        "" if embedder.error is None else with_hint(str(embedder.error), embedder.error.hint),
     )

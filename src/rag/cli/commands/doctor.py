@@ -9,6 +9,7 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import say_key
 from rag.cli.render.console import make_console, plural, print_report, visible
+from rag.cli.render.remedies import worded
 from rag.config import load_config
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def _print(console: Console, check: Check) -> None:
     line = Text()
     line.append(f"{mark} {check.status}", style=style)
     line.append(f"  {check.name:{_NAME}}", style="bold")
-    line.append(visible(check.message))
+    line.append(visible(worded(check.message)))
     console.print(line, soft_wrap=True)
     if check.hint:
-        console.print(Text(f"{'':{_NAME + 8}}{visible(check.hint)}", style="dim"), soft_wrap=True)
+        console.print(
+            Text(f"{'':{_NAME + 8}}{visible(worded(check.hint))}", style="dim"), soft_wrap=True
+        )

@@ -10,11 +10,15 @@ import typer
 from rag.cli.framework.options import Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report
+from rag.cli.render.remedies import worded
 from rag.config import new_project_file, user_file
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.setup.plan import Beginning
+
+
+_HEADING = "Written by `rag init`: what is not as by default. `rag config` lists all."
 
 
 def init(
@@ -53,7 +57,7 @@ def init(
             hint="`rag init --force` replaces it; `rag init --dry-run` shows with what.",
         )
     config = load_settings(None, may_ask=False)
-    found = plan(config, file, folder, Path.cwd())
+    found = plan(config, file, folder, Path.cwd(), _HEADING)
     if not dry_run:
         carry_out(config, found)
     if json:
@@ -70,10 +74,10 @@ def _print(found: Beginning, dry_run: bool) -> None:
         known = "  (known already)" if vault.known else ""
         print_line(f"  {vault.name}  {vault.path}{known}")
         if vault.problem:
-            print_line(f"    left out: {vault.problem}")
+            print_line(f"    left out: {worded(vault.problem)}")
     ollama = found.ollama
     if ollama.error:
-        print_line(f"Ollama    {ollama.error}")
+        print_line(f"Ollama    {worded(ollama.error)}")
     else:
         print_line(f"Ollama    {ollama.version} at {ollama.url}")
         print_line(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
@@ -83,4 +87,4 @@ def _print(found: Beginning, dry_run: bool) -> None:
         print_line(f"  {line}".rstrip())
     print_line("")
     for step in found.next_steps:
-        print_line(f"next: {step}")
+        print_line(f"next: {worded(step)}")

@@ -10,6 +10,7 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say
+from rag.cli.render.remedies import worded
 
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace
@@ -70,4 +71,4 @@ def _workspace(config_file: Path | None) -> Workspace:
 
 def _say(notice: str) -> None:
     if notice:
-        say(f"rag: {notice}")
+        say(f"rag: {worded(notice)}")

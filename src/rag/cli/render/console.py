@@ -14,6 +14,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
+from rag.cli.render.remedies import worded
 from rag.exceptions import RAGError
 from rag.text.messages import plural as plural
 from rag.text.sanitize import escaped_json, visible_lines, without_controls
@@ -38,7 +39,7 @@ def to_json_text(value: Any, indent: int | None = None) -> str:
 
 def print_line(text: str) -> None:
     """Print a line of data, in which every character is seen."""
-    sys.stdout.write(visible(text) + "\n")
+    sys.stdout.write(visible(worded(text)) + "\n")
 
 
 def print_text(text: str) -> None:
@@ -64,14 +65,14 @@ def print_file(file: Path, nul: bool = False) -> None:
 
 def say(text: str) -> None:
     """Print a message, one line, for the person at the terminal."""
-    sys.stderr.write(visible(text) + "\n")
+    sys.stderr.write(visible(worded(text)) + "\n")
 
 
 def print_report(report: object) -> None:
     """Print a report, or an error, as the one JSON object of `--json`."""
     from rag.app.schema import to_json
 
-    _print_json(to_json(report))
+    _print_json(to_json(report, worded))
 
 
 def print_error(error: RAGError, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from binascii import crc32
 from collections.abc import Iterable
 from contextlib import suppress
 
-from rag.exceptions import ConnectionError
+from rag.exceptions import ConnectionError, Remedy
 from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
 
 REMEMBERED = 60.0  # seconds
@@ -82,8 +82,10 @@ def silence(url: str, since: float = 0.0) -> ConnectionError:
         f"{url} does not answer",
         url,
         details=f"it said nothing {since:.0f} s ago" if since >= 1 else "it says nothing",
-        hint=f"It is asked again in {left} s, or at once by `rag doctor`. If it hangs, start"
-        " `ollama serve` anew; ollama.url names another.",
+        hint=f"It is asked again in {left} s. If it hangs, start `ollama serve` anew; ollama.url"
+        " names another.",
+        remedy=Remedy.ASK_AT_ONCE,
+        subject=str(left),
     )
 
 

@@ -11,7 +11,15 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.reachability import check_listening
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
+from rag.exceptions import (
+    ConfigError,
+    ConnectionError,
+    IndexUnavailableError,
+    Message,
+    RAGError,
+    Remedy,
+    with_hint,
+)
 from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
 from rag.search.query_variants import Variants
 from rag.stores.base.protocol import NoteStore
@@ -19,8 +27,6 @@ from rag.stores.edge.retrievers import with_store
 from rag.text.scripts import has_other_letters
 
 LEXICAL, DENSE, HYBRID, AUTO = "lexical", "dense", "hybrid", "auto"
-
-_LEXICAL_HINT = "Search by words: --mode lexical."
 
 
 class Gate(NamedTuple):
@@ -124,28 +130,34 @@ class QueryEmbedder:
             if mode == AUTO:
                 return Gate(LEXICAL)
             raise IndexUnavailableError(
-                f"--mode {mode} needs embeddings, and this index holds none",
-                hint=f"Start Ollama and run `rag index`. {_LEXICAL_HINT}",
+                f"{mode} search needs embeddings, and this index holds none",
+                hint="Start Ollama and make embeddings, or search by words.",
+                remedy=Remedy.EMBED_OR_CHOOSE_MODE,
             )
         if not (self.config.enabled and self.config.embedding_model):
             if mode == AUTO:
                 return Gate(LEXICAL)
             lacking = "a model: set ollama.embedding_model"
             what = lacking if self.config.enabled else "Ollama, which is switched off"
-            raise ConfigError(f"--mode {mode} needs {what}", hint=_LEXICAL_HINT)
+            message = f"{mode} search needs {what}"
+            raise ConfigError(message, hint="Search by words.", remedy=Remedy.CHOOSE_MODE)
         if not embedded.space.is_configured(self.config):
             raise other_model(embedded.space, self.config)
         if self.document_store.embedding_dim != embedded.space.dimension:
             raise IndexUnavailableError(
                 "the index has lost its embeddings",
-                hint="Make them anew with `rag index --embed`; until then search is by words.",
+                hint="Until they are made anew, search is by words.",
+                remedy=Remedy.EMBED_ANEW,
             )
         if mode == AUTO and not embedded.is_enough:
             done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
             return Gate(
                 LEXICAL,
-                f"only {done:,} of {chunks:,} chunks have embeddings: search is by words"
-                " (`rag index` makes the rest)",
+                Message(
+                    f"only {done:,} of {chunks:,} chunks have embeddings: search is by words",
+                    remedy=Remedy.EMBED_REST,
+                    joint=" ",
+                ),
             )
         if self._cannot_read(text):
             notice = f"{embedded.space.model} does not read this script"
@@ -221,7 +233,6 @@ class QueryEmbedder:
 
 
 def _by_words(error: RAGError) -> str:
-    until = "; until then search is by words"
-    if until in error.hint:
-        return f"{error}. {error.hint}"
-    return f"search is by words: {error}. {error.hint}"
+    if error.remedy is Remedy.EMBED_ANEW:  # which says that itself
+        return with_hint(str(error), error.hint)
+    return with_hint(f"search is by words: {error}", error.hint)

@@ -15,7 +15,7 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.reachability import check_listening
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.exceptions import ConfigError, Message, RAGError, Remedy, UsageError, prefixed, with_hint
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.components.query_embedder import AUTO, LEXICAL
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
@@ -103,8 +103,8 @@ class VariantMaker:
                     found.setdefault((normalize(variant.text), variant.words), variant)
         if without:
             takes = "it takes" if len(without) == 1 else "they take"
-            why = f"{takes} a chat model, and {lacking}"
-            notices.append(f"searched without {', '.join(without)}: {why}")
+            why = f"searched without {', '.join(without)}: {takes} a chat model, and "
+            notices.append(prefixed(why, lacking))
         return weighed([*found.values()][:_MOST]), notices
 
     def _lacking_model(self) -> str:
@@ -112,7 +112,7 @@ class VariantMaker:
         if self._model:
             return ""
         if not self.config.enabled:
-            return "Ollama is switched off (ollama.enabled). See `rag doctor`."
+            return Message("Ollama is switched off (ollama.enabled)", remedy=Remedy.SEE_DOCTOR)
         try:
             from rag.clients.ollama.chat import ChatModel
 
@@ -121,7 +121,7 @@ class VariantMaker:
             with closing(ChatModel(self._limited(seconds))) as chat:
                 self._model = chat.info.name
         except RAGError as error:
-            return f"{error}. {error.hint}".rstrip()
+            return with_hint(str(error), error.hint)
         return ""
 
     @contextmanager

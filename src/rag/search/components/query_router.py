@@ -11,7 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 
 from rag.clients.reachability import check_listening
 from rag.config import OllamaConfig, RoutesConfig
-from rag.exceptions import ConfigError, RAGError, UsageError
+from rag.exceptions import ConfigError, RAGError, UsageError, with_hint
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
 from rag.query.models import QueryBundle
@@ -86,7 +86,7 @@ class QueryRouter:
             if text:  # a query of filters alone takes no route
                 route, embedding = self._classify(text)
         except RAGError as error:
-            notice = f"the query was not classified: {error}. {error.hint}".rstrip()
+            notice = with_hint(f"the query was not classified: {error}", error.hint)
             route = self.routes.default
         except Exception as error:  # a plug-in's
             notice = f"the query was not classified: {error!r}"

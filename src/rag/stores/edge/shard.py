@@ -9,7 +9,7 @@ from pathlib import Path
 
 import qdrant_edge as qe
 
-from rag.exceptions import IndexUnavailableError, RAGError
+from rag.exceptions import IndexUnavailableError, RAGError, Remedy
 from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
 from rag.stores.base.points import DENSE, SPARSE
 from rag.stores.edge.layout.journal import finish_beginning
@@ -65,7 +65,7 @@ def guard(what: str) -> Iterator[None]:
             raise StoreError(
                 f"the index engine failed to {what}",
                 str(error).split("\n")[0][:300],
-                hint="If it happens again, make the index anew with `rag index --rebuild`.",
+                remedy=Remedy.REBUILD_IF_AGAIN,
             ) from error
         raise
 

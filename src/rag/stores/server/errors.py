@@ -12,7 +12,7 @@ import httpx
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from rag.config import StoreConfig
-from rag.exceptions import RAGError, StoreConnectionError
+from rag.exceptions import Message, RAGError, Remedy, StoreConnectionError
 from rag.stores.edge.shard import StoreError
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by
 
@@ -62,20 +62,20 @@ def _refusal(error: UnexpectedResponse, settings: StoreConfig) -> RAGError:
         return StoreError(
             f"{url} has no collection {settings.collection!r}",
             said,
-            hint="Make it anew with `rag index --rebuild`.",
+            remedy=Remedy.REBUILD_INDEX,
         )
     if status == 404 and _NO_POINT.search(said):
         return StoreError(
             f"the collection {settings.collection!r} at {url} lacks a chunk",
             said,
-            hint="Run `rag index` again; it writes what is missing.",
+            remedy=Remedy.INDEX_MISSING,
         )
     message = f"{url} answered with error {status}"
     if status in (401, 403):
         message = f"{url} does not accept the API key"
         hint = f"Check the key in the environment variable {settings.api_key_env}."
         if not settings.api_key_env:
-            hint = "None was sent: `rag config` says of store.api_key_env why."
+            hint = Message(hint="None was sent.", remedy=Remedy.EXPLAIN_KEY)
     elif status in (404, 405, 407) or status < 400:
         hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
     elif status in _BUSY:

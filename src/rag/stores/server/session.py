@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from qdrant_client import models
 
-from rag.exceptions import IndexingError, UsageError
+from rag.exceptions import IndexingError, Remedy, UsageError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, SERVER, Generation, IndexDirectory
 from rag.stores.server.api_key import server_key
@@ -97,7 +97,7 @@ class ServerAccess:
                 if points != expected:
                     raise IndexingError(
                         f"the server holds {points:,} of {expected:,} chunks",
-                        hint="Run `rag index` again; it writes what is missing.",
+                        remedy=Remedy.INDEX_MISSING,
                     )
             self.directory.publish(number or self.directory.newest() + 1, points)
 

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rag.exceptions import Remedy
 from rag.index.checksums import sum_of
 from rag.index.shard_files import CONFIG, JOURNAL, SEGMENTS, TRACKED, change_settings, is_fixed
 from rag.index.staging_files import Copied, copy_folder
@@ -77,7 +78,7 @@ def _open_once(shard: Path, points: int) -> None:
         raise StoreError(
             "the new index cannot be read",
             f"{found} of {points} points",
-            hint="Make it anew with `rag index --rebuild`.",
+            remedy=Remedy.REBUILD_INDEX,
         )
 
 
