@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.cli.render.remedies import worded
 from rag.evaluation.baseline import check_writable, choose_run, load_runs, save_runs
 from rag.evaluation.metrics import METRICS
 from rag.evaluation.questions import Question
@@ -41,8 +42,8 @@ def test_the_file_says_how_each_question_went(saved):
         ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("\xff", "not JSON"),
-        ("[]", "`rag eval --save` did not make it"),
-        ('{"schema": 1, "overall": {}}', "`rag eval --save` did not make it"),
+        ("[]", "holds no saved run"),
+        ('{"schema": 1, "overall": {}}', "holds no saved run"),
         ('{"schema": 2, "kind": "rag eval"}', "schema 2, not 1"),
         ('{"schema": 1, "kind": "rag eval"}', "damaged"),
         ('{"schema": 1, "kind": "rag eval", "modes": []}', "damaged"),
@@ -54,7 +55,7 @@ def test_a_file_of_another_kind_is_refused_with_its_cause(tmp_path, text, cause)
     with pytest.raises(UsageError, match=r"run\.json") as caught:
         load_runs(tmp_path / "run.json")
     assert cause in str(caught.value)
-    assert "--save" in caught.value.hint
+    assert "--save" in worded(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ from rag.app.doctor.plugins import check_transforms
 from rag.app.doctor.qdrant_server import check_server
 from rag.app.doctor.vaults import check_vaults
 from rag.app.doctor.vectors import check_vectors
+from rag.app.schema.setup import check_to_json
+from rag.cli.render.remedies import worded
 from rag.config import (
     IndexConfig,
     OllamaConfig,
@@ -117,7 +119,7 @@ class TestAll:
         checks = list(run_checks(config))
         assert ("index", "fail") in statuses(checks)
         assert checks[-1].name == "ollama"
-        assert "rag index FOLDER" in next(c.hint for c in checks if c.name == "index")
+        assert "rag index FOLDER" in next(worded(c.hint) for c in checks if c.name == "index")
 
     def test_a_check_that_panics_fails_alone(
         self, config: RAGConfig, monkeypatch: pytest.MonkeyPatch
@@ -145,7 +147,7 @@ class TestAll:
 
     def test_the_facts_of_a_check_stand_beside_its_words(self) -> None:
         check = Check("disk", "warn", "little", "Free some.", {"free_bytes": 3})
-        assert check.to_dict() == {
+        assert check_to_json(check) == {
             "name": "disk",
             "status": "warn",
             "message": "little",
@@ -228,30 +230,34 @@ class TestSurroundings:
 class TestVaults:
     def test_no_vault_is_worth_a_word(self, config: RAGConfig) -> None:
         [check] = run(check_vaults, config)
-        assert check.status == "warn" and "rag init" in check.hint
+        assert check.status == "warn" and "rag init" in worded(check.hint)
 
     def test_one_that_is_not_indexed_yet(self, config: RAGConfig, vault: Path) -> None:
         Registry.load(config).register(config, vault)
         [check] = run(check_vaults, config)
-        assert check.status == "warn" and "3 notes" in check.message and "rag index" in check.hint
+        assert (
+            check.status == "warn"
+            and "3 notes" in check.message
+            and "rag index" in worded(check.hint)
+        )
 
     def test_one_whose_folder_is_gone(self, config: RAGConfig, indexed: Path) -> None:
         indexed.rename(indexed.with_name("moved"))
         [check] = run(check_vaults, config)
         assert check.status == "warn" and "is not there" in check.message
-        assert "`rag vault remove work`" in check.hint and "--prune" in check.hint
+        assert "`rag vault remove work`" in worded(check.hint) and "--prune" in worded(check.hint)
 
     def test_the_name_in_a_command_is_quoted(self, config: RAGConfig, vault: Path) -> None:
         Registry.load(config).register(config, vault, "my notes")
         vault.rename(vault.with_name("moved"))
-        assert "rag vault remove 'my notes'" in run(check_vaults, config)[0].hint
+        assert "rag vault remove 'my notes'" in worded(run(check_vaults, config)[0].hint)
 
     def test_one_within_another(self, config: RAGConfig, indexed: Path) -> None:
         (indexed / "inner").mkdir()
         Registry.load(config).register(config, indexed / "inner")
         *_, check = run(check_vaults, config)
         assert check.status == "warn" and check.message.startswith("inner lies in work")
-        assert check.hint == "`rag vault remove inner`"
+        assert worded(check.hint) == "`rag vault remove inner`"
 
     def test_one_without_notes(self, config: RAGConfig, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
@@ -314,7 +320,7 @@ class TestIndex:
         other = replace(config, index=IndexConfig(chunk_size=100))
         check, _ = run(check_index, other)
         assert check.status == "warn" and "(chunk_size)" in check.message
-        assert "rag index" in check.hint
+        assert "rag index" in worded(check.hint)
 
     def test_another_schema_fails(self, config: RAGConfig, indexed: Path) -> None:
         rewrite(config, lambda documents: documents, fingerprint='{"schema": 1}')
@@ -334,7 +340,7 @@ class TestIndex:
         (indexed / "New.md").write_text("# New\n")
         _, check = run(check_index, config)
         assert check.status == "warn" and "2 notes changed" in check.message
-        assert check.hint == "`rag index`"
+        assert worded(check.hint) == "`rag index`"
 
     def test_too_many_notes_to_look_at_are_no_fault(
         self, config: RAGConfig, indexed: Path, monkeypatch: pytest.MonkeyPatch
@@ -349,7 +355,7 @@ class TestIndex:
         refresh(work=write_notes("work", {"Broken.md": "---\ntags: [a\n---\n# Broken\n"}))
         *_, check = run(check_index, config)
         assert (check.name, check.status) == ("notes", "warn")
-        assert "rag status --problems" in check.hint
+        assert "rag status --problems" in worded(check.hint)
 
 
 def chunks(config: RAGConfig) -> list[Check]:
@@ -378,7 +384,7 @@ class TestChunks:
             store.delete_documents([store.all_documents()[0].id])
         [check] = chunks(on_server)
         assert check.status == "fail" and "holds 3 chunks" in check.message
-        assert check.hint == "`rag index` writes what is missing."
+        assert worded(check.hint) == "`rag index` writes what is missing."
 
     def test_an_unknown_index_is_passed_over(self, config: RAGConfig) -> None:
         assert run(check_chunks, config) == []
@@ -387,7 +393,7 @@ class TestChunks:
         rewrite(config, lambda documents: documents[1:])
         [check] = chunks(config)
         assert check.status == "fail" and "holds 3 chunks, the manifest names 4" in check.message
-        assert "--rebuild" in check.hint
+        assert "--rebuild" in worded(check.hint)
 
     def test_a_chunk_in_the_place_of_another_fails(self, config: RAGConfig, indexed: Path) -> None:
         stranger = Document(id="0f9c0d7a-55d1-5c0b-9c0e-6c1f5b7b2d11", content="x")
@@ -429,7 +435,7 @@ class TestChunks:
         current = IndexDirectory(config.index_dir).current()
         shutil.rmtree(config.index_dir / str(current) / "shard")
         found = {check.name: check for check in run_checks(config)}
-        assert found["chunks"].status == "fail" and "`rag index`" in found["chunks"].hint
+        assert found["chunks"].status == "fail" and "`rag index`" in worded(found["chunks"].hint)
 
 
 @pytest.fixture
@@ -583,11 +589,11 @@ class TestOllama:
     def test_a_model_of_another_dimension_than_the_index(self, models: Models) -> None:
         check = models.run(models.index(dimension=1024))["embedding model"]
         assert check.status == "fail" and "768 dimensions, the index has 1,024" in check.message
-        assert "rag index --embed" in check.hint
+        assert "rag index --embed" in worded(check.hint)
 
     def test_a_model_that_was_pulled_anew(self, models: Models) -> None:
         check = models.run(models.index(digest="0" * 64))["embedding model"]
-        assert check.status == "fail" and "rag index --embed" in check.hint
+        assert check.status == "fail" and "rag index --embed" in worded(check.hint)
 
 
 class TestVectors:
@@ -597,7 +603,7 @@ class TestVectors:
 
     def test_unless_search_insists_on_vectors(self, models: Models) -> None:
         check = models.run(IndexView(), mode="dense")["vectors"]
-        assert check.status == "fail" and "rag index --embed" in check.hint
+        assert check.status == "fail" and "rag index --embed" in worded(check.hint)
 
     def test_those_of_another_model_fail(self, models: Models) -> None:
         check = models.run(models.index(model="bge-m3"))["vectors"]
@@ -633,7 +639,7 @@ class TestVectors:
         index.sample[1] = replace(index.sample[1], content="something else altogether")
         check = models.run(index)["vector sample"]
         assert check.status == "fail" and "1 of 2 vectors" in check.message
-        assert "rag index --embed" in check.hint
+        assert "rag index --embed" in worded(check.hint)
 
     def test_of_many_only_some_are_made_again(self, models: Models, server: OllamaServer) -> None:
         index = models.index()
@@ -774,7 +780,7 @@ class TestQdrant:
         with qdrant(READY, keys) as url:
             [check] = ask_qdrant(f"{url}/", "QDRANT_KEY")
         assert (check.status, check.facts["version"]) == ("pass", "1.15.0")
-        assert keys == ["secret", "secret"] and "secret" not in json.dumps(check.to_dict())
+        assert keys == ["secret", "secret"] and "secret" not in json.dumps(check_to_json(check))
 
     def test_a_key_with_a_newline_behind_it_is_sent_without(
         self, monkeypatch: pytest.MonkeyPatch
@@ -799,7 +805,7 @@ class TestQdrant:
         store = StoreConfig(url=url, api_key_env="QDRANT_KEY")
         [*_, check] = run_checks(replace(config, store=store))
         assert (check.name, check.status) == ("qdrant", "fail") and message in check.message
-        assert "ret" not in json.dumps(check.to_dict())
+        assert "ret" not in json.dumps(check_to_json(check))
 
     def test_a_key_that_is_refused(self) -> None:
         with qdrant({"/readyz": (401, "")}, []) as url:

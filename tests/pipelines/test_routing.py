@@ -256,7 +256,7 @@ def test_the_caller_of_ask_may_keep_the_mode(index):
     off = replace(config, ollama=replace(index.ollama, enabled=False))
     with get_document_store(off) as store, closing(create_qa_pipeline(store, off)) as made:
         assert ask(made, "restart the pod", mode="hybrid").route == "ops"
-        with pytest.raises(ConfigError, match="--mode hybrid"):
+        with pytest.raises(ConfigError, match="hybrid search"):
             ask(made, "restart the pod", mode="hybrid", keep_mode=True)
 
 

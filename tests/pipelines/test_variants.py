@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from ollama_server import Model, OllamaServer, refused
 from property_examples import examples
+from rag.cli.render.remedies import worded
 from rag.clients import OllamaGenerator
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError, UsageError
@@ -593,7 +594,7 @@ def test_a_transform_may_take_more_than_a_minute_where_that_is_configured(index,
 def test_without_a_model_the_next_command_is_named(names, takes):
     names = [name.replace("x", "step-back") for name in names]
     _, [notice] = VariantMaker(OllamaConfig(enabled=False)).make("words", names)
-    assert notice == (
+    assert worded(notice) == (
         f"searched without {', '.join(names)}: {takes} a chat model, and Ollama is switched off"
         " (ollama.enabled). See `rag doctor`."
     )
