@@ -188,7 +188,9 @@ def _lines() -> Iterator[str]:
 
 def _answer(chat: Chat, question: str, manner: Manner) -> int:
     """Answer one question and print it; what goes wrong does not end the conversation."""
-    printer = AnswerPrinter(chat.state, question=question, sources=manner.sources, quiet=manner.quiet)
+    printer = AnswerPrinter(
+        chat.state, question=question, sources=manner.sources, quiet=manner.quiet
+    )
 
     def tell(understood: str) -> None:
         printer.stop_waiting()
