@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from rag.app.requests import AskRequest, SearchRequest
+from rag.app.requests import AskRequest, PlanRequest, SearchRequest, SyncRequest
 from rag.app.schema import to_json
 from rag.app.workspace import Workspace
+from rag.cli.render.remedies import worded
 from rag.config import load_config
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.search.results import QueryFilters
@@ -31,6 +32,11 @@ FRONT_END: dict[str, Callable[[Workspace], Any]] = {
     "get Backups": lambda ws: ws.get_note("Backups"),
     "get Backups:1-2": lambda ws: ws.get_note("Backups:1-2"),
     "status": lambda ws: ws.status(),
+    "plan backups": lambda ws: ws.plan(PlanRequest("backups")),
+    "transform backups": lambda ws: ws.preview_transforms("backups"),
+    "vault list": lambda ws: ws.vaults(),
+    "index --dry-run": lambda ws: ws.preview_sync(SyncRequest()),
+    "chat --list": lambda ws: ws.sessions(),
 }
 
 
@@ -45,7 +51,7 @@ def lasting(found: Any) -> Any:
 def test_it_gives_the_json_of_the_command(command: str, library: Path, rag: Run) -> None:
     printed = rag(*command.split(), "--json").json
     with Workspace(load_config()) as workspace:
-        report = to_json(FRONT_END[command](workspace))
+        report = to_json(FRONT_END[command](workspace), worded)
     printed.pop("schema")
     assert lasting(json.loads(json.dumps(report))) == lasting(printed)
 

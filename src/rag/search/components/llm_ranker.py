@@ -12,7 +12,7 @@ from haystack.dataclasses import Document
 
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
-from rag.exceptions import RAGError
+from rag.exceptions import RAGError, with_hint
 from rag.index.searchable_text import embedded_text
 from rag.search.components.note_ranker import Hits
 from rag.text.token_estimate import count_tokens
@@ -66,8 +66,8 @@ class ModelReranker:
             try:
                 order = self._order(query, documents)
             except (RAGError, ValueError) as error:
-                hint = getattr(error, "hint", "")
-                notice = f"not reranked: {error}{f'. {hint}' if hint else ''}"
+                notice, hint = f"not reranked: {error}", getattr(error, "hint", "")
+                notice = with_hint(notice, hint) if hint else notice
         order = order[:top_k]
         return {
             "documents": [documents[at] for at in order],
