@@ -10,7 +10,6 @@ breaks, let no text be cut silently, and lose nothing to one text that fails.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -49,11 +48,6 @@ class OllamaQueryEmbedder:
         if self._vectors is None:
             self._vectors = QueryVectors(self.config)
         return {"embedding": self._vectors.embed(text)}
-
-    @component.output_types(embedding=list[float])
-    async def run_async(self, text: str) -> dict[str, list[float]]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text)
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
@@ -138,11 +132,6 @@ class OllamaChunkEmbedder:
             failed += batch.failed
         done.sort(key=lambda document: order[document.id])
         return {"documents": done, "failed": failed}
-
-    @component.output_types(documents=list[Document], failed=list[tuple[str, str]])
-    async def run_async(self, documents: list[Document]) -> dict[str, list[Document] | Failed]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, documents)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

@@ -20,14 +20,6 @@ class LexicalTextEmbedder:
         """
         return {"sparse_embedding": _sparse(text, also)}
 
-    @component.output_types(sparse_embedding=SparseEmbedding)
-    async def run_async(
-        self, text: str, also: list[str] | None = None
-    ) -> dict[str, SparseEmbedding]:
-        """`run`; it computes and waits for nothing."""
-        result: dict[str, SparseEmbedding] = self.run(text, also)
-        return result
-
 
 def _sparse(text: str, also: list[str] | None) -> SparseEmbedding:
     vector = encode_query(text, also or ())

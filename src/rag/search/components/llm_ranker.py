@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import asdict
 from typing import Any
@@ -76,24 +75,6 @@ class ModelReranker:
             "ranks": [at + 1 for at in order],
             "notice": notice,
         }
-
-    @component.output_types(
-        documents=list[Document],
-        hits=Hits,
-        duplicates=list[list[Document]],
-        ranks=list[int],
-        notice=str,
-    )
-    async def run_async(
-        self,
-        query: str,
-        documents: list[Document],
-        hits: Hits,
-        duplicates: list[list[Document]],
-        top_k: int = 10,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, query, documents, hits, duplicates, top_k)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

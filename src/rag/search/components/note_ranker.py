@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -159,35 +158,6 @@ class ChunkRetriever(_OverStore):
         unseen = sorted(set(notes) - {candidate.note for candidate in found})
         return found + first_chunks(self.document_store, filters, unseen)
 
-    @component.output_types(candidates=Candidates, plain=Candidates)
-    async def run_async(
-        self,
-        query_sparse_embedding: SparseEmbedding,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        named: list[str] | None = None,
-        matched: list[str] | None = None,
-        query_embedding: list[float] | None = None,
-        mode: str = "hybrid",
-        weight: float = 1.0,
-        variants: Variants | None = None,
-        where: dict[str, Any] | None = None,
-    ) -> dict[str, Candidates]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(
-            self.run,
-            query_sparse_embedding,
-            filters,
-            top_k,
-            named,
-            matched,
-            query_embedding,
-            mode,
-            weight,
-            variants,
-            where,
-        )
-
 
 @component
 class NoteRanker:
@@ -298,11 +268,6 @@ class DocumentLoader(_OverStore):
             "hits": Hits(one.hit for one in shown),
             "duplicates": [one.duplicates for one in shown],
         }
-
-    @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
-    async def run_async(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, hits, top_k)
 
 
 class _Shown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -83,17 +82,6 @@ class QueryEmbedder:
             "notice": notice,
             "variants": variants or Variants(),
         }
-
-    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
-    async def run_async(
-        self,
-        text: str,
-        mode: str = AUTO,
-        variants: Variants | None = None,
-        embedding: list[float] | None = None,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, mode, variants, embedding)
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -228,17 +227,6 @@ class QueryExpander:
         if given:
             variants = weighed([*given, *variants][:_MOST])
         return {"variants": variants, "notices": notices, "milliseconds": milliseconds}
-
-    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
-    async def run_async(
-        self,
-        text: str,
-        transforms: list[str] | None = None,
-        mode: str = AUTO,
-        given: Variants | None = None,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, transforms, mode, given)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -101,18 +100,6 @@ class QueryRouter:
             "embedding": embedding,
             "notice": notice,
         }
-
-    @component.output_types(**_OUTPUTS)
-    async def run_async(
-        self,
-        text: str,
-        mode: str,
-        keep_mode: bool = False,
-        keep_vaults: bool = False,
-        transforms: list[str] | None = None,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, mode, keep_mode, keep_vaults, transforms)
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
