@@ -11,7 +11,7 @@ from haystack import Pipeline
 
 from rag.answers.evidence import Evidence
 from rag.answers.prompt_injection import without_instructions
-from rag.config import RAGConfig, load_config
+from rag.config import OllamaConfig, RAGConfig, complete
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
@@ -46,7 +46,7 @@ NOT_FOUND = "not found in your notes"
 
 def create_qa_pipeline(
     store: NoteStore,
-    config: RAGConfig | None = None,
+    config: RAGConfig | OllamaConfig | None = None,
     model: str = "",
     transforms: list[str] | None = None,
 ) -> Pipeline:
@@ -59,14 +59,14 @@ def create_qa_pipeline(
     No server is asked before it runs. It serialises:
     `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
 
-    :param config: without it the settings in force.
+    :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
     :param model: the chat model that must answer: what fails is then an error, while the
         configured one is stood in for by quotations.
     :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
     :raises UsageError: for a transform that does not exist.
     :raises ConfigError: for such a transform or classifier in the settings.
     """
-    config = config or load_config()
+    config = complete(config)
     names = config.ask.transforms
     if names and transforms is None:
         from rag.search.components.query_expander import configured_transforms

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
-from rag.config import RAGConfig, load_config
+from rag.config import OllamaConfig, RAGConfig, complete
 from rag.exceptions import IndexUnavailableError, QueryError
 from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
 from rag.search.attribution import Found, trace
@@ -41,7 +41,7 @@ _MIN_CHUNKS = 100
 
 def create_search_pipeline(
     store: NoteStore,
-    config: RAGConfig | None = None,
+    config: RAGConfig | OllamaConfig | None = None,
     rerank: bool = False,
     transforms: list[str] | None = None,
 ) -> Pipeline:
@@ -54,13 +54,13 @@ def create_search_pipeline(
     and the retriever; with routes a router (QueryRouter) stands before all. It serialises:
     `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
 
-    :param config: without it the settings in force.
+    :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
     :param rerank: let the chat model order the best results anew.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a transform that does not exist.
     :raises ConfigError: for such a transform or classifier in the settings.
     """
-    config = config or load_config()
+    config = complete(config)
     pipeline = Pipeline()
     pipeline.add_component("embedder", LexicalTextEmbedder())
     pipeline.add_component("query_embedder", QueryEmbedder(store, config.ollama))
