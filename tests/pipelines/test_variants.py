@@ -31,10 +31,8 @@ from rag.query.registry import create_transformer
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker, wanted_transforms
-from rag.search.query_understanding import understand
 from rag.search.query_variants import SHARE, Variant, Variants, blended_vector, blended_words
 from rag.search.results import QueryFilters
-from rag.search.run import search_inputs
 from rag.search.widening import Lists, widened, wider_depth
 from rag.stores import get_document_store
 from rag.stores.base.scored_chunk import Candidate, Candidates
@@ -616,8 +614,7 @@ def test_the_pipeline_runs_in_an_event_loop(index, server):
     server.api.answer = by_query({"undo a release": ["rolling back a deploy"]})
     with get_document_store(index) as store:
         pipeline = create_search_pipeline(store, index, transforms=["multi-query"])
-        inputs = search_inputs(understand(store, "undo a release"), 10)
-        inputs["expander"] = {"text": "undo a release"}
+        inputs = {"query_analyzer": {"text": "undo a release", "top_k": 10}}
         with closing(pipeline):
             found = asyncio.run(pipeline.run_async(inputs))
             assert found["loader"]["documents"] == pipeline.run(inputs)["loader"]["documents"]
@@ -671,7 +668,8 @@ def test_a_question_of_filters_alone_is_not_transformed(index, server):
         get_document_store(index) as store,
         closing(create_qa_pipeline(store, index, transforms=["multi-query"])) as pipeline,
     ):
-        pipeline.remove_component("writer")
+        for name in ("prompt_builder", "chat_generator", "answer_checker"):
+            pipeline.remove_component(name)
         answer = ask(pipeline, "tag:ops")
     assert answer.variants == [] and not any("multi-query" in n for n in answer.notices)
     assert len(server.requests("/api/chat")) == before
@@ -684,7 +682,8 @@ def test_ask_draws_on_what_variants_found(index, server):
         get_document_store(index) as store,
         closing(create_qa_pipeline(store, no_writer, transforms=["multi-query"])) as pipeline,
     ):
-        pipeline.remove_component("writer")
+        for name in ("prompt_builder", "chat_generator", "answer_checker"):
+            pipeline.remove_component(name)
         answer = ask(pipeline, "How do we undo a release?", top_k=10)
     assert [v.text for v in answer.variants] == ["rolling back a deploy"]
 

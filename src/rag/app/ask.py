@@ -11,8 +11,8 @@ from rag.app.choices import with_model
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest
 from rag.app.snapshot import Snapshot
+from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.run import ask as run_ask
-from rag.qa.run import create_qa_pipeline
 from rag.qa.user_facts import open_memory
 from rag.search.relaxation import intent_of
 from rag.search.results import QueryFilters

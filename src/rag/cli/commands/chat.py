@@ -106,7 +106,7 @@ def chat(
         _print_list(config, json)
         return
     from rag.qa.conversation import Conversation
-    from rag.qa.run import create_qa_pipeline
+    from rag.qa.pipeline import create_qa_pipeline
     from rag.stores import get_document_store
 
     session = _session(config, go_on, session_id)

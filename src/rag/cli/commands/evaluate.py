@@ -130,8 +130,8 @@ def _run(
     from rag.evaluation.judging import Judge
     from rag.evaluation.run import run_questions
     from rag.index.lookup import open_manifest
+    from rag.search.pipeline import create_search_pipeline
     from rag.search.results import QueryFilters
-    from rag.search.run import create_search_pipeline
     from rag.stores import get_document_store
 
     with open_manifest(config) as manifest:

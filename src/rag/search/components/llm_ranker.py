@@ -59,8 +59,14 @@ class ModelReranker:
         top_k: int = 10,
     ) -> dict[str, Any]:
         """Return the `top_k` best of what was given, the `ranks` that each had before, from 1,
-        and a `notice` when the model was of no use."""
+        and a `notice` when the model was of no use.
+
+        :param query: without one nothing is ordered, and there are no `ranks`.
+        """
         order, notice = list(range(len(documents))), ""
+        if not query:
+            given = {"documents": documents, "hits": hits, "duplicates": duplicates}
+            return {**given, "ranks": [], "notice": notice}
         if len(documents) > 1:
             try:
                 order = self._order(query, documents)

@@ -11,6 +11,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.filters import Filter, all_of, one_of
+from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.search.score_fusion import fuse
 from rag.search.widening import find_lists, widened
@@ -107,7 +108,7 @@ class ChunkRetriever(_OverStore):
         named: list[str] | None = None,
         matched: list[str] | None = None,
         query_embedding: list[float] | None = None,
-        mode: str = "hybrid",
+        mode: str = SearchMode.HYBRID,
         weight: float = 1.0,
         variants: Variants | None = None,
         where: dict[str, Any] | None = None,
@@ -125,7 +126,8 @@ class ChunkRetriever(_OverStore):
         :param where: further filters.
         """
         store, limit = self.document_store, top_k or self.top_k
-        query, filters, by_words = query_sparse_embedding, all_of([filters, where]), mode != "dense"
+        query, filters = query_sparse_embedding, all_of([filters, where])
+        by_words = mode != SearchMode.DENSE
         sought = variants or Variants()
         if not by_words:
             query = SparseEmbedding([], [])
@@ -250,9 +252,17 @@ class DocumentLoader(_OverStore):
     """
 
     @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
-    def run(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:
+    def run(
+        self, hits: Hits, top_k: int | None = None, listed: Hits | None = None
+    ) -> dict[str, Any]:
         """Return `documents`, best first, each with the score of its hit; and, in the same order,
-        their `hits` and the `duplicates` that each stands for."""
+        their `hits` and the `duplicates` that each stands for.
+
+        :param listed: notes to show as they are, in the place of `hits`.
+        """
+        if listed is not None:
+            documents = self.document_store.get_documents([hit.id for hit in listed])
+            return {"documents": documents, "hits": listed, "duplicates": [[] for _ in documents]}
         limit = self.top_k if top_k is None else top_k
         shown: list[_Shown] = []
         for start in range(0, len(hits), limit):

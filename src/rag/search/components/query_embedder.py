@@ -12,12 +12,11 @@ from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
 from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
+from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.stores.base.protocol import NoteStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.scripts import has_other_letters
-
-LEXICAL, DENSE, HYBRID, AUTO = "lexical", "dense", "hybrid", "auto"
 
 _LEXICAL_HINT = "Search by words: --mode lexical."
 
@@ -51,7 +50,7 @@ class QueryEmbedder:
     def run(
         self,
         text: str,
-        mode: str = AUTO,
+        mode: str = SearchMode.AUTO,
         variants: Variants | None = None,
         embedding: list[float] | None = None,
     ) -> dict[str, Any]:
@@ -69,16 +68,16 @@ class QueryEmbedder:
             gate = self._gate(text, mode)
             vector, variants = None, variants or Variants()
             found, notice = gate.mode, gate.notice
-            if found != LEXICAL:
+            if found != SearchMode.LEXICAL:
                 vector, variants, lacking = self._embed(text, variants, embedding, found)
                 notice = "; ".join(filter(None, [notice, lacking]))
         except RAGError as error:
-            if mode != AUTO:
+            if mode != SearchMode.AUTO:
                 raise
-            vector, found, notice = None, LEXICAL, _by_words(error)
+            vector, found, notice = None, SearchMode.LEXICAL, _by_words(error)
         return {
             "embedding": vector,
-            "mode": found,
+            "mode": str(found),
             "notice": notice,
             "variants": variants or Variants(),
         }
@@ -105,19 +104,19 @@ class QueryEmbedder:
 
         :raises IndexUnavailableError: when the index has no embeddings that fit.
         """
-        if mode == LEXICAL:
-            return Gate(LEXICAL)
+        if mode == SearchMode.LEXICAL:
+            return Gate(SearchMode.LEXICAL)
         embedded = self._embedded()
         if embedded is None or not embedded.embedded:
-            if mode == AUTO:
-                return Gate(LEXICAL)
+            if mode == SearchMode.AUTO:
+                return Gate(SearchMode.LEXICAL)
             raise IndexUnavailableError(
                 f"--mode {mode} needs embeddings, and this index holds none",
                 hint=f"Start Ollama and run `rag index`. {_LEXICAL_HINT}",
             )
         if not (self.config.enabled and self.config.embedding_model):
-            if mode == AUTO:
-                return Gate(LEXICAL)
+            if mode == SearchMode.AUTO:
+                return Gate(SearchMode.LEXICAL)
             lacking = "a model: set ollama.embedding_model"
             what = lacking if self.config.enabled else "Ollama, which is switched off"
             raise ConfigError(f"--mode {mode} needs {what}", hint=_LEXICAL_HINT)
@@ -128,19 +127,20 @@ class QueryEmbedder:
                 "the index has lost its embeddings",
                 hint="Make them anew with `rag index --embed`; until then search is by words.",
             )
-        if mode == AUTO and not embedded.is_enough:
+        if mode == SearchMode.AUTO and not embedded.is_enough:
             done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
             return Gate(
-                LEXICAL,
+                SearchMode.LEXICAL,
                 f"only {done:,} of {chunks:,} chunks have embeddings: search is by words"
                 " (`rag index` makes the rest)",
             )
         if self._cannot_read(text):
             notice = f"{embedded.space.model} does not read this script"
-            if mode == DENSE:
-                return Gate(DENSE, notice)
-            return Gate(LEXICAL, f"{notice}: search is by words" if mode == HYBRID else "")
-        return Gate(HYBRID if mode == AUTO else mode)
+            if mode == SearchMode.DENSE:
+                return Gate(SearchMode.DENSE, notice)
+            said = f"{notice}: search is by words" if mode == SearchMode.HYBRID else ""
+            return Gate(SearchMode.LEXICAL, said)
+        return Gate(SearchMode.HYBRID if mode == SearchMode.AUTO else mode)
 
     def _embedded(self) -> Embedded | None:
         manifest = self.document_store.manifest()
@@ -168,7 +168,8 @@ class QueryEmbedder:
             self._space = embedded.space
         if known is not None and len(known) != embedded.space.dimension:
             known = None
-        wanted = [v.meaning and (mode == DENSE or not self._cannot_read(v.text)) for v in variants]
+        dense = mode == SearchMode.DENSE
+        wanted = [v.meaning and (dense or not self._cannot_read(v.text)) for v in variants]
         texts = [v.text for v, is_wanted in zip(variants, wanted, strict=True) if is_wanted]
         vector, made, lacking = self._vectors_of(text, texts, known)
         found = iter(made)

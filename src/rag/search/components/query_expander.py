@@ -16,7 +16,7 @@ from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, RAGError, UsageError
 from rag.query.registry import create_transformer, needs_model, transformer_name
-from rag.search.components.query_embedder import AUTO, LEXICAL
+from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
 from rag.stores.base.protocol import NoteStore
 from rag.stores.edge.retrievers import with_store
@@ -206,7 +206,7 @@ class QueryExpander:
         self,
         text: str,
         transforms: list[str] | None = None,
-        mode: str = AUTO,
+        mode: str = SearchMode.AUTO,
         given: Variants | None = None,
     ) -> dict[str, Any]:
         """Return the `variants` of a query, without it, `notices` for the user, and the
@@ -221,7 +221,7 @@ class QueryExpander:
         if not names:
             return {"variants": given or Variants(), "notices": [], "milliseconds": 0.0}
         started = time.monotonic()
-        dense = mode != LEXICAL and self.document_store.embedding_dim is not None
+        dense = mode != SearchMode.LEXICAL and self.document_store.embedding_dim is not None
         variants, notices = self._maker.make(text, names, dense)
         milliseconds = round((time.monotonic() - started) * 1000, 1)
         if given:

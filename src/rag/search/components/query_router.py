@@ -79,7 +79,8 @@ class QueryRouter:
         :param transforms: those that the user chose.
         :raises ConfigError: for a route with a vault that is not in the index.
         """
-        self._check_vaults()
+        if text:
+            self._check_vaults()
         route, embedding, notice = "", None, ""
         try:
             if text:  # a query of filters alone takes no route
