@@ -31,8 +31,9 @@ from rag.query.registry import create_transformer
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker, wanted_transforms
-from rag.search.query_variants import SHARE, Variant, Variants, blended_vector, blended_words
+from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.results import QueryFilters
+from rag.search.weights import WEIGHTS
 from rag.search.widening import Lists, widened, wider_depth
 from rag.stores import get_document_store
 from rag.stores.base.scored_chunk import Candidate, Candidates
@@ -145,8 +146,8 @@ def test_each_result_names_what_found_it(find, server):
     assert by["Undo.md"] == ["original", "multi-query 2"]
     assert by["Release 1.md"] == ["original"]
     assert [(v.label, v.text, v.weight, v.sides) for v in response.variants] == [
-        ("multi-query 1", "rolling back a deploy", SHARE / 2, ["words", "meaning"]),
-        ("multi-query 2", "press the key", SHARE / 2, ["words", "meaning"]),
+        ("multi-query 1", "rolling back a deploy", WEIGHTS.variants / 2, ["words", "meaning"]),
+        ("multi-query 2", "press the key", WEIGHTS.variants / 2, ["words", "meaning"]),
     ]
 
 
@@ -265,7 +266,7 @@ def test_the_best_find_of_all_variants_gains_half_of_the_query_s_best(find, serv
     server.api.answer = by_query({"undo a release": ["rolling back a deploy", "latency"]})
     wider = find("undo a release", "multi-query", explained=True, top_k=20)
     chunks = [chunk for result in wider.results for chunk in result.explanation.chunks]
-    assert max(sum(c.variants.values()) for c in chunks) == pytest.approx(SHARE * best)
+    assert max(sum(c.variants.values()) for c in chunks) == pytest.approx(WEIGHTS.variants * best)
 
 
 def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
@@ -283,9 +284,9 @@ def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
 
 
 def test_variants_together_weigh_less_than_the_query():
-    variants = Variants(Variant(f"{n}", "x", f"word{n}", SHARE / 4) for n in range(4))
-    assert sum(blended_words(variants).values) == pytest.approx(SHARE)
-    assert SHARE < 1
+    variants = Variants(Variant(f"{n}", "x", f"word{n}", WEIGHTS.variants / 4) for n in range(4))
+    assert sum(blended_words(variants).values) == pytest.approx(WEIGHTS.variants)
+    assert WEIGHTS.variants < 1
 
 
 def test_a_chunk_beyond_the_best_of_the_query_keeps_its_score_and_gains():

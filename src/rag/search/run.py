@@ -23,6 +23,7 @@ from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import told
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse, SearchResult
+from rag.search.weights import WEIGHTS
 from rag.stores.base.protocol import NoteStore
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, store_of
@@ -77,7 +78,9 @@ def search(
         found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then
-            asked = [] if is_dense else query_terms(understood.text, understood.also)
+            asked = (
+                [] if is_dense else query_terms(understood.text, understood.also, WEIGHTS.fields)
+            )
             for result, why in zip(
                 response.results, explain(store, asked, output["hits"], found), strict=True
             ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from haystack import component
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.search.weights import WEIGHTS
 from rag.text.bm25 import encode_query
 
 
@@ -22,5 +23,5 @@ class LexicalTextEmbedder:
 
 
 def _sparse(text: str, also: list[str] | None) -> SparseEmbedding:
-    vector = encode_query(text, also or ())
+    vector = encode_query(text, also or (), WEIGHTS.fields)
     return SparseEmbedding(vector.indices, vector.values)

@@ -14,6 +14,7 @@ from rag.search.filters import Filter, all_of, one_of
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.search.score_fusion import fuse
+from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
 from rag.stores.base.batch import Batch
 from rag.stores.base.protocol import NoteStore
@@ -30,8 +31,6 @@ _SAME_TERMS = 0.9
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
-
-_KEPT = 10  # the best note of the query itself stays among so many, whatever its variants find
 
 
 class Part(NamedTuple):
@@ -167,13 +166,13 @@ class NoteRanker:
 
     A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: the
     parts of a section that had to be cut share its headings and part of its text, and would
-    count them twice. Weights of 1, .5, .25 rank a note above a better one because it is long.
+    count them twice.
     A note whose name is the query comes before all that are not.
 
     :param weights: what the first, second, … section of a note counts for.
     """
 
-    def __init__(self, weights: Sequence[float] = (1.0, 0.3, 0.1)) -> None:
+    def __init__(self, weights: Sequence[float] = WEIGHTS.sections) -> None:
         if not weights:
             raise ValueError("NoteRanker needs at least one weight")
         self.weights = list(weights)
@@ -185,7 +184,7 @@ class NoteRanker:
         named: list[str] | None = None,
         chunks: bool = False,
         plain: Candidates | None = None,
-        top_k: int = _KEPT,
+        top_k: int = WEIGHTS.kept,
     ) -> dict[str, Hits]:
         """Return `hits`, best first: all of them, since some may turn out to be duplicates.
 
@@ -199,7 +198,7 @@ class NoteRanker:
         if plain:
             best = self._ranked(plain, named, chunks)[0]
             wanted = best.id if chunks else best.note
-            hits = _keep(hits, wanted, chunks, min(top_k, _KEPT))
+            hits = _keep(hits, wanted, chunks, min(top_k, WEIGHTS.kept))
         return {"hits": Hits(hits)}
 
     def _ranked(self, candidates: Candidates, named: list[str] | None, chunks: bool) -> list[Hit]:

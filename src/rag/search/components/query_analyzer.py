@@ -15,6 +15,7 @@ from rag.search.modes import SearchMode
 from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
+from rag.search.weights import WEIGHTS
 from rag.stores.base.protocol import NoteStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.bm25 import query_terms
@@ -166,7 +167,7 @@ def search_inputs(understood: Understood, top_k: int, mode: str) -> dict[str, An
 
 def weight_of(understood: Understood) -> float:
     """Return what the query's terms weigh together."""
-    return sum(term.weight for term in query_terms(understood.text))
+    return sum(term.weight for term in query_terms(understood.text, weights=WEIGHTS.fields))
 
 
 def check_top_k(top_k: int) -> None:
