@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.reachability import check_listening
+from rag.clients.factory import chat_provider
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, RAGError, UsageError
@@ -64,7 +64,7 @@ class VariantMaker:
     """
 
     def __init__(self, config: OllamaConfig) -> None:
-        self.config = config
+        self.config, self.chat = config, chat_provider(config)
         self._model = ""  # that of the server, once it was found
 
     def make(
@@ -110,15 +110,9 @@ class VariantMaker:
         """Return why there is no chat model, and what mends it; empty when there is one."""
         if self._model:
             return ""
-        if not self.config.enabled:
-            return "Ollama is switched off (ollama.enabled). See `rag doctor`."
+        seconds = min(self.config.query_timeout, self.config.transform_timeout)
         try:
-            from rag.clients.ollama.chat import ChatModel
-
-            check_listening([self.config.local_url])
-            seconds = min(self.config.query_timeout, self.config.transform_timeout)
-            with closing(ChatModel(self._limited(seconds))) as chat:
-                self._model = chat.info.name
+            self._model = self.chat.find_chat_model(seconds)
         except RAGError as error:
             return f"{error}. {error.hint}".rstrip()
         return ""
@@ -126,18 +120,12 @@ class VariantMaker:
     @contextmanager
     def _generator(self, lacking: str) -> Iterator[Any]:
         """Give one generator for all transforms of a query; no server is asked before it runs."""
-        if lacking or not (self.config.enabled and self.config.chat_model):
+        if lacking or not self.chat.is_configured:
             yield None
             return
-        from rag.clients import OllamaGenerator
-
-        config = self._limited(self.config.transform_timeout)
-        with closing(OllamaGenerator(config, self._model)) as generator:
+        seconds = self.config.transform_timeout
+        with closing(self.chat.generator(self._model, seconds)) as generator:
             yield generator
-
-    def _limited(self, seconds: float) -> OllamaConfig:
-        names = ("connect_timeout", "read_timeout", "request_timeout", "query_timeout")
-        return replace(self.config, **{n: min(getattr(self.config, n), seconds) for n in names})
 
 
 def _transformed(
