@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rag.clients.ollama.connection import ollama_settings
 from rag.clients.ollama.errors import BELOW, Blame, diagnose
 from rag.clients.ollama.http_client import OllamaClient
-from rag.clients.ollama.model_info import ModelInfo, describe_model, pick_chat_model
+from rag.clients.ollama.model_info import ModelInfo, find_chat_model
 from rag.clients.reasoning_splitter import ThinkSplitter
 from rag.config import AUTO, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, TooLongError, UnfinishedError
@@ -170,7 +170,7 @@ class ChatModel:
         self._info: ModelInfo | None = None
         if self.model == AUTO:
             try:
-                self._info = pick_chat_model(self.client, self.config.query_timeout)
+                self._info = find_chat_model(self.client, AUTO, self.config.query_timeout)
             except BaseException:
                 self.client.close()
                 raise
@@ -183,7 +183,7 @@ class ChatModel:
         :raises ConnectionError: when it cannot be asked.
         """
         if self._info is None:
-            self._info = describe_model(self.client, self.model, self.config.query_timeout)
+            self._info = find_chat_model(self.client, self.model, self.config.query_timeout)
         return self._info
 
     @property
