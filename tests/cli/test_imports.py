@@ -30,7 +30,8 @@ TABLE = {
     "--help": "",
     "init --dry-run": f"{FILES} app clients disk_space http_transport index lazy_imports ollama"
     " runtime_folder sparse_files unicode_forms vault",
-    "index -q {library}": f"{ENGINE} indexing memory_limits pipeline_errors pipeline_parts",
+    "index -q {library}": f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge indexing"
+    " memory_limits pipeline_errors pipeline_parts",
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "ask backups": f"{ANSWER} app",
