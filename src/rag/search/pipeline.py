@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
@@ -12,6 +14,10 @@ from rag.search.components.query_analyzer import MIN_CHUNKS, QueryAnalyzer
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.planning import ANALYZER, EXPANDER, ROUTER, add_planning
 from rag.stores.base.protocol import NoteStore
+
+# What fails is raised; Haystack's log would add on stderr which of the inputs its snapshot of the
+# pipeline cannot hold.
+logging.getLogger("haystack").addHandler(logging.NullHandler())
 
 RERANKER = "reranker"
 _CONNECTIONS = [
