@@ -24,7 +24,8 @@ from rag.config import RAGConfig, load_config
 from rag.exceptions import RAGError
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
-from rag.qa.run import ask, create_qa_pipeline
+from rag.qa.pipeline import create_qa_pipeline
+from rag.qa.run import ask
 from rag.search.planned_query import find_intent
 from rag.search.relaxation import intent_of
 from rag.stores import get_document_store

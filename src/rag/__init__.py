@@ -1,9 +1,24 @@
 """rag: search and questions over folders of Markdown notes, on your own machine."""
 
 import os
+import sys
 
 __version__ = "0.1.0"
 
 # Haystack sends telemetry and writes a file into the home folder unless told otherwise
 # before its first import; nothing in this package may import it earlier than this line.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "false"
+
+
+class _MovedModules:
+    """Asked for a module that nobody has: says of those that moved that they did."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name.startswith("rag."):
+            from rag.support.moved_modules import check_moved
+
+            check_moved(name)
+
+
+sys.meta_path.append(_MovedModules)

@@ -21,8 +21,8 @@ CONFIG = "config"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space sparse_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports runtime_folder clients stores haystack qdrant_edge"
-SEARCH = f"{ENGINE} search query indexing pipeline_errors"
-ANSWER = f"{SEARCH} qa answers context plugins http_transport ollama file_locks settings_repr"
+SEARCH = f"{ENGINE} search query indexing pipeline_errors pipeline_parts"
+ANSWER = f"{SEARCH} qa answers context plugins file_locks settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
@@ -30,7 +30,8 @@ TABLE = {
     "--help": "",
     "init --dry-run": f"{FILES} app clients disk_space http_transport index lazy_imports ollama"
     " runtime_folder sparse_files unicode_forms vault",
-    "index -q {library}": f"{ENGINE} app indexing memory_limits pipeline_errors",
+    "index -q {library}": f"{MANIFEST} lazy_imports app clients stores haystack qdrant_edge"
+    " indexing memory_limits pipeline_errors pipeline_parts",
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "ask backups": f"{ANSWER} app",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import signal
 import socket
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from haystack import Document, Pipeline
 
+from event_loop import in_a_loop
 from ollama_server import Model, OllamaServer, refused
 from rag.clients.ollama.batching import estimate_tokens, pack, split
 from rag.clients.ollama.embedders import OllamaChunkEmbedder, OllamaQueryEmbedder
@@ -395,13 +395,9 @@ def test_the_chunk_embedder_returns_documents_and_what_failed(
 
 
 def test_the_components_work_in_an_event_loop(settings: Settings) -> None:
-    async def both() -> tuple[Any, Any]:
-        query, chunks = OllamaQueryEmbedder(settings()), OllamaChunkEmbedder(settings())
-        found = await query.run_async("holds"), await chunks.run_async([Document(content="holds")])
-        query.close()
-        return found
-
-    query, chunks = asyncio.run(both())
+    embedder = OllamaQueryEmbedder(settings())
+    query = in_a_loop(embedder, text="holds")
+    chunks = in_a_loop(OllamaChunkEmbedder(settings()), documents=[Document(content="holds")])
     assert query["embedding"] == chunks["documents"][0].embedding
 
 

@@ -291,3 +291,31 @@ def test_the_components_timeout_is_in_its_yaml(settings: Settings) -> None:
     assert again.get_component("chat").timeout == 2.5
     with pytest.raises(ValueError, match="timeout must be positive"):
         OllamaGenerator(timeout=0)
+
+
+def test_the_components_stand_where_ollama_haystacks_are_wanted(settings: Settings) -> None:
+    from haystack_integrations.components.embedders.ollama import (
+        OllamaDocumentEmbedder,
+        OllamaTextEmbedder,
+    )
+    from haystack_integrations.components.generators.ollama import OllamaChatGenerator
+
+    from rag.clients import OllamaChunkEmbedder, OllamaQueryEmbedder
+
+    assert isinstance(OllamaGenerator(settings()), OllamaChatGenerator)
+    assert isinstance(OllamaQueryEmbedder(settings()), OllamaTextEmbedder)
+    assert isinstance(OllamaChunkEmbedder(settings()), OllamaDocumentEmbedder)
+
+
+def test_a_listener_that_fails_ends_the_stream(server: OllamaServer, settings: Settings) -> None:
+    server.fail("/api/chat", "endless", seconds=0.01, times=None)
+    generator = OllamaGenerator(settings(), timeout=20)
+
+    def fail(_: object) -> None:
+        raise BrokenPipeError
+
+    started = time.monotonic()
+    with pytest.raises(BrokenPipeError):
+        generator.run([ChatMessage.from_user("one")], fail)
+    generator.close()
+    assert time.monotonic() - started < 3

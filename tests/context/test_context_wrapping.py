@@ -43,8 +43,6 @@ from rag.context import (
 from rag.exceptions import ConnectionError
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline
-from rag.search.query_understanding import understand
-from rag.search.run import search_inputs
 from rag.stores import (
     QdrantEdgeDocumentStore,
     QdrantEdgeEmbeddingRetriever,
@@ -237,7 +235,7 @@ class TestRetrieving:
         with get_document_store(config) as store:
             made = HaystackRetriever(
                 create_search_pipeline(store, config),
-                lambda q, k: search_inputs(understand(store, q.query_str), k),
+                lambda q, k: {"query_analyzer": {"text": q.query_str, "top_k": k}},
             )
             (item,) = found(made, QueryBundle(query_str="rollback"))
         assert (item.metadata["title"], item.metadata["vault"]) == ("Rollback", "work")

@@ -17,7 +17,7 @@ from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question, read_questions
 from rag.evaluation.run import Outcome, run_questions, summary
 from rag.indexing.run import IndexRun
-from rag.search.run import create_search_pipeline
+from rag.search.pipeline import create_search_pipeline
 from rag.stores import get_document_store
 from rag.vault import scan_folder
 

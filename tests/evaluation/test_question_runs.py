@@ -12,8 +12,8 @@ from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question
 from rag.evaluation.run import Outcome, Run, run_questions, summaries
 from rag.indexing.run import IndexRun
+from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
-from rag.search.run import create_search_pipeline
 from rag.stores import get_document_store
 
 NOTES = {

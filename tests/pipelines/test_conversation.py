@@ -18,8 +18,8 @@ from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.context import MemoryManager
 from rag.exceptions import UsageError
 from rag.pipelines import ask, create_qa_pipeline
-from rag.qa.answer_generator import AnswerWriter
 from rag.qa.conversation import Conversation
+from rag.qa.prompt_builder import AnswerPromptBuilder
 from rag.qa.sessions import Turn, new_session, open_session
 from rag.qa.user_facts import FACTS_FILE, remember
 from rag.stores import get_document_store
@@ -262,8 +262,8 @@ class TestOwnSteps:
         assert "shown 1 of 2 notes" in notice
 
     def test_are_named_in_the_serialised_pipeline(self) -> None:
-        writer = AnswerWriter(OllamaConfig(), steps=["turn"])
-        assert AnswerWriter.from_dict(writer.to_dict()).steps == ["turn"]
+        builder = AnswerPromptBuilder(OllamaConfig(), steps=["turn"])
+        assert AnswerPromptBuilder.from_dict(builder.to_dict()).steps == ["turn"]
 
     def test_that_fail_are_left_out_and_it_is_said(self, settings, server) -> None:
         server.say(TRUE)

@@ -22,8 +22,6 @@ from rag.pipelines import (
     create_search_pipeline,
     search,
 )
-from rag.search.query_understanding import understand
-from rag.search.run import search_inputs
 from rag.stores import get_document_store
 
 NEAR = 1e-3
@@ -115,12 +113,16 @@ def test_filters_hold_for_what_meaning_finds(find, filters, left, mode):
     assert set(paths(find("automobile -petrol", filters, mode=mode))) <= left - {"petrol.md"}
 
 
-def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(settings, find):
+def test_what_is_near_has_its_words_counted_though_others_have_more_of_them(
+    settings, find, monkeypatch
+):
     query = "steep tea petrol"
     with get_document_store(settings) as store:
         pipeline = create_search_pipeline(store, settings)
-        inputs = search_inputs(understand(store, query), 5, mode="hybrid")
-        inputs["retriever"]["top_k"] = 2
+        analyzer = pipeline.get_component("query_analyzer")
+        found = analyzer.run(query, mode="hybrid")
+        monkeypatch.setattr(analyzer, "run", lambda **_: {**found, "depth": 2})
+        inputs = {"query_analyzer": {"text": query}}
         outputs = pipeline.run(inputs, include_outputs_from={"retriever", "embedder"})
         every = store.find_candidates(outputs["embedder"]["sparse_embedding"])
         pipeline.close()
@@ -244,7 +246,7 @@ def test_the_pipeline_serialises_and_runs_asynchronously(settings, find):
     with get_document_store(settings) as store:
         pipeline = create_search_pipeline(store, settings)
         again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
-        inputs = search_inputs(understand(store, "car fuel"), 5)
+        inputs = {"query_analyzer": {"text": "car fuel"}}
         outputs = asyncio.run(again.run_async(inputs))
     titles = [document.meta["file_path"] for document in outputs["loader"]["documents"]]
     assert titles == paths(find("car fuel"))

@@ -15,7 +15,8 @@ from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import ConfigError, QueryError
 from rag.indexing.run import IndexRun
 from rag.pipelines import QueryFilters, SearchResponse, create_search_pipeline, search
-from rag.qa.run import ask, create_qa_pipeline
+from rag.qa.pipeline import create_qa_pipeline
+from rag.qa.run import ask
 from rag.query.planner.audit_log import AuditTrail
 from rag.query.planner.plan import MetadataExtraction, Route, TimeWindow, WindowName
 from rag.query.planner.query_planner import MetadataTransformer

@@ -249,7 +249,7 @@ def test_it_follows_an_index_whose_embeddings_get_another_size(write_notes, embe
         component = QueryEmbedder(store, config.ollama)
         assert len(component.run("alpha")["embedding"]) == 32
         embed(other, anew=True, work=work)
-        component.config = other.ollama
+        component.config = component.embeddings.config = other.ollama
         assert len(component.run("alpha")["embedding"]) == 48
         component.close()
 

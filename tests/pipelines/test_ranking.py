@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import pairwise
 
 import pytest
@@ -12,6 +11,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from event_loop import in_a_loop
 from rag.pipelines import create_search_pipeline, search
 from rag.search.components.lexical_embedder import LexicalTextEmbedder
 from rag.search.components.note_ranker import (
@@ -327,10 +327,10 @@ class TestDocumentLoader:
         load(LONG, different(1), LONG)
         hits = Hits(Hit(f"{n:03}", f"{n:03}", 1.0, ()) for n in range(3))
         loader = DocumentLoader(store, top_k=2)
-        output = asyncio.run(loader.run_async(hits))
+        output = in_a_loop(loader, hits=hits)
         assert output["documents"] == loader.run(hits)["documents"]
         assert output["duplicates"] == loader.run(hits)["duplicates"]
-        assert len(asyncio.run(loader.run_async(hits, top_k=1))["documents"]) == 1
+        assert len(in_a_loop(loader, hits=hits, top_k=1)["documents"]) == 1
 
     def test_it_serialises(self, store):
         loader = DocumentLoader(store, top_k=3)
@@ -403,10 +403,12 @@ class TestChunkRetriever:
     def test_the_asynchronous_way_gives_the_same(self, store):
         retriever = ChunkRetriever(store)
         named = [self.note(store, "Ledger.md")]
-        output = asyncio.run(retriever.run_async(asked("walrus"), None, 2, named))
+        output = in_a_loop(retriever, query_sparse_embedding=asked("walrus"), top_k=2, named=named)
         expected = retriever.run(asked("walrus"), None, 2, named)
         assert list(output["candidates"]) == list(expected["candidates"])
-        output = asyncio.run(retriever.run_async(asked("walrus"), None, 50, None, named))
+        output = in_a_loop(
+            retriever, query_sparse_embedding=asked("walrus"), top_k=50, matched=named
+        )
         expected = retriever.run(asked("walrus"), None, 50, matched=named)
         assert list(output["candidates"]) == list(expected["candidates"])
         assert named[0] in {candidate.note for candidate in output["candidates"]}

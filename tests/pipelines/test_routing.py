@@ -238,9 +238,9 @@ def test_the_generator_of_a_plug_in_is_closed_and_opens_again(index, server, mon
         router = QueryRouter(store, RoutesConfig("mine", rules=RULES), index.ollama)
         for _ in range(2):
             assert router.run("words", "auto")["route"] == "ops"
-            assert made[0]._chat is not None
+            assert made[0]._chat_model is not None
             router.close()
-            assert made[0]._chat is None
+            assert made[0]._chat_model is None
     assert len(made) == 1
 
 

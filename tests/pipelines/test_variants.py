@@ -32,10 +32,9 @@ from rag.query.registry import create_transformer
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker, wanted_transforms
-from rag.search.query_understanding import understand
-from rag.search.query_variants import SHARE, Variant, Variants, blended_vector, blended_words
+from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.results import QueryFilters
-from rag.search.run import search_inputs
+from rag.search.weights import WEIGHTS
 from rag.search.widening import Lists, widened, wider_depth
 from rag.stores import get_document_store
 from rag.stores.base.scored_chunk import Candidate, Candidates
@@ -148,8 +147,8 @@ def test_each_result_names_what_found_it(find, server):
     assert by["Undo.md"] == ["original", "multi-query 2"]
     assert by["Release 1.md"] == ["original"]
     assert [(v.label, v.text, v.weight, v.sides) for v in response.variants] == [
-        ("multi-query 1", "rolling back a deploy", SHARE / 2, ["words", "meaning"]),
-        ("multi-query 2", "press the key", SHARE / 2, ["words", "meaning"]),
+        ("multi-query 1", "rolling back a deploy", WEIGHTS.variants / 2, ["words", "meaning"]),
+        ("multi-query 2", "press the key", WEIGHTS.variants / 2, ["words", "meaning"]),
     ]
 
 
@@ -268,7 +267,7 @@ def test_the_best_find_of_all_variants_gains_half_of_the_query_s_best(find, serv
     server.api.answer = by_query({"undo a release": ["rolling back a deploy", "latency"]})
     wider = find("undo a release", "multi-query", explained=True, top_k=20)
     chunks = [chunk for result in wider.results for chunk in result.explanation.chunks]
-    assert max(sum(c.variants.values()) for c in chunks) == pytest.approx(SHARE * best)
+    assert max(sum(c.variants.values()) for c in chunks) == pytest.approx(WEIGHTS.variants * best)
 
 
 def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
@@ -286,9 +285,9 @@ def test_what_variants_find_keeps_what_it_scores_by_the_query(find, server):
 
 
 def test_variants_together_weigh_less_than_the_query():
-    variants = Variants(Variant(f"{n}", "x", f"word{n}", SHARE / 4) for n in range(4))
-    assert sum(blended_words(variants).values) == pytest.approx(SHARE)
-    assert SHARE < 1
+    variants = Variants(Variant(f"{n}", "x", f"word{n}", WEIGHTS.variants / 4) for n in range(4))
+    assert sum(blended_words(variants).values) == pytest.approx(WEIGHTS.variants)
+    assert WEIGHTS.variants < 1
 
 
 def test_a_chunk_beyond_the_best_of_the_query_keeps_its_score_and_gains():
@@ -617,8 +616,7 @@ def test_the_pipeline_runs_in_an_event_loop(index, server):
     server.api.answer = by_query({"undo a release": ["rolling back a deploy"]})
     with get_document_store(index) as store:
         pipeline = create_search_pipeline(store, index, transforms=["multi-query"])
-        inputs = search_inputs(understand(store, "undo a release"), 10)
-        inputs["expander"] = {"text": "undo a release"}
+        inputs = {"query_analyzer": {"text": "undo a release", "top_k": 10}}
         with closing(pipeline):
             found = asyncio.run(pipeline.run_async(inputs))
             assert found["loader"]["documents"] == pipeline.run(inputs)["loader"]["documents"]
@@ -672,7 +670,8 @@ def test_a_question_of_filters_alone_is_not_transformed(index, server):
         get_document_store(index) as store,
         closing(create_qa_pipeline(store, index, transforms=["multi-query"])) as pipeline,
     ):
-        pipeline.remove_component("writer")
+        for name in ("prompt_builder", "chat_generator", "answer_checker"):
+            pipeline.remove_component(name)
         answer = ask(pipeline, "tag:ops")
     assert answer.variants == [] and not any("multi-query" in n for n in answer.notices)
     assert len(server.requests("/api/chat")) == before
@@ -685,7 +684,8 @@ def test_ask_draws_on_what_variants_found(index, server):
         get_document_store(index) as store,
         closing(create_qa_pipeline(store, no_writer, transforms=["multi-query"])) as pipeline,
     ):
-        pipeline.remove_component("writer")
+        for name in ("prompt_builder", "chat_generator", "answer_checker"):
+            pipeline.remove_component(name)
         answer = ask(pipeline, "How do we undo a release?", top_k=10)
     assert [v.text for v in answer.variants] == ["rolling back a deploy"]
 

@@ -16,7 +16,7 @@ from rag.answers.notices import NOT_FOUND
 from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConnectionError, ModelMissingError, UnfinishedError
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.qa.run import writer_of
+from rag.qa.run import generator_of
 from rag.stores import get_document_store
 
 Run = Callable[..., Answer]
@@ -56,7 +56,7 @@ def run(index: RAGConfig, server: OllamaServer) -> Run:
                 listen = on_text or (None if heard is None else heard.append)
                 return ask(pipeline, question, on_text=listen)
             finally:
-                writer_of(pipeline).close()
+                pipeline.close()
 
     return run
 
@@ -200,8 +200,8 @@ class TestAnAnswer:
             pipeline = create_qa_pipeline(store, config, "llama3.2")
             again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
             assert again.to_dict()["components"] == pipeline.to_dict()["components"]
-            writer = writer_of(again)
-            assert (writer.model, writer.config) == ("llama3.2", OllamaConfig())
+            generator = generator_of(again)
+            assert (generator.model, generator.config) == ("llama3.2", OllamaConfig())
 
 
 UNBELIEVABLE = [
@@ -295,7 +295,7 @@ class TestQuotationsStandIn:
         for settings in (OllamaConfig(chat_model=""), OllamaConfig(enabled=False)):
             config = replace(index, ollama=settings)
             with get_document_store(config) as store:
-                assert writer_of(create_qa_pipeline(store, config)) is None
+                assert generator_of(create_qa_pipeline(store, config)) is None
 
 
 class TestAModelThatMustAnswer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import inspect
 import math
@@ -14,6 +13,7 @@ from haystack.core.errors import SerializationError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from event_loop import in_a_loop
 from rag.query import CallbackClassifier, EmbeddingClassifier, KeywordClassifier, QueryBundle
 from rag.query.classifiers import cosine_similarity
 from rag.text.normalize import normalize
@@ -157,7 +157,7 @@ class TestComponents:
     def test_run_gives_the_label(self, classifier: Any, query: QueryBundle):
         label = classifier.classify(query)
         assert classifier.run(query) == {"label": label}
-        assert asyncio.run(classifier.run_async(query)) == {"label": label}
+        assert in_a_loop(classifier, query=query) == {"label": label}
 
     def test_in_a_pipeline_and_in_its_yaml(self, classifier: Any, query: QueryBundle):
         pipeline = Pipeline()

@@ -18,7 +18,8 @@ from rag.exceptions import IndexUnavailableError, LockedError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.indexing.run import IndexRun
-from rag.search.run import create_search_pipeline, search
+from rag.search.pipeline import create_search_pipeline
+from rag.search.run import search
 from rag.stores import QdrantEdgeDocumentStore
 
 Store = QdrantEdgeDocumentStore

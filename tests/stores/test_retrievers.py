@@ -1,6 +1,5 @@
 """The retrievers: their arguments, and their place in a Haystack pipeline."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import FilterPolicy
 
+from event_loop import in_a_loop
 from rag.stores import (
     QdrantEdgeDocumentStore,
     QdrantEdgeEmbeddingRetriever,
@@ -135,7 +135,7 @@ def test_off_the_event_loop_it_returns_the_same(
     retriever: Any, store: QdrantEdgeDocumentStore
 ) -> None:
     made = retriever(store)
-    found = asyncio.run(made.run_async(**QUERIES[retriever], filters=WORK, top_k=1))
+    found = in_a_loop(made, **QUERIES[retriever], filters=WORK, top_k=1)
     assert found == made.run(**QUERIES[retriever], filters=WORK, top_k=1)
     assert names(found) == ["near"]
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.text.bm25 import (
-    EDGE_WEIGHT,
     FIELDS,
     MOST_TERMS,
-    SHINGLE_WEIGHT,
-    WORD_WEIGHT,
+    FieldWeights,
     SparseVector,
     bounded_score,
     content_terms,
@@ -36,6 +34,7 @@ from rag.text.ngrams import hash_gram, weigh_grams
 from rag.text.stopwords import STOP_TERMS
 from rag.text.tokenizer import cleaned, has_words, terms
 
+WEIGHTS = FieldWeights()
 WORDS = """the What is linking administration Maria's don't C++ c# 4月 同期 の サーバー か\u3099 ﾌﾟﾗｸﾞ
 도서관 数据库 ห้องสมุด привет café ＰＤＦ 🎉 \x00 \ud800 _ - 。 。 です 誰か いつも どの 教えて"""
 SEAM = 0.15  # what a pair of two scripts weighs
@@ -147,24 +146,24 @@ def test_the_subject_of_a_query_is_all_of_it_but_neighbours(query: str) -> None:
 
 def test_words_grams_neighbours_and_first_letters_are_asked_for() -> None:
     assert asked("Linked administration サバ", "words") == {
-        "linked": WORD_WEIGHT,
-        "administration": WORD_WEIGHT,
+        "linked": WEIGHTS.words,
+        "administration": WEIGHTS.words,
     }
     assert asked("Linked administration サバ", "grams") == {"サバ": 0.5}
     assert asked("サーバー", "words") == {"サーバー": 0.5}
     assert asked("サーバー", "grams") == {"サー": 0.5, "ーバ": 0.5, "バー": 0.5}
     assert asked("Linked administration サバ", "shingles") == {
-        "linked administration": SHINGLE_WEIGHT
+        "linked administration": WEIGHTS.shingles
     }
     assert asked("Linked administration サバ", "edges") == {
-        "link…": EDGE_WEIGHT,
-        "admi…": EDGE_WEIGHT,
-        "admini…": EDGE_WEIGHT,
+        "link…": WEIGHTS.edges,
+        "admi…": WEIGHTS.edges,
+        "admini…": WEIGHTS.edges,
     }
 
 
 def test_a_neighbour_weighs_less_than_a_word_and_first_letters_less_than_that() -> None:
-    assert 0 < EDGE_WEIGHT < SHINGLE_WEIGHT < WORD_WEIGHT == 1
+    assert 0 < WEIGHTS.edges < WEIGHTS.shingles < WEIGHTS.words == 1
 
 
 @pytest.mark.parametrize(
@@ -185,19 +184,19 @@ def test_first_letters_are_of_words_longer_than_they(word: str, expected: list[s
 
 
 def test_terms_asked_for_again_weigh_more_and_are_asked_once() -> None:
-    assert asked("sync, SYNC", "words") == {"sync": 2 * WORD_WEIGHT}
+    assert asked("sync, SYNC", "words") == {"sync": 2 * WEIGHTS.words}
     assert asked("同期と同期", "grams")["同期"] == 2 * 0.5
-    assert asked("linking links", "words") == {"linking": 2 * WORD_WEIGHT}
-    assert asked("administer administration", "edges")["admini…"] == 2 * EDGE_WEIGHT
+    assert asked("linking links", "words") == {"linking": 2 * WEIGHTS.words}
+    assert asked("administer administration", "edges")["admini…"] == 2 * WEIGHTS.edges
     assert asked("green tea, green tea", "shingles") == {
-        "green tea": 2 * SHINGLE_WEIGHT,
-        "tea green": SHINGLE_WEIGHT,
+        "green tea": 2 * WEIGHTS.shingles,
+        "tea green": WEIGHTS.shingles,
     }
 
 
 def test_neighbours_are_not_asked_for_across_a_run() -> None:
     assert asked("greenとtea", "shingles") == {}
-    assert asked("green と tea pot", "shingles") == {"tea pot": SHINGLE_WEIGHT}
+    assert asked("green と tea pot", "shingles") == {"tea pot": WEIGHTS.shingles}
 
 
 def test_neighbours_are_told_by_their_order() -> None:

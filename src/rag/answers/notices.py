@@ -18,6 +18,7 @@ _ENGLISH = {
     "step_failed": "the step {step} of ask.steps failed and was left out: {why}",
     "few_notes": "{model} was shown {shown} of {count} notes: "
     "it reads {tokens:,} tokens (ollama.max_context)",
+    "not_all_notes": "{model} was shown {shown} of {count} notes",
     "quoted": "No model wrote this: these are the sentences of your notes nearest to the question "
     "(confidence {confidence:.2f}).",
     "listed": "No model wrote this: it is how the newest of these notes begin.",
@@ -32,6 +33,7 @@ _JAPANESE = {
     "step_failed": "ask.steps のステップ {step} が失敗したため、除きました: {why}",
     "few_notes": "{model} に見せたノートは {count} 件中 {shown} 件です: "
     "読める長さは {tokens:,} トークンです (ollama.max_context)",
+    "not_all_notes": "{model} に見せたノートは {count} 件中 {shown} 件です",
     "quoted": "モデルの回答ではありません。質問に最も近いノートの文を引用しています"
     "（信頼度 {confidence:.2f}）。",
     "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",

@@ -12,8 +12,8 @@ from rag.app.index_state import IndexState
 from rag.app.opening import begin
 from rag.app.requests import AskRequest
 from rag.app.snapshot import Snapshot
+from rag.qa.pipeline import create_qa_pipeline
 from rag.qa.run import ask as run_ask
-from rag.qa.run import create_qa_pipeline
 from rag.qa.user_facts import open_memory
 
 if TYPE_CHECKING:

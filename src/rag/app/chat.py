@@ -106,7 +106,7 @@ class Chat:
 
     def _open(self, session: Session) -> Conversation:
         from rag.qa.conversation import Conversation
-        from rag.qa.run import create_qa_pipeline
+        from rag.qa.pipeline import create_qa_pipeline
         from rag.stores import get_document_store
 
         config, request = self._config, self._request

@@ -14,8 +14,8 @@ from rag.evaluation.comparison import Comparison, compare
 from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question
 from rag.evaluation.run import Run, run_questions
+from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
-from rag.search.run import create_search_pipeline
 
 # Given the questions and the mode they are asked in; yields them as they are asked.
 Track = Callable[[Iterable[Question], str], Iterable[Question]]

@@ -54,7 +54,7 @@ def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) 
 def _read_lines(found: FoundNote) -> list[str]:
     from rag.vault.file_reader import open_file
     from rag.vault.limits import LARGEST_PRINTED
-    from rag.vault.note import decode, split_lines
+    from rag.vault.readers import reader_of
 
     name = f"{found.row.vault}/{found.row.path}"
     try:
@@ -73,4 +73,4 @@ def _read_lines(found: FoundNote) -> list[str]:
             f"{name} is larger than {LARGEST_PRINTED // 1_000_000} MB",
             hint=f"Open it with another program: it is {found.file}.",
         )
-    return split_lines(decode(raw, []))
+    return reader_of(found.row.path).lines(raw)

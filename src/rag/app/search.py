@@ -10,8 +10,9 @@ from rag.app.index_state import IndexState
 from rag.app.opening import begin
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
+from rag.search.modes import SearchMode
+from rag.search.pipeline import create_search_pipeline
 from rag.search.results import SearchResponse
-from rag.search.run import create_search_pipeline
 from rag.search.run import search as run_search
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from rag.search.planned_query import Intent
 
-_BY_MEANING = ("dense", "hybrid")
+_BY_MEANING = (SearchMode.DENSE, SearchMode.HYBRID)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from rag.config import RAGConfig
 from rag.exceptions import QueryError, Remedy
 from rag.query.limits import bounded
 from rag.query.syntax import ParsedQuery, parse_query
-from rag.search.components.query_embedder import LEXICAL
 from rag.search.components.query_expander import (
     VariantMaker,
     configured_transforms,
     wanted_transforms,
 )
 from rag.search.components.query_router import QueryRouter
+from rag.search.modes import SearchMode
 from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import told
 from rag.search.results import SearchedVariant
@@ -65,7 +65,9 @@ def plan_search(
         plan.notices += understood.notices
         if understood.text and config.routes.classifier:
             names = _route(plan, config, store, understood, names)
-        dense = plan.mode != LEXICAL and (not is_indexed or store.embedding_dim is not None)
+        dense = plan.mode != SearchMode.LEXICAL and (
+            not is_indexed or store.embedding_dim is not None
+        )
     if names is None:
         names = configured_transforms(config.search.transforms, "search.transforms")
     made, notices = VariantMaker(config.ollama).make(understood.meant, names, dense)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,16 @@ def load_config(
     if project:
         withhold_key(layers, str(project.file), hosts)
     return _checked(layers.config())
+
+
+def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
+    """Return all settings: those given, else those in force with the `[ollama]` section given.
+
+    :raises ConfigError: see `load_config`.
+    """
+    if isinstance(config, OllamaConfig):
+        return replace(load_config(), ollama=config)
+    return config or load_config()
 
 
 def project_of(folder: Path) -> Project | None:

@@ -14,7 +14,7 @@ from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, METRICS, score
 from rag.evaluation.questions import Question
 from rag.exceptions import QueryError, UsageError
-from rag.search.components.query_embedder import AUTO, HYBRID, LEXICAL
+from rag.search.modes import SearchMode
 from rag.search.results import QueryFilters
 from rag.search.run import search
 
@@ -49,7 +49,7 @@ def run_questions(
     questions: Iterable[Question],
     judge: Judge,
     filters: QueryFilters | None = None,
-    mode: str = AUTO,
+    mode: str = SearchMode.AUTO,
 ) -> Run:
     """Search for each question and measure what is found.
 
@@ -64,7 +64,7 @@ def run_questions(
     for question in questions:
         started = time.perf_counter()
         try:
-            keep = mode != AUTO  # it is to be measured, whatever the routes
+            keep = mode != SearchMode.AUTO  # it is to be measured, whatever the routes
             response = search(pipeline, question.query, filters, DEPTH, mode=mode, keep_mode=keep)
         except (QueryError, UsageError) as error:
             raise UsageError(f"question {question.id}: {error.message}", hint=error.hint) from error
@@ -77,8 +77,10 @@ def run_questions(
         used.add(response.mode)
         if not judge.knows(question):
             run.unknown.append(question)
-    if mode == AUTO:  # a hybrid search may find that some queries are better searched by words
-        run.mode = HYBRID if HYBRID in used else LEXICAL
+    if (
+        mode == SearchMode.AUTO
+    ):  # a hybrid search may find that some queries are better searched by words
+        run.mode = SearchMode.HYBRID if SearchMode.HYBRID in used else SearchMode.LEXICAL
     return run
 
 

@@ -3,64 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from haystack import Document
 
-from rag.clients import EmbeddedBatch, ModelInfo, describe_model, embed_texts, traits
-from rag.clients.ollama.http_client import OllamaClient
-from rag.clients.ollama.model_info import ask_servers, find_digest
-from rag.config import OllamaConfig
-from rag.exceptions import ConnectionError, ModelError
+from rag.clients.factory import embedding_provider
+from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
 from rag.index.embedding_space import Embedded, Space, other_model, read_embedded, record_embedded
 from rag.index.manifest import UNEMBEDDED
 from rag.index.searchable_text import embedded_text
 from rag.index.vector_cache import VectorCache
 from rag.indexing.index_writer import WorkingCopy
 from rag.stores.base.protocol import NoteStore
-from rag.text.scripts import is_latin
 from rag.text.token_estimate import count_tokens
 
 Progress = Callable[[int, int], None]
 
 
-def find_space(config: OllamaConfig) -> tuple[Space, ModelInfo]:
-    """Ask the servers what the configured model's embeddings are.
+def find_space(embeddings: EmbeddingProvider) -> tuple[Space, int]:
+    """Return what the model's embeddings are, and the most tokens that it reads.
 
     :raises ModelMissingError: when no server has the model.
     :raises ConnectionError: when none answers.
     """
-    model = config.embedding_model
-    info = ask_servers(config, lambda client: describe_model(client, model, config.query_timeout))
-    _check_versions(config)
-    # What it says of itself may be wrong, and it may not load: one vector tells.
-    sizes = [len(vector) for batch in embed_texts(["a"], config) for _, vector in batch.vectors]
-    if not sizes:
-        hint = f"Try `ollama run {model} test`, or another ollama.embedding_model."
-        raise ModelError(f"{model} gives no embeddings", config.remote_url, hint=hint)
-    return Space(model, info.digest, sizes[0], traits(config).document_prefix), info
-
-
-def _check_versions(config: OllamaConfig) -> None:
-    """Refuse servers that have different models under one name.
-
-    :raises ModelError: when they do; a server that does not answer is passed over.
-    """
-    model = config.embedding_model
-    digests: dict[str, str] = {}
-    for url in config.embedding_urls if len(config.embedding_urls) > 1 else ():
-        with suppress(ConnectionError), OllamaClient(url, config) as client:
-            digests[find_digest(client, model, config.query_timeout)] = url
-    digests.pop("", None)
-    if len(digests) > 1:
-        one, other, *_ = digests.values()
-        raise ModelError(
-            f"{one} and {other} have different versions of {model}",
-            other,
-            hint=f"Run `ollama pull {model}` on both.",
-        )
+    made = embeddings.identity(whole=True)
+    return Space(made.model, made.digest, made.dimension, made.document_prefix), made.limit
 
 
 @dataclass
@@ -89,7 +58,8 @@ class _Sent(NamedTuple):
 class ChunkEmbedding:
     """Gives the chunks of a working copy the embeddings that they lack.
 
-    :param space: what the embeddings are made by.
+    :param embeddings: who makes them.
+    :param space: what they are made by.
     :param limit: the most tokens the model reads; 0 when not known.
     """
 
@@ -97,14 +67,13 @@ class ChunkEmbedding:
         self,
         store: NoteStore,
         cache: VectorCache,
-        config: OllamaConfig,
+        embeddings: EmbeddingProvider,
         space: Space,
         limit: int = 0,
     ) -> None:
-        self.store, self.cache, self.config = store, cache, config
+        self.store, self.cache, self.embeddings = store, cache, embeddings
         self.space, self.limit = space, limit
         self.report = EmbeddingReport()
-        self._reads_all = traits(config).multilingual
         # What the model is at, by position among all texts sent; and the positions by text.
         self._sent: dict[int, _Sent] = {}
         self._positions: dict[str, int] = {}
@@ -118,12 +87,8 @@ class ChunkEmbedding:
         """
         total = self.store.count_documents() - self.store.count_embedded()
         show = progress or (lambda done, total: None)
-        batches = embed_texts(
-            self._texts(),
-            self.config,
-            measure=count_tokens,
-            limit=self.limit,
-            dimension=self.space.dimension,
+        batches = self.embeddings.embed_documents(
+            self._texts(), count_tokens, self.limit, self.space.dimension
         )
         with closing(batches):  # whatever goes wrong here, nothing more is sent
             for batch in batches:
@@ -132,7 +97,7 @@ class ChunkEmbedding:
         show(self._done, total)
         return self.report
 
-    def _settle(self, batch: EmbeddedBatch) -> None:
+    def _settle(self, batch: EmbeddedTexts) -> None:
         made = [(self._take(at), vector) for at, vector in batch.vectors]
         self.cache.put(self.space.key, {sent.text: vector for sent, vector in made})
         self.store.write_embeddings(
@@ -169,7 +134,7 @@ class ChunkEmbedding:
             for text, documents in by_text.items():
                 if text in known:
                     continue
-                if not text or not (self._reads_all or is_latin(text)):
+                if not text or not self.embeddings.reads_script(text, mostly=True):
                     self.report.unreadable += len(documents)
                     continue
                 chunks = [(document.id, _place(document)) for document in documents]
@@ -202,7 +167,8 @@ def embed_working_copy(
     must_stay = embedded is not None and embedded.embedded > 0 and not anew
     if embedded and must_stay and not is_ours:
         raise other_model(embedded.space, config)
-    space, info = find_space(config)
+    embeddings = embedding_provider(config)
+    space, limit = find_space(embeddings)
     if embedded and is_ours:  # the same, spelt otherwise or not told
         known = embedded.space
         space = replace(space, model=known.model, digest=space.digest or known.digest)
@@ -210,7 +176,7 @@ def embed_working_copy(
         raise other_model(embedded.space, config)
     copy.prepare()
     before = copy.begin_space(space)
-    work = ChunkEmbedding(copy.store, copy.vectors, config, space, info.limit)
+    work = ChunkEmbedding(copy.store, copy.vectors, embeddings, space, limit)
     try:
         work.run(progress)
         copy.manifest.set(**{UNEMBEDDED: "yes" if work.report.failed else ""})

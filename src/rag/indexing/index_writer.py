@@ -18,6 +18,7 @@ from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.support.disk_space import is_of_full_disk
+from rag.support.pipeline_parts import store_of
 
 if TYPE_CHECKING:
     from haystack import Document, Pipeline
@@ -167,8 +168,7 @@ class WorkingCopy:
     @property
     def store(self) -> NoteStore:
         """The store it writes to; `prepare` makes it."""
-        writer: Any = self.pipeline.get_component("writer")
-        store: NoteStore = writer.document_store
+        store: NoteStore = store_of(self.pipeline, "writer")
         return store
 
     def prepare(self) -> bool:

@@ -49,11 +49,3 @@ class LexicalDocumentEmbedder:
             "documents": DocumentBatch(embedded) if is_batch else embedded,
             "words": encoded.words,
         }
-
-    @component.output_types(documents=list[Document], words=list[str])
-    async def run_async(
-        self, documents: list[Document]
-    ) -> dict[str, Sequence[Document] | list[str]]:
-        """`run`; it computes and waits for nothing."""
-        result: dict[str, Sequence[Document] | list[str]] = self.run(documents)
-        return result

@@ -13,9 +13,10 @@ from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.indexing.note_limits import bound_chunks
 from rag.text.token_estimate import count_all, count_tokens
-from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id, read_note
+from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id
 from rag.vault.file_reader import open_file
 from rag.vault.properties import searchable_fields
+from rag.vault.readers import reader_of
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
@@ -91,7 +92,7 @@ def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tup
             f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
         )
     born = getattr(stat, "st_birthtime", None)
-    note = read_note(raw, vault, file.path, stat.st_mtime, born)
+    note = reader_of(file.path).read(raw, vault, file.path, stat.st_mtime, born)
     note.problems[:0] = cut
     _describe(row, note)
     return row, note

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag.clients.reachability import check_listening
+from rag.clients.factory import embedding_provider
 from rag.config import RAGConfig
 from rag.exceptions import (
     ConnectionError,
@@ -336,7 +336,7 @@ class IndexRun:
         """
         if not may_lack_embeddings(self.manifest, self.config.ollama, anew):
             return
-        check_listening(self.config.ollama.embedding_urls)
+        embedding_provider(self.config.ollama).check_listening()
         from rag.indexing.chunk_embedding import embed_working_copy
 
         try:

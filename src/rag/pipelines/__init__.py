@@ -20,8 +20,10 @@ _HOMES = {
         "scan_vault",
     ),
     "rag.search.filters": ("build_qdrant_filters",),
-    "rag.search.run": ("create_search_pipeline", "search"),
+    "rag.search.pipeline": ("create_search_pipeline",),
+    "rag.search.run": ("search",),
     "rag.indexing.pipeline": ("create_indexing_pipeline",),
-    "rag.qa.run": ("ask", "create_qa_pipeline"),
+    "rag.qa.pipeline": ("create_qa_pipeline",),
+    "rag.qa.run": ("ask",),
 }
 __all__, __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -17,6 +17,7 @@ from rag.indexing.dry_run import compare
 from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note
 from rag.indexing.reports import VaultReport
 from rag.indexing.run import IndexRun
+from rag.support.pipeline_parts import store_of
 from rag.vault import Note, note_id, read_note, scan_folder
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.note import split_lines
@@ -147,8 +148,7 @@ def index_all_vaults(
 def _index(
     pipeline: Pipeline, vaults: dict[str, Path], dry_run: bool, config: RAGConfig | None
 ) -> dict[str, IndexingResult]:
-    writer: Any = pipeline.get_component("writer")
-    directory = writer.document_store.directory
+    directory = store_of(pipeline, "writer").directory
     config = config or load_config()
     results = {}
     if dry_run:

@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from haystack import Pipeline
+from haystack.dataclasses import ChatMessage
 
 from rag.answers.follow_ups import Exchange, expanded, is_accepted
-from rag.clients.ollama.chat import ChatModel
 from rag.context.memory import MemoryManager
-from rag.exceptions import RAGError, StorageError, UsageError
+from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
-from rag.qa.run import ask, writer_of
+from rag.qa.run import ask, generator_of
 from rag.qa.sessions import Session, Turn, new_session
 from rag.qa.user_facts import chat_history, open_memory, recall
 from rag.query.limits import bounded
@@ -22,7 +22,7 @@ from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.transforms.generated_text import GeneratedText
 from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
 from rag.query.transforms.transformers import ConversationRewriter
-from rag.search.components.query_embedder import AUTO
+from rag.search.modes import SearchMode
 from rag.search.results import QueryFilters, SearchResult
 
 _LONGEST = 200  # tokens of a rewritten question
@@ -44,7 +44,7 @@ class Conversation:
         session: Session,
         filters: QueryFilters | None = None,
         top_k: int = 5,
-        mode: str = AUTO,
+        mode: str = SearchMode.AUTO,
         memory: MemoryManager | None = None,
     ) -> None:
         self.pipeline, self.session = pipeline, session
@@ -123,22 +123,32 @@ class Conversation:
 
     def _rewritten(self, question: str, turns: list[ConversationTurn]) -> str:
         """Let the chat model rewrite a question; empty when it cannot."""
-        writer = writer_of(self.pipeline)
-        if not writer:
+        generator = generator_of(self.pipeline)
+        if not generator:
             return ""
         prompt = build_prompt(REWRITTEN, question, said=said_before(turns))
-        messages = [("system", prompt.system), ("user", prompt.user)]
+        messages = [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
         try:
-            chat: ChatModel = writer.chat
-            response = chat.respond(
-                [{"role": role, "content": content} for role, content in messages],
-                format=REWRITTEN.schema(1),
-                options={"temperature": 0, "num_predict": _LONGEST},
-                seconds=chat.config.query_timeout,
-            )
-        except RAGError:
+            reply = self._replied(generator, messages)
+        except Exception:
             return ""  # whoever answers next says what is wrong
-        return next(iter(texts_in(response.text, 1, without=prompt.code)), "")
+        return next(iter(texts_in(reply, 1, without=prompt.code)), "")
+
+    def _replied(self, generator: Any, messages: list[ChatMessage]) -> str:
+        """Return what a chat generator replies to messages, without reasoning first."""
+        from rag.clients import OllamaGenerator
+
+        if not isinstance(generator, OllamaGenerator):
+            [reply, *_] = generator.run(messages=messages)["replies"]
+            return reply.text or ""
+        response = generator.chat.respond(
+            [{"role": message.role.value, "content": message.text or ""} for message in messages],
+            format=REWRITTEN.schema(1),
+            options={"temperature": 0, "num_predict": _LONGEST},
+            seconds=generator.chat.config.query_timeout,
+        )
+        text: str = response.text
+        return text
 
 
 def _result(kept: dict[str, Any]) -> SearchResult:

@@ -1,100 +1,43 @@
-"""The question answering pipeline, and the function that runs it."""
+"""The function that runs the question answering pipeline."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from haystack import Pipeline
+from haystack import Document, Pipeline
 
 from rag.answers.evidence import Evidence
 from rag.answers.language import language_of
 from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
-from rag.config import RAGConfig, load_config
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
 from rag.exceptions import QueryError, Remedy, StorageError, with_hint
 from rag.qa.answer import Answer, Citation, Quote
-from rag.qa.answer_generator import AnswerWriter, OnText, Written
+from rag.qa.answer_stream import AnswerStream, OnText
 from rag.qa.context_report import WindowReport
-from rag.qa.extractive_answerer import QuotationAnswerer
-from rag.qa.plugin_steps import load_steps
+from rag.qa.pipeline import CHECKER, GENERATOR, PROMPT
 from rag.query.syntax import parse_query
-from rag.search.components.query_embedder import AUTO
-from rag.search.filter_listing import newest_notes
-from rag.search.planning import Planned, plan_inputs, planned
-from rag.search.query_understanding import Understood, understand
+from rag.search.components.query_analyzer import check_top_k
+from rag.search.modes import SearchMode
+from rag.search.planning import ANALYZER, Planned, planned
+from rag.search.query_understanding import understand
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
-from rag.search.run import (
-    create_search_pipeline,
-    open_store,
-    search_inputs,
-    tell_found,
-    to_response,
-)
-from rag.stores.base.protocol import NoteStore
+from rag.search.run import TOLD, analysed, open_store, tell_found, to_response
 from rag.support.pipeline_errors import own_errors
+from rag.support.pipeline_parts import component_of, takes
 
 if TYPE_CHECKING:
+    from rag.qa.answer_checker import Written
+    from rag.qa.prompt_builder import AnswerPrompt
     from rag.search.planned_query import Intent
-
-
-def create_qa_pipeline(
-    store: NoteStore,
-    config: RAGConfig | None = None,
-    model: str = "",
-    transforms: list[str] | None = None,
-) -> Pipeline:
-    """Make the question answering pipeline.
-
-        embedder -> retriever -> ranker -> loader (as in the search pipeline)
-            -> answerer (QuotationAnswerer)
-            -> writer (AnswerWriter), where a chat model is configured
-
-    No server is asked before it runs. It serialises:
-    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
-
-    :param config: without it the settings in force.
-    :param model: the chat model that must answer: what fails is then an error, while the
-        configured one is stood in for by quotations.
-    :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
-    :raises UsageError: for a transform that does not exist.
-    :raises ConfigError: for such a transform or classifier in the settings.
-    """
-    config = config or load_config()
-    names = config.ask.transforms
-    if names and transforms is None:
-        from rag.search.components.query_expander import configured_transforms
-
-        names = configured_transforms(names, "ask.transforms")
-    searching = replace(
-        config,
-        search=replace(config.search, transforms=names),
-        ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
-    )
-    pipeline = create_search_pipeline(store, searching, transforms=transforms)
-    pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
-    pipeline.connect("loader.documents", "answerer.documents")
-    if model or (config.ollama.enabled and config.ollama.chat_model):
-        ask = config.ask
-        writer = AnswerWriter(
-            config.ollama, model, ask.max_answer_tokens, ask.temperature, ask.think, ask.steps
-        )
-        load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
-        pipeline.add_component("writer", writer)
-        pipeline.connect("loader.documents", "writer.documents")
-    return pipeline
-
-
-def writer_of(pipeline: Pipeline) -> AnswerWriter | None:
-    """Return the component that lets a model answer, if the pipeline has one."""
-    found: Any = pipeline.graph.nodes.get("writer", {}).get("instance")
-    return found if isinstance(found, AnswerWriter) else None
 
 
 def ask(
@@ -103,7 +46,7 @@ def ask(
     filters: QueryFilters | None = None,
     top_k: int = 5,
     *,
-    mode: str = AUTO,
+    mode: str = SearchMode.AUTO,
     keep_mode: bool = False,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
@@ -133,76 +76,101 @@ def ask(
         raise QueryError(
             "the question is empty", hint="Ask something.", remedy=Remedy.TYPE_QUESTION
         )
-    if top_k < 1:
-        raise QueryError(f"top_k must be at least 1, not {top_k}")
-    store, writer = open_store(pipeline), writer_of(pipeline)
+    check_top_k(top_k)
+    store, generator = open_store(pipeline), generator_of(pipeline)
     started = time.monotonic()
-    remembered, forgotten = _remembered(memory if writer else None)
-    with store.pinned(), own_errors(QueryError, "the search failed"):
-        for attempt in attempts(
-            question, filters, mode, keep_mode, intent, language=language_of(question)
-        ):
+    remembered, forgotten = _remembered(memory if generator else None)
+    stream, language = AnswerStream(on_text, on_thinking), language_of(question)
+    with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
+        for attempt in attempts(question, filters, mode, keep_mode, intent, language=language):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
             asked = parse_query(question).text if intent else understood.text
-            told_to = {
-                "query": asked,
-                "on_text": _uncopied(on_text),
-                "on_thinking": _uncopied(on_thinking),
-                "remembered": remembered,
+            analysis = {
+                **analysed(understood, attempt, top_k),
+                "question": asked,
+                "lists": attempt.lists,
+                "relaxed": attempt.relaxed,
             }
-            output, searched = _answered(
-                pipeline, store, understood, attempt, top_k, asked, told_to if writer else {}
-            )
+            inputs = {ANALYZER: analysis, **(_writing(generator, remembered, stream))}
+            output, searched = _answered(pipeline, inputs, attempt)
             if output["loader"]["documents"]:
                 break
+        written: Written | None = output.get(CHECKER, {}).get("written")
+        while written and written.prompt:
+            written = _shorter(pipeline, output["loader"]["documents"], inputs, written.prompt)
         response = to_response(output["loader"], understood, searched, attempt, question)
         tell_found(store, response, output["loader"]["hits"], searched)
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]
         told.update(response.notices)
     quotes = [q for q in output["answerer"]["quotes"] if _is_for_readers(q, response)]
-    if not writer or not response.results:
+    if not written or not response.results:
         return replace(
             _quoted(quotes, response), notices=response.notices, timings=response.timings
         )
-    written: Written = output["writer"]["written"]
-    if written.raised:
-        raise written.raised
-    answer = _written(written, quotes, response, must=bool(writer.model))
+    must = bool(getattr(component_of(pipeline, CHECKER), "must_answer", False))
+    answer = _written(written, quotes, response, must)
     answer.notices = [*response.notices, *forgotten, *answer.notices]
     return _timed(answer, response, written.began - started)
 
 
-def _answered(
-    pipeline: Pipeline,
-    store: NoteStore,
-    understood: Understood,
-    attempt: Attempt,
-    top_k: int,
-    asked: str,
-    writing: dict[str, Any],
-) -> tuple[dict[str, Any], Planned]:
-    """Return what the components gave, and what there is to tell of how notes were searched.
+def generator_of(pipeline: Pipeline) -> Any | None:
+    """Return the chat generator that lets a model answer, if the pipeline has one."""
+    return component_of(pipeline, GENERATOR)
 
-    :param asked: the question.
-    :param writing: what the writer is to be run with, where there is one.
-    """
+
+@contextmanager
+def _caller_errors(stream: AnswerStream) -> Iterator[None]:
+    """Raise what a callback of the caller's raised as it is."""
+    try:
+        yield
+    except Exception as error:
+        if stream.raised:
+            raise stream.raised from error
+        raise
+
+
+def _writing(
+    generator: Any | None, remembered: list[ContextItem], stream: AnswerStream
+) -> dict[str, Any]:
+    """Return what the components that let a model answer are run with."""
+    if generator is None:
+        return {}
+    listening = {"streaming_callback": stream} if takes(generator, "streaming_callback") else {}
+    return {
+        PROMPT: {"remembered": remembered, "stream": stream},
+        GENERATOR: listening,
+        CHECKER: {"stream": stream},
+    }
+
+
+def _answered(
+    pipeline: Pipeline, inputs: dict[str, Any], attempt: Attempt
+) -> tuple[dict[str, Any], Planned]:
+    """Return what the components gave, and what there is to tell of how notes were searched."""
 
     def run(attempt: Attempt) -> dict[str, Any]:
-        inputs = search_inputs(understood, top_k, mode=attempt.mode)
-        read = plan_inputs(pipeline, inputs, understood, attempt.keep_mode, attempt.variants)
-        inputs["answerer"] = {"query": understood.meant, "typed": understood.text}
-        if attempt.lists:
-            inputs["retriever"]["matched"] = newest_notes(store, understood, top_k)
-            inputs["answerer"] = {"query": asked, "listed": not attempt.relaxed}
-        if writing:
-            inputs["writer"] = writing
-        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from={"loader", *read})
+        modes = {"mode": attempt.mode, "keep_mode": attempt.keep_mode}
+        given = {**inputs, ANALYZER: {**inputs[ANALYZER], **modes}}
+        outputs: dict[str, Any] = pipeline.run(given, include_outputs_from=TOLD)
         return outputs
 
     output, notices = in_a_mode(attempt, run)
     searched = planned(output)
     return output, searched._replace(notices=[*notices, *searched.notices])
+
+
+def _shorter(
+    pipeline: Pipeline, documents: list[Document], inputs: dict[str, Any], too_long: AnswerPrompt
+) -> Written:
+    """Ask again with half of the notes that the server found too long."""
+    builder, generator, checker = map(pipeline.get_component, (PROMPT, GENERATOR, CHECKER))
+    made = builder.run(too_long.question, documents, **inputs[PROMPT], too_long=too_long)
+    replies: Mapping[str, Any] = {}
+    if "messages" in made:
+        replies = generator.run(made["messages"], **inputs[GENERATOR])
+    written: Written = checker.run(made["prompt"], **replies, **inputs[CHECKER])["written"]
+    return written
 
 
 def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:
@@ -231,11 +199,6 @@ def _remembered(memory: MemoryProvider | None) -> tuple[list[ContextItem], list[
     except StorageError as error:
         said = memory.conversation if isinstance(memory, MemoryManager) else None
         return (said.to_context_items() if said else []), [str(error)]
-
-
-def _uncopied(callback: OnText | None) -> OnText | None:
-    """Wrap a callback: Haystack copies its inputs, a method's object with it, but no function."""
-    return callback and (lambda text: callback(text))
 
 
 def _written(written: Written, quotes: list[Quote], response: SearchResponse, must: bool) -> Answer:

@@ -5,7 +5,6 @@ Each is a Haystack component too: `run(query)` gives the `label`.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from abc import abstractmethod
 from collections.abc import Callable
@@ -30,11 +29,6 @@ class _AsComponent(QueryComponent):
     def run(self, query: QueryBundle | str) -> dict[str, str]:
         """Return the query's `label`."""
         return {"label": self.classify(as_bundle(query))}
-
-    @component.output_types(label=str)
-    async def run_async(self, query: QueryBundle | str) -> dict[str, str]:
-        """`run`, off the event loop."""
-        return {"label": await asyncio.to_thread(self.classify, as_bundle(query))}
 
 
 @with_settings_repr

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rag.search.components.note_ranker import Hit, Hits, first_chunks
+from rag.search.filters import Filter
 from rag.search.query_understanding import Understood
 from rag.stores.base.protocol import NoteStore
 
@@ -13,12 +12,17 @@ from rag.stores.base.protocol import NoteStore
 CHUNKS_PER_NOTE = 8
 
 
-def newest_notes(store: NoteStore, understood: Understood, top_k: int) -> list[str]:
-    """Return the ids of the notes that a query without words selects, the newest first."""
+def newest_notes(
+    store: NoteStore, understood: Understood, filters: Filter | None, top_k: int
+) -> list[str]:
+    """Return the ids of the notes that a query without words selects, the newest first.
+
+    :param filters: those of the query and of whoever asks it.
+    """
     notes: list[str] = []
     wanted = top_k * CHUNKS_PER_NOTE
     while understood.lists:
-        found = store.newest(understood.filters, wanted)
+        found = store.newest(filters, wanted)
         notes = list(dict.fromkeys(candidate.note for candidate in found))
         if len(notes) >= top_k or len(found) < wanted:
             break
@@ -26,9 +30,12 @@ def newest_notes(store: NoteStore, understood: Understood, top_k: int) -> list[s
     return notes[:top_k]
 
 
-def list_notes(store: NoteStore, understood: Understood, top_k: int) -> dict[str, Any]:
-    """List the notes that a query without words selects, the newest first."""
-    first = first_chunks(store, understood.filters, newest_notes(store, understood, top_k))
-    hits = Hits(Hit(candidate.id, candidate.note, 0.0, ()) for candidate in first)
-    documents = store.get_documents([hit.id for hit in hits])
-    return {"documents": documents, "hits": hits, "duplicates": [[] for _ in documents]}
+def list_notes(
+    store: NoteStore, understood: Understood, filters: Filter | None, top_k: int
+) -> Hits:
+    """List the notes that a query without words selects, the newest first.
+
+    :param filters: as in `newest_notes`.
+    """
+    first = first_chunks(store, filters, newest_notes(store, understood, filters, top_k))
+    return Hits(Hit(candidate.id, candidate.note, 0.0, ()) for candidate in first)

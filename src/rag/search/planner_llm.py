@@ -5,17 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
+from rag.clients.factory import chat_provider
 from rag.clients.reachability import check_listening
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import RAGError
 from rag.query.llm.call import Asked
 from rag.query.planner.trace import LiveAsker, Outcome, RawResponse, Stage
 from rag.query.transforms.prompts import Prompt
-
-_TIMEOUTS = ("connect_timeout", "read_timeout", "request_timeout", "query_timeout")
 
 
 class PlannerModels(LiveAsker):
@@ -78,11 +76,8 @@ class PlannerModels(LiveAsker):
 
     def generator(self, name: str, seconds: float) -> Any:
         """Return a chat generator that waits so long for its reply."""
-        from rag.clients import OllamaGenerator
-
         if name not in self._made:
-            limits = {key: min(getattr(self._config, key), seconds) for key in _TIMEOUTS}
-            self._made[name] = OllamaGenerator(replace(self._config, **limits), name)
+            self._made[name] = chat_provider(self._config).generator(name, seconds)
         self._made[name].timeout = seconds
         return self._made[name]
 

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 from haystack import Pipeline
 
 from rag.config import RAGConfig
-from rag.search.components.query_embedder import LEXICAL
-from rag.search.query_understanding import Understood
+from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE_IDLE, Variants
 from rag.stores.base.protocol import NoteStore
 from rag.stores.base.scored_chunk import Candidate
 
-ROUTER, EXPANDER = "router", "expander"
+ANALYZER, ROUTER, EXPANDER = "query_analyzer", "router", "expander"
 
 
 def add_planning(
@@ -24,18 +23,19 @@ def add_planning(
     config: RAGConfig,
     transforms: list[str],
     chosen: bool = False,
-) -> None:
+) -> set[str]:
     """Put an expander before the query embedder where variants may be wanted, and a router before
     both where there are routes.
 
     :param transforms: those of queries that no route gives others.
     :param chosen: whether the user chose them, so that no route changes them.
+    :returns: the names of what was added.
     :raises UsageError: for a transform that the user chose and that does not exist.
     :raises ConfigError: for a transform or classifier of the settings that does not exist.
     """
     is_routed = bool(config.routes.classifier)
     if not (is_routed or transforms):
-        return
+        return set()
     # A search without it need not wait for its imports.
     from rag.search.components.query_expander import (
         QueryExpander,
@@ -65,40 +65,7 @@ def add_planning(
             pipeline.connect(f"{ROUTER}.mode", f"{EXPANDER}.mode")
             if not chosen:
                 pipeline.connect(f"{ROUTER}.transforms", f"{EXPANDER}.transforms")
-
-
-def plan_inputs(
-    pipeline: Pipeline,
-    inputs: dict[str, dict[str, Any]],
-    understood: Understood,
-    keep_mode: bool = False,
-    variants: Variants | None = None,
-) -> set[str]:
-    """Add to what a pipeline is run with what its router and expander need.
-
-    :param keep_mode: let no route change the mode.
-    :param variants: of the query, which others made.
-    :returns: the names of the components whose outputs `planned` reads.
-    """
-    text, read = understood.meant, {"query_embedder"}
-    if EXPANDER in pipeline.graph:
-        inputs[EXPANDER] = {"text": text, "given": variants}
-        read |= {EXPANDER, "retriever"}
-    elif variants:
-        inputs["query_embedder"]["variants"] = variants
-        read.add("retriever")
-    if ROUTER in pipeline.graph:
-        mode = inputs["query_embedder"].pop("mode")
-        inputs[ROUTER] = {
-            "text": text,
-            "mode": mode,
-            "keep_mode": keep_mode,
-            "keep_vaults": bool(understood.vaults),
-        }
-        read.add(ROUTER)
-    elif EXPANDER in pipeline.graph:
-        inputs[EXPANDER]["mode"] = inputs["query_embedder"]["mode"]
-    return read
+    return {*([ROUTER] if is_routed else []), *([EXPANDER] if may_expand else [])}
 
 
 class Planned(NamedTuple):
@@ -116,15 +83,15 @@ class Planned(NamedTuple):
     timings: Mapping[str, float] = MappingProxyType({})
 
 
-LISTED = Planned(LEXICAL)  # a query without words
+LISTED = Planned(SearchMode.LEXICAL.value)  # a query without words
 
 
 def planned(outputs: Mapping[str, Mapping[str, Any]]) -> Planned:
-    """Return what the components that `plan_inputs` names tell of a query."""
+    """Return what the components of a search tell of a query."""
     embedder, router = outputs["query_embedder"], outputs.get(ROUTER, {})
     expander = outputs.get(EXPANDER, {})
     variants, took = embedder["variants"], expander.get("milliseconds")
-    idle = embedder["mode"] == LEXICAL and any(not variant.words for variant in variants)
+    idle = embedder["mode"] == SearchMode.LEXICAL and any(not variant.words for variant in variants)
     notices = [
         router.get("notice"),
         *expander.get("notices", []),

@@ -59,6 +59,9 @@ class Understood:
     vaults: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Understood:
+        return self  # Haystack copies what goes from one component to the next
+
     @property
     def meant(self) -> str:
         """The text with its misspelt words corrected."""

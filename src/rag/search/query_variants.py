@@ -14,14 +14,13 @@ from typing import NamedTuple
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.results import SearchedVariant
+from rag.search.weights import WEIGHTS
 from rag.stores.base.batch import Batch
 from rag.text.bm25 import SparseVector, encode_query
 
 ORIGINAL = "original"  # how results name the query itself among what found them
 HYDE = "hyde"  # the transform whose texts are sought by meaning alone
 HYDE_IDLE = "hyde has no effect: the search is by words"
-# What the best find of all variants together gains, against the best of the query itself.
-SHARE = 0.5
 
 
 _LONGEST = 4_000  # characters of a variant
@@ -73,7 +72,7 @@ def lexical_vector(variant: Variant) -> SparseEmbedding:
 
 @lru_cache(64)  # asked for once to search, and once to tell who found what
 def _encoded(text: str) -> SparseVector:
-    return encode_query(text)
+    return encode_query(text, weights=WEIGHTS.fields)
 
 
 def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:
@@ -104,8 +103,8 @@ def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
 
 
 def weighed(variants: Sequence[Variant]) -> Variants:
-    """Return variants of equal weights, which are `SHARE` together."""
-    return Variants(v._replace(weight=SHARE / len(variants)) for v in variants)
+    """Return variants of equal weights, which are `RankingWeights.variants` together."""
+    return Variants(v._replace(weight=WEIGHTS.variants / len(variants)) for v in variants)
 
 
 def told(variant: Variant) -> SearchedVariant:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
 from rag.query.limits import MAX_LENGTH
-from rag.search.components.query_embedder import AUTO, DENSE
+from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
 from rag.stores.base.protocol import NoteStore
@@ -43,7 +43,7 @@ class Attempt(NamedTuple):
 
     query: str
     filters: QueryFilters | None = None
-    mode: str = AUTO
+    mode: str = SearchMode.AUTO
     keep_mode: bool = False
     lists: bool = False
     variants: Variants = Variants()
@@ -114,7 +114,7 @@ def attempts(
     first = Attempt(
         query=intent.text,
         filters=intent.filters,
-        mode=DENSE if by_meaning else mode,
+        mode=SearchMode.DENSE if by_meaning else mode,
         keep_mode=keep_mode or by_meaning,
         lists=intent.lists,
         variants=intent.variants,

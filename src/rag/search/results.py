@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
+from rag.search.modes import SearchMode
+
 
 @dataclass
 class QueryFilters:
@@ -128,7 +130,7 @@ class SearchResponse:
     query: str
     results: list[SearchResult]
     total: int
-    mode: str = "lexical"
+    mode: str = SearchMode.LEXICAL.value
     notices: list[str] = field(default_factory=list)
     searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)

@@ -1,87 +1,39 @@
-"""The search pipeline, and the function that runs it."""
+"""The function that runs the search pipeline."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from haystack import Document as HaystackDocument
 from haystack import Pipeline
 
-from rag.config import RAGConfig, load_config
-from rag.exceptions import IndexUnavailableError, QueryError
-from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
+from rag.exceptions import QueryError
 from rag.search.attribution import Found, trace
-from rag.search.components.lexical_embedder import LexicalTextEmbedder
-from rag.search.components.llm_ranker import DEPTH, ModelReranker
-from rag.search.components.note_ranker import (
-    ChunkRetriever,
-    DocumentLoader,
-    Hit,
-    Hits,
-    NoteRanker,
+from rag.search.components.note_ranker import Hit, Hits
+from rag.search.components.query_analyzer import (
+    check_top_k,
+    readable,
+    weight_of,
 )
-from rag.search.components.query_embedder import AUTO, DENSE, QueryEmbedder
 from rag.search.explanation import explain
-from rag.search.filter_listing import CHUNKS_PER_NOTE, list_notes
-from rag.search.planning import LISTED, Planned, add_planning, plan_inputs, planned
+from rag.search.modes import SearchMode
+from rag.search.pipeline import RERANKER
+from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
 from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import told
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse, SearchResult
+from rag.search.weights import WEIGHTS
 from rag.stores.base.protocol import NoteStore
 from rag.support.pipeline_errors import own_errors
+from rag.support.pipeline_parts import component_of, store_of
 from rag.text.bm25 import bounded_score, query_terms
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
-# Chunks asked of the store at least: some notes fill the top with chunks of their own.
-_MIN_CHUNKS = 100
-
-
-def create_search_pipeline(
-    store: NoteStore,
-    config: RAGConfig | None = None,
-    rerank: bool = False,
-    transforms: list[str] | None = None,
-) -> Pipeline:
-    """Make the search pipeline.
-
-        embedder (LexicalTextEmbedder)   -> retriever (ChunkRetriever) -> ranker (NoteRanker)
-        query_embedder (QueryEmbedder)  ->      -> loader (DocumentLoader)
-
-    With transforms an expander (QueryExpander) hands the query's variants to the query_embedder
-    and the retriever; with routes a router (QueryRouter) stands before all. It serialises:
-    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`.
-
-    :param config: without it the settings in force.
-    :param rerank: let the chat model order the best results anew.
-    :param transforms: names of `rag.query.registry`; without it `search.transforms`.
-    :raises UsageError: for a transform that does not exist.
-    :raises ConfigError: for such a transform or classifier in the settings.
-    """
-    config = config or load_config()
-    pipeline = Pipeline()
-    pipeline.add_component("embedder", LexicalTextEmbedder())
-    pipeline.add_component("query_embedder", QueryEmbedder(store, config.ollama))
-    pipeline.add_component("retriever", ChunkRetriever(store, _MIN_CHUNKS))
-    pipeline.add_component("ranker", NoteRanker())
-    pipeline.add_component("loader", DocumentLoader(store, config.search.top_k))
-    pipeline.connect("embedder.sparse_embedding", "retriever.query_sparse_embedding")
-    pipeline.connect("query_embedder.embedding", "retriever.query_embedding")
-    pipeline.connect("query_embedder.mode", "retriever.mode")
-    pipeline.connect("query_embedder.variants", "retriever.variants")
-    pipeline.connect("retriever.plain", "ranker.plain")
-    pipeline.connect("retriever.candidates", "ranker.candidates")
-    pipeline.connect("ranker.hits", "loader.hits")
-    is_chosen = transforms is not None
-    names = config.search.transforms if transforms is None else transforms
-    add_planning(pipeline, store, config, names, is_chosen)
-    if rerank:
-        pipeline.add_component("reranker", ModelReranker(config.ollama))
-        for name in ("documents", "hits", "duplicates"):
-            pipeline.connect(f"loader.{name}", f"reranker.{name}")
-    return pipeline
+# The components whose outputs tell how a query was searched, and what was found.
+TOLD = {"query_embedder", "retriever", "loader", RERANKER, ROUTER, EXPANDER}
 
 
 def search(
@@ -90,7 +42,7 @@ def search(
     filters: QueryFilters | None = None,
     top_k: int = 5,
     *,
-    mode: str = AUTO,
+    mode: str = SearchMode.AUTO,
     chunks: bool = False,
     explained: bool = False,
     keep_mode: bool = False,
@@ -114,20 +66,21 @@ def search(
         embeddings that `mode` could use.
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
-    if top_k < 1:
-        raise QueryError(f"top_k must be at least 1, not {top_k}")
+    check_top_k(top_k)
     store = open_store(pipeline)
     with store.pinned(), own_errors(QueryError, "the search failed"):
         for attempt in attempts(query, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
-            output, searched = _searched(pipeline, store, understood, attempt, top_k, chunks)
+            output, searched = _searched(pipeline, understood, attempt, top_k, chunks)
             if output["documents"]:
                 break
         response = to_response(output, understood, searched, attempt, query)
         found = tell_found(store, response, output["hits"], searched)
         if explained:
-            is_dense = response.mode == DENSE  # words count nothing then
-            asked = [] if is_dense else query_terms(understood.text, understood.also)
+            is_dense = response.mode == SearchMode.DENSE  # words count nothing then
+            asked = (
+                [] if is_dense else query_terms(understood.text, understood.also, WEIGHTS.fields)
+            )
             for result, why in zip(
                 response.results, explain(store, asked, output["hits"], found), strict=True
             ):
@@ -136,30 +89,32 @@ def search(
 
 
 def _searched(
-    pipeline: Pipeline,
-    store: NoteStore,
-    understood: Understood,
-    attempt: Attempt,
-    top_k: int,
-    chunks: bool,
+    pipeline: Pipeline, understood: Understood, attempt: Attempt, top_k: int, chunks: bool
 ) -> tuple[dict[str, Any], Planned]:
     """Return what the last component gave, and what there is to tell of those before."""
-    if not understood.text:
-        return list_notes(store, understood, top_k), LISTED
 
     def run(attempt: Attempt) -> dict[str, Any]:
-        inputs = search_inputs(understood, top_k, chunks, attempt.mode)
-        read = plan_inputs(pipeline, inputs, understood, attempt.keep_mode, attempt.variants)
-        if "reranker" in pipeline.graph:
-            inputs["loader"]["top_k"] = max(top_k, DEPTH)
-            inputs["reranker"] = {"query": attempt.rerank or understood.meant, "top_k": top_k}
-        last = "reranker" if "reranker" in pipeline.graph else "loader"
-        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from={last, *read})
-        return {"last": outputs[last], **outputs}
+        inputs = {ANALYZER: {**analysed(understood, attempt, top_k), "chunks": chunks}}
+        outputs: dict[str, Any] = pipeline.run(inputs, include_outputs_from=TOLD)
+        return outputs
 
     outputs, notices = in_a_mode(attempt, run)
-    found = planned(outputs)
-    return outputs["last"], found._replace(notices=[*notices, *found.notices])
+    last = outputs.get(RERANKER) or outputs["loader"]
+    found = planned(outputs) if understood.text else LISTED
+    return last, found._replace(notices=[*notices, *found.notices])
+
+
+def analysed(understood: Understood, attempt: Attempt, top_k: int) -> dict[str, Any]:
+    """Return what a pipeline's analyzer is run with for a query that was read."""
+    return {
+        "text": attempt.query,
+        "understood": understood,
+        "top_k": top_k,
+        "mode": attempt.mode,
+        "keep_mode": attempt.keep_mode,
+        "variants": attempt.variants,
+        "rerank": attempt.rerank,
+    }
 
 
 def tell_found(
@@ -175,41 +130,18 @@ def tell_found(
     return found
 
 
-def search_inputs(
-    understood: Understood, top_k: int, chunks: bool = False, mode: str = AUTO
-) -> dict[str, dict[str, Any]]:
-    """Return what a pipeline that searches is to be run with."""
-    named = [] if mode == DENSE else understood.named
-    depth = max(_MIN_CHUNKS, top_k * CHUNKS_PER_NOTE)
-    return {
-        "embedder": {"text": understood.text, "also": understood.also},
-        "query_embedder": {"text": understood.meant, "mode": mode},
-        "retriever": {
-            "weight": _weight(understood) or 1.0,
-            "filters": understood.filters,
-            "top_k": depth,
-            "named": named,
-            "matched": understood.matched[:depth],
-        },
-        "ranker": {"named": named, "chunks": chunks, "top_k": top_k},
-        "loader": {"top_k": top_k},
-    }
-
-
 def open_store(pipeline: Pipeline) -> NoteStore:
     """Return the store that a pipeline searches.
 
     :raises IndexUnavailableError: when there is no index.
+    :raises QueryError: for a pipeline of an older version.
     """
-    store = cast(ChunkRetriever, pipeline.get_component("retriever")).document_store
-    if not store.is_readable:
-        raise IndexUnavailableError(NO_INDEX, store.path, hint=NO_INDEX_HINT)
-    return store
-
-
-def _weight(understood: Understood) -> float:
-    """Return what the query's terms weigh together."""
-    return sum(term.weight for term in query_terms(understood.text))
+    if component_of(pipeline, ANALYZER) is None:
+        raise QueryError(
+            f"the pipeline has no {ANALYZER}: an older version of rag made it",
+            hint="Make it again with create_search_pipeline or create_qa_pipeline.",
+        )
+    return readable(store_of(pipeline, ANALYZER))
 
 
 def to_response(
@@ -225,7 +157,7 @@ def to_response(
     :param attempt: how it was searched.
     :param query: as it was typed.
     """
-    asked = _weight(understood)
+    asked = weight_of(understood)
     results = [
         to_result(document, hit, duplicates, asked)
         for document, hit, duplicates in zip(

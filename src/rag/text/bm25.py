@@ -59,12 +59,7 @@ SHINGLE_MASK = (1 << 16) - 1
 SHINGLE_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
 EDGE_LENGTHS = (4, 6)
 
-WORD_WEIGHT = 1.0
-SHINGLE_WEIGHT = 0.15
-EDGE_WEIGHT = 0.1
 MOST_TERMS = 1_024  # of a query; a page of text has as many
-_LOAN_WEIGHT = 0.5  # a run of katakana as a word; its pairs of characters count too
-_GUESSED = 0.8  # what a word that was not typed counts for, against one that was
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
 LEXICAL_VERSION = 5
@@ -83,6 +78,23 @@ class SparseVector:
 
     indices: list[int]
     values: list[float]
+
+
+@dataclass(frozen=True)
+class FieldWeights:
+    """What a term of a query counts for.
+
+    :param loans: a run of katakana as a word; its pairs of characters count too.
+    :param grams: against what `rag.text.ngrams` says of each.
+    :param guessed: a word that was not typed, against one that was.
+    """
+
+    words: float = 1.0
+    loans: float = 0.5
+    grams: float = 1.0
+    shingles: float = 0.15
+    edges: float = 0.1
+    guessed: float = 0.8
 
 
 class QueryTerm(NamedTuple):
@@ -151,31 +163,34 @@ def content_words(query: str) -> list[str]:
     return [word for word in words if word != _BREAK and stem(word) not in STOP_TERMS]
 
 
-def query_terms(query: str, also: Iterable[str] = ()) -> Sequence[QueryTerm]:
+def query_terms(
+    query: str, also: Iterable[str] = (), weights: FieldWeights | None = None
+) -> Sequence[QueryTerm]:
     """Return what a query asks of the index, each dimension once; none when it holds no word.
 
     Of more than `MOST_TERMS` the heaviest are asked, and of equal ones the first.
 
     :param also: further words to look for, such as corrections: only they themselves, each once,
         and not where the query has them in any form.
+    :param weights: in the place of the usual ones.
     """
-    return _query_terms(query, tuple(also))
+    return _query_terms(query, tuple(also), weights or FieldWeights())
 
 
 @lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
-def _query_terms(query: str, also: tuple[str, ...]) -> tuple[QueryTerm, ...]:
-    subject = _content(query) or _content(query, asking=True)
+def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tuple[QueryTerm, ...]:
+    subject = _content(query, weights) or _content(query, weights, asking=True)
     typed = {dimension for _, _, dimension, _ in subject}
     guessed = {
-        dimension: (field, text, dimension, weight * _GUESSED)
+        dimension: (field, text, dimension, weight * weights.guessed)
         for word in also
-        for field, text, dimension, weight in _content(word, asking=True)
+        for field, text, dimension, weight in _content(word, weights, asking=True)
         if field == "words" and dimension not in typed
     }
     subject += guessed.values()
     words, _ = pieces(cleaned(query))
     subject += [
-        ("shingles", f"{a} {b}", shingle_dimension(*map(_stem_dimension, (a, b))), SHINGLE_WEIGHT)
+        ("shingles", f"{a} {b}", _shingle(a, b), weights.shingles)
         for a, b in pairwise(words)
         if _BREAK not in (a, b)
     ]
@@ -189,11 +204,17 @@ def _query_terms(query: str, also: tuple[str, ...]) -> tuple[QueryTerm, ...]:
     return tuple(sorted(kept, key=lambda term: FIELDS.index(term.field)))
 
 
+def _shingle(first: str, second: str) -> int:
+    return shingle_dimension(_stem_dimension(first), _stem_dimension(second))
+
+
 def _stem_dimension(word: str) -> int:
     return word_dimension(stem(word))
 
 
-def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float]]:
+def _content(
+    text: str, weights: FieldWeights, asking: bool = False
+) -> list[tuple[str, str, int, float]]:
     """Return field, text, dimension and weight of the words, grams and edges of a text.
 
     :param asking: with the words that only ask, too.
@@ -204,25 +225,30 @@ def _content(text: str, asking: bool = False) -> list[tuple[str, str, int, float
         term = stem(word)
         if word == _BREAK or (term in STOP_TERMS and not asking):
             continue
-        found.append(("words", word, word_dimension(term), WORD_WEIGHT))
-        found += [("edges", f"{e}…", edge_dimension(e), EDGE_WEIGHT) for e in edges(word)]
+        found.append(("words", word, word_dimension(term), weights.words))
+        found += [("edges", f"{e}…", edge_dimension(e), weights.edges) for e in edges(word)]
     loans = KATAKANA_WORD.findall(unsegmented)
-    found += [("words", loan, _stem_dimension(loan), _LOAN_WEIGHT) for loan in loans]
+    found += [("words", loan, _stem_dimension(loan), weights.loans) for loan in loans]
     for run in _RUN.findall(unsegmented):
         asks = [0] * len(run)  # where the words that only ask end, for each character in them
         for start, end in () if asking else map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
             asks[start:end] = [end] * (end - start)
         found += [
-            ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight)
+            ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight * weights.grams)
             for gram in weigh_grams(run)
             if asks[gram.start] < gram.start + len(gram.text)
         ]
     return found
 
 
-def encode_query(query: str, also: Iterable[str] = ()) -> SparseVector:
-    """Return the query side of BM25; empty when `query` holds no word at all."""
-    asked = query_terms(query, also)
+def encode_query(
+    query: str, also: Iterable[str] = (), weights: FieldWeights | None = None
+) -> SparseVector:
+    """Return the query side of BM25; empty when `query` holds no word at all.
+
+    :param weights: as in `query_terms`.
+    """
+    asked = query_terms(query, also, weights)
     return SparseVector([term.dimension for term in asked], [term.weight for term in asked])
 
 

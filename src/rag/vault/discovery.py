@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rag.exceptions import ConfigError, IndexingError
 from rag.vault.file_reader import open_file
 from rag.vault.limits import LARGEST_IGNORE_FILE
+from rag.vault.readers import is_note
 
 if TYPE_CHECKING:
     from pathspec import PathSpec
@@ -100,7 +101,6 @@ def _notes(
     """Yield the notes among `entries`; put the folders among them on `folders`."""
     for entry in entries:
         name = entry.name
-        is_note = name[-3:].lower() == ".md"
         if name.startswith("."):
             continue
         file = folder + name
@@ -110,7 +110,7 @@ def _notes(
                 if not _ignored(file + "/", rules):
                     folders.append((file + "/", rules))
                 continue
-            if not is_note or (linked and not _stays_inside(entry.path, root)):
+            if not is_note(name) or (linked and not _stays_inside(entry.path, root)):
                 continue
             if rules and _ignored(file, rules):
                 continue
@@ -118,7 +118,7 @@ def _notes(
                 continue
             stat = entry.stat()
         except OSError as error:
-            if is_note and not isinstance(error, FileNotFoundError):
+            if is_note(name) and not isinstance(error, FileNotFoundError):
                 found.problems[_name(file)] = f"cannot be examined: {_why(error)}"
             continue
         yield NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)

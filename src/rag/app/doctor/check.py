@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rag.config import RAGConfig
 from rag.exceptions import Message, RAGError, Remedy
+from rag.search.modes import SearchMode
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -59,7 +60,9 @@ class Examination:
     @property
     def without_models(self) -> Status:
         """How bad it is when no vector of a query can be had: only two modes insist on one."""
-        return "fail" if self.config.search.mode in ("dense", "hybrid") else "warn"
+        return (
+            "fail" if self.config.search.mode in (SearchMode.DENSE, SearchMode.HYBRID) else "warn"
+        )
 
     def is_chosen(self, setting: str) -> bool:
         """Tell whether the user set this, rather than left it at its default."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from rag.clients.ollama.connection import ollama_settings
 from rag.clients.ollama.errors import BELOW, Blame, diagnose
 from rag.clients.ollama.http_client import OllamaClient
-from rag.clients.ollama.model_info import ModelInfo, describe_model, pick_chat_model
+from rag.clients.ollama.model_info import ModelInfo, find_chat_model
 from rag.clients.reasoning_splitter import ThinkSplitter
 from rag.config import AUTO, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, TooLongError, UnfinishedError
@@ -27,10 +27,11 @@ Format = str | Mapping[str, Any] | None
 
 
 class Delta(NamedTuple):
-    """The next piece of an answer, and of the reasoning before it; one of them is empty."""
+    """The next piece of an answer, and of the reasoning before it, and the tools to call."""
 
     text: str
     thinking: str = ""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class Answering:
                     message = line.get("message") or {}
                     text, thinking = splitter.feed(message.get("content") or "")
                     yield from self._note(text, (message.get("thinking") or "") + thinking)
+                    if calls := message.get("tool_calls"):
+                        yield Delta("", tool_calls=tuple(calls))
                     if line.get("done"):
                         yield from self._note(*splitter.end())
                         return self._finish(line)
@@ -167,7 +170,7 @@ class ChatModel:
         self._info: ModelInfo | None = None
         if self.model == AUTO:
             try:
-                self._info = pick_chat_model(self.client, self.config.query_timeout)
+                self._info = find_chat_model(self.client, AUTO, self.config.query_timeout)
             except BaseException:
                 self.client.close()
                 raise
@@ -180,7 +183,7 @@ class ChatModel:
         :raises ConnectionError: when it cannot be asked.
         """
         if self._info is None:
-            self._info = describe_model(self.client, self.model, self.config.query_timeout)
+            self._info = find_chat_model(self.client, self.model, self.config.query_timeout)
         return self._info
 
     @property
@@ -199,6 +202,7 @@ class ChatModel:
         think: bool = False,
         options: Mapping[str, Any] | None = None,
         seconds: float | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> Answering:
         """Return the answer to `messages`, to iterate over.
 
@@ -209,6 +213,7 @@ class ChatModel:
         :param think: let the model reason first.
         :param options: Ollama's own, such as `temperature` and `num_predict`.
         :param seconds: longest duration of the whole; without it `ollama.request_timeout`.
+        :param tools: what the model may call, as Ollama describes them.
         :raises TooLongError: while iterating, when the prompt does not fit.
         :raises UnfinishedError: while iterating, with the text so far.
         :raises ConnectionError: while iterating, and when the model's context is not known yet.
@@ -225,8 +230,7 @@ class ChatModel:
             "keep_alive": self.config.keep_alive,
             "options": {**(options or {}), "num_ctx": self.num_ctx},
         }
-        if format:
-            body["format"] = format
+        body |= {key: value for key, value in (("format", format), ("tools", tools)) if value}
         limit = seconds or self.config.request_timeout
         response = Response(num_ctx=self.num_ctx, model=self.model, server=self.client.url)
         return Answering(lambda: self._lines(body, limit), response)

@@ -1,11 +1,11 @@
-"""The embedders as Haystack components.
+"""The embedders as Haystack components: ollama-haystack's, over our own transport.
 
     embedder = OllamaChunkEmbedder(config.ollama, measure=count_tokens)
     for batch in embedder.stream(documents):
         store(batch.documents)
 
-Unlike those of ollama-haystack they put the model's prefixes before the text, keep its line
-breaks, let no text be cut silently, and lose nothing to one text that fails.
+Left to themselves those put no prefix before the text, replace its line breaks, let the server cut
+it silently, and lose a batch to one text that fails.
 """
 
 from __future__ import annotations
@@ -25,24 +25,35 @@ from rag.clients.ollama.embedding_stream import QueryVectors, embed_texts
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 
+# After ours, which imports the client without the environment's proxies.
+from haystack_integrations.components.embedders.ollama import (  # isort: skip
+    OllamaDocumentEmbedder,
+    OllamaTextEmbedder,
+)
+
 Failed = list[tuple[str, str]]
 
 
 @component
-class OllamaQueryEmbedder:
+class OllamaQueryEmbedder(OllamaTextEmbedder):
     """Give a query the vector it is looked for by.
 
     :param config: the `[ollama]` settings; without them those in force.
     """
 
     def __init__(self, config: OllamaConfig | None = None) -> None:
+        # Not `super()`: Haystack makes a class of its own of each component.
+        OllamaTextEmbedder.__init__(self)
         self.config = config
         self._vectors: QueryVectors | None = None
 
     @component.output_types(embedding=list[float])
-    def run(self, text: str) -> dict[str, list[float]]:
+    def run(  # type: ignore[override]
+        self, text: str, generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[float]]:
         """Return the `embedding` of `text`.
 
+        :param generation_kwargs: taken for ollama-haystack's sake; vectors need no options.
         :raises QueryError: when there is no text.
         :raises ConnectionError: when no server gives a vector.
         """
@@ -51,9 +62,21 @@ class OllamaQueryEmbedder:
         return {"embedding": self._vectors.embed(text)}
 
     @component.output_types(embedding=list[float])
-    async def run_async(self, text: str) -> dict[str, list[float]]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text)
+    async def run_async(  # type: ignore[override]
+        self, text: str, generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[float]]:
+        """`run`, off the event loop; ollama-haystack's would use its own client."""
+        return await asyncio.to_thread(self.run, text, generation_kwargs)
+
+    def warm_up(self) -> None:
+        """Do nothing: connections are opened when they are wanted."""
+
+    async def warm_up_async(self) -> None:
+        """Do nothing, as `warm_up`."""
+
+    async def close_async(self) -> None:
+        """Close all connections."""
+        self.close()
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
@@ -80,7 +103,7 @@ class EmbeddedDocuments:
 
 
 @component
-class OllamaChunkEmbedder:
+class OllamaChunkEmbedder(OllamaDocumentEmbedder):
     """Give documents the vectors they are found by.
 
     :param config: the `[ollama]` settings; without them those in force.
@@ -96,6 +119,7 @@ class OllamaChunkEmbedder:
         limit: int = 0,
         dimension: int = 0,
     ) -> None:
+        OllamaDocumentEmbedder.__init__(self, progress_bar=False)
         self.config, self.measure = config, measure
         self.limit, self.dimension = limit, dimension
 
@@ -124,10 +148,13 @@ class OllamaChunkEmbedder:
             )
 
     @component.output_types(documents=list[Document], failed=list[tuple[str, str]])
-    def run(self, documents: list[Document]) -> dict[str, list[Document] | Failed]:
+    def run(  # type: ignore[override]
+        self, documents: list[Document], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[Document] | Failed]:
         """Return the `documents` that have an `embedding` now, in the order they were given, and
         of those that `failed` the id and the reason.
 
+        :param generation_kwargs: taken for ollama-haystack's sake; vectors need no options.
         :raises ConnectionError: when no server does its work.
         """
         order = {document.id: position for position, document in enumerate(documents)}
@@ -140,9 +167,17 @@ class OllamaChunkEmbedder:
         return {"documents": done, "failed": failed}
 
     @component.output_types(documents=list[Document], failed=list[tuple[str, str]])
-    async def run_async(self, documents: list[Document]) -> dict[str, list[Document] | Failed]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, documents)
+    async def run_async(  # type: ignore[override]
+        self, documents: list[Document], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[Document] | Failed]:
+        """`run`, off the event loop; ollama-haystack's would use its own client."""
+        return await asyncio.to_thread(self.run, documents, generation_kwargs)
+
+    def warm_up(self) -> None:
+        """Do nothing: connections are opened when they are wanted."""
+
+    async def warm_up_async(self) -> None:
+        """Do nothing, as `warm_up`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from queue import SimpleQueue
@@ -40,7 +40,7 @@ def embed_texts(
     limit: int = 0,
     dimension: int = 0,
     backoff: float = 0.5,
-) -> Iterator[EmbeddedBatch]:
+) -> Generator[EmbeddedBatch, None, None]:
     """Embed documents, several requests and servers at once.
 
     Texts are taken as they are needed, in the caller's thread, and batches come in the order

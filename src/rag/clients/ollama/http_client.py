@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -38,9 +38,9 @@ def _without_environment() -> Iterator[None]:
 
 with _without_environment():
     import ollama
-    from ollama import ResponseError
+    from ollama import ChatResponse, Message, ResponseError
 
-__all__ = ["OllamaClient", "ResponseError"]
+__all__ = ["OllamaClient", "ResponseError", "chat_response"]
 
 
 class OllamaClient(ollama.Client):
@@ -115,6 +115,21 @@ class OllamaClient(ollama.Client):
             dict, "POST", path, stream=True, **_sent(body, seconds)
         )
         return lines
+
+
+def chat_response(
+    model: str, text: str, thinking: str = "", tool_calls: Sequence[Mapping[str, Any]] = ()
+) -> ChatResponse:
+    """Return a piece of an answer in the form of Ollama's own client."""
+    # Not validated: half a surrogate pair, which a model may write, is no text to pydantic.
+    calls = [Message.ToolCall.model_validate(call) for call in tool_calls] or None
+    message = Message.model_construct(
+        role="assistant", content=text, thinking=thinking or None, tool_calls=calls
+    )
+    # ollama-haystack adds up the counts.
+    return ChatResponse.model_construct(
+        model=model, message=message, prompt_eval_count=0, eval_count=0
+    )
 
 
 def _sent(body: Mapping[str, Any] | None, seconds: float | None) -> dict[str, Any]:

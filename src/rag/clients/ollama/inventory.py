@@ -13,11 +13,11 @@ from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import (
     ModelInfo,
     describe_model,
+    find_chat_model,
     first_chat_model,
     full_name,
     is_embedder_name,
     known_traits,
-    pick_chat_model,
 )
 from rag.config import OllamaConfig
 from rag.exceptions import ModelMissingError, RAGError
@@ -107,17 +107,18 @@ def _view(config: OllamaConfig, connection: Connection) -> ServerView:
         if config.embedding_model and connection.server in config.embedding_urls:
             embedding = _describe(client, config.embedding_model, until)
         if connection.server == config.local_url:
-            fixed = fixed_chat_model(config)
-            chat = _describe(client, fixed, until) if fixed else _picked(client, until)
+            chat = _find_chat(client, fixed_chat_model(config), until)
     return ServerView(connection, embedding, chat)
 
 
-def _picked(client: OllamaClient, until: float) -> Described | None:
-    """Return the chat model that `rag ask` takes where none is named, or why there is none."""
+def _find_chat(client: OllamaClient, fixed: str, until: float) -> Described | None:
+    """Return the chat model that `rag ask` takes, or what is wrong with it; `None` when none is
+    named and none is there."""
+    left = max(until - time.monotonic(), 0.01)
     try:
-        return pick_chat_model(client, max(until - time.monotonic(), 0.01))
-    except ModelMissingError:
-        return None
+        return find_chat_model(client, fixed, left / 2 if fixed else left)
+    except ModelMissingError as error:
+        return error if fixed else None
     except RAGError as error:
         return error
 

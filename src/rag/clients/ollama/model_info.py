@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rag.clients.ollama.errors import our_errors
 from rag.clients.ollama.http_client import OllamaClient
-from rag.config import OllamaConfig
+from rag.config import AUTO, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError
 
 T = TypeVar("T")
@@ -182,6 +182,19 @@ def can_chat(model: ModelInfo) -> bool:
 def first_chat_model(models: Iterable[ModelInfo]) -> ModelInfo | None:
     """Return the model that writes text where none is named: the first that can, as listed."""
     return next(filter(can_chat, models), None)
+
+
+def find_chat_model(client: OllamaClient, configured: str, seconds: float) -> ModelInfo:
+    """Return the chat model that is to answer: the configured one, or for `auto` or none the first
+    installed one that writes text.
+
+    :param seconds: longest duration of each request; of all of them together where one is picked.
+    :raises ModelMissingError: when there is none.
+    :raises ConnectionError: when the server does not answer, or with nonsense.
+    """
+    if configured in ("", AUTO):
+        return pick_chat_model(client, seconds)
+    return describe_model(client, configured, seconds)
 
 
 def pick_chat_model(client: OllamaClient, seconds: float = math.inf) -> ModelInfo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from haystack import component
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.search.weights import WEIGHTS
 from rag.text.bm25 import encode_query
 
 
@@ -20,15 +21,7 @@ class LexicalTextEmbedder:
         """
         return {"sparse_embedding": _sparse(text, also)}
 
-    @component.output_types(sparse_embedding=SparseEmbedding)
-    async def run_async(
-        self, text: str, also: list[str] | None = None
-    ) -> dict[str, SparseEmbedding]:
-        """`run`; it computes and waits for nothing."""
-        result: dict[str, SparseEmbedding] = self.run(text, also)
-        return result
-
 
 def _sparse(text: str, also: list[str] | None) -> SparseEmbedding:
-    vector = encode_query(text, also or ())
+    vector = encode_query(text, also or (), WEIGHTS.fields)
     return SparseEmbedding(vector.indices, vector.values)

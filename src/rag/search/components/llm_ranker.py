@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import asdict
 from typing import Any
@@ -60,8 +59,14 @@ class ModelReranker:
         top_k: int = 10,
     ) -> dict[str, Any]:
         """Return the `top_k` best of what was given, the `ranks` that each had before, from 1,
-        and a `notice` when the model was of no use."""
+        and a `notice` when the model was of no use.
+
+        :param query: without one nothing is ordered, and there are no `ranks`.
+        """
         order, notice = list(range(len(documents))), ""
+        if not query:
+            given = {"documents": documents, "hits": hits, "duplicates": duplicates}
+            return {**given, "ranks": [], "notice": notice}
         if len(documents) > 1:
             try:
                 order = self._order(query, documents)
@@ -76,24 +81,6 @@ class ModelReranker:
             "ranks": [at + 1 for at in order],
             "notice": notice,
         }
-
-    @component.output_types(
-        documents=list[Document],
-        hits=Hits,
-        duplicates=list[list[Document]],
-        ranks=list[int],
-        notice=str,
-    )
-    async def run_async(
-        self,
-        query: str,
-        documents: list[Document],
-        hits: Hits,
-        duplicates: list[list[Document]],
-        top_k: int = 10,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, query, documents, hits, duplicates, top_k)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its settings."""

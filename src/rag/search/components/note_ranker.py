@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,8 +11,10 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.filters import Filter, all_of, one_of
+from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.search.score_fusion import fuse
+from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
 from rag.stores.base.batch import Batch
 from rag.stores.base.protocol import NoteStore
@@ -30,8 +31,6 @@ _SAME_TERMS = 0.9
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
-
-_KEPT = 10  # the best note of the query itself stays among so many, whatever its variants find
 
 
 class Part(NamedTuple):
@@ -108,7 +107,7 @@ class ChunkRetriever(_OverStore):
         named: list[str] | None = None,
         matched: list[str] | None = None,
         query_embedding: list[float] | None = None,
-        mode: str = "hybrid",
+        mode: str = SearchMode.HYBRID,
         weight: float = 1.0,
         variants: Variants | None = None,
         where: dict[str, Any] | None = None,
@@ -126,7 +125,8 @@ class ChunkRetriever(_OverStore):
         :param where: further filters.
         """
         store, limit = self.document_store, top_k or self.top_k
-        query, filters, by_words = query_sparse_embedding, all_of([filters, where]), mode != "dense"
+        query, filters = query_sparse_embedding, all_of([filters, where])
+        by_words = mode != SearchMode.DENSE
         sought = variants or Variants()
         if not by_words:
             query = SparseEmbedding([], [])
@@ -159,35 +159,6 @@ class ChunkRetriever(_OverStore):
         unseen = sorted(set(notes) - {candidate.note for candidate in found})
         return found + first_chunks(self.document_store, filters, unseen)
 
-    @component.output_types(candidates=Candidates, plain=Candidates)
-    async def run_async(
-        self,
-        query_sparse_embedding: SparseEmbedding,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-        named: list[str] | None = None,
-        matched: list[str] | None = None,
-        query_embedding: list[float] | None = None,
-        mode: str = "hybrid",
-        weight: float = 1.0,
-        variants: Variants | None = None,
-        where: dict[str, Any] | None = None,
-    ) -> dict[str, Candidates]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(
-            self.run,
-            query_sparse_embedding,
-            filters,
-            top_k,
-            named,
-            matched,
-            query_embedding,
-            mode,
-            weight,
-            variants,
-            where,
-        )
-
 
 @component
 class NoteRanker:
@@ -195,13 +166,13 @@ class NoteRanker:
 
     A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: the
     parts of a section that had to be cut share its headings and part of its text, and would
-    count them twice. Weights of 1, .5, .25 rank a note above a better one because it is long.
+    count them twice.
     A note whose name is the query comes before all that are not.
 
     :param weights: what the first, second, … section of a note counts for.
     """
 
-    def __init__(self, weights: Sequence[float] = (1.0, 0.3, 0.1)) -> None:
+    def __init__(self, weights: Sequence[float] = WEIGHTS.sections) -> None:
         if not weights:
             raise ValueError("NoteRanker needs at least one weight")
         self.weights = list(weights)
@@ -213,7 +184,7 @@ class NoteRanker:
         named: list[str] | None = None,
         chunks: bool = False,
         plain: Candidates | None = None,
-        top_k: int = _KEPT,
+        top_k: int = WEIGHTS.kept,
     ) -> dict[str, Hits]:
         """Return `hits`, best first: all of them, since some may turn out to be duplicates.
 
@@ -227,7 +198,7 @@ class NoteRanker:
         if plain:
             best = self._ranked(plain, named, chunks)[0]
             wanted = best.id if chunks else best.note
-            hits = _keep(hits, wanted, chunks, min(top_k, _KEPT))
+            hits = _keep(hits, wanted, chunks, min(top_k, WEIGHTS.kept))
         return {"hits": Hits(hits)}
 
     def _ranked(self, candidates: Candidates, named: list[str] | None, chunks: bool) -> list[Hit]:
@@ -280,9 +251,17 @@ class DocumentLoader(_OverStore):
     """
 
     @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
-    def run(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:
+    def run(
+        self, hits: Hits, top_k: int | None = None, listed: Hits | None = None
+    ) -> dict[str, Any]:
         """Return `documents`, best first, each with the score of its hit; and, in the same order,
-        their `hits` and the `duplicates` that each stands for."""
+        their `hits` and the `duplicates` that each stands for.
+
+        :param listed: notes to show as they are, in the place of `hits`.
+        """
+        if listed is not None:
+            documents = self.document_store.get_documents([hit.id for hit in listed])
+            return {"documents": documents, "hits": listed, "duplicates": [[] for _ in documents]}
         limit = self.top_k if top_k is None else top_k
         shown: list[_Shown] = []
         for start in range(0, len(hits), limit):
@@ -298,11 +277,6 @@ class DocumentLoader(_OverStore):
             "hits": Hits(one.hit for one in shown),
             "duplicates": [one.duplicates for one in shown],
         }
-
-    @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
-    async def run_async(self, hits: Hits, top_k: int | None = None) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, hits, top_k)
 
 
 class _Shown:

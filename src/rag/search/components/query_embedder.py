@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.reachability import check_listening
+from rag.clients.factory import embedding_provider
+from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import (
@@ -21,12 +21,10 @@ from rag.exceptions import (
     with_hint,
 )
 from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
+from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.stores.base.protocol import NoteStore
 from rag.stores.edge.retrievers import with_store
-from rag.text.scripts import has_other_letters
-
-LEXICAL, DENSE, HYBRID, AUTO = "lexical", "dense", "hybrid", "auto"
 
 
 class Gate(NamedTuple):
@@ -46,19 +44,25 @@ class QueryEmbedder:
 
     :param document_store: the index that is searched.
     :param config: the `[ollama]` settings.
+    :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     """
 
-    def __init__(self, document_store: NoteStore, config: OllamaConfig | None = None) -> None:
+    def __init__(
+        self,
+        document_store: NoteStore,
+        config: OllamaConfig | None = None,
+        embeddings: EmbeddingProvider | None = None,
+    ) -> None:
         self.document_store = document_store
         self.config = config or OllamaConfig()
-        self._vectors: Any = None
-        self._space: Space | None = None  # that of `_vectors`; the server's model makes it
+        self.embeddings = embeddings or embedding_provider(self.config)
+        self._space: Space | None = None  # of the index; the server's model makes it
 
     @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
     def run(
         self,
         text: str,
-        mode: str = AUTO,
+        mode: str = SearchMode.AUTO,
         variants: Variants | None = None,
         embedding: list[float] | None = None,
     ) -> dict[str, Any]:
@@ -76,36 +80,24 @@ class QueryEmbedder:
             gate = self._gate(text, mode)
             vector, variants = None, variants or Variants()
             found, notice = gate.mode, gate.notice
-            if found != LEXICAL:
+            if found != SearchMode.LEXICAL:
                 vector, variants, lacking = self._embed(text, variants, embedding, found)
                 notice = "; ".join(filter(None, [notice, lacking]))
         except RAGError as error:
-            if mode != AUTO:
+            if mode != SearchMode.AUTO:
                 raise
-            vector, found, notice = None, LEXICAL, _by_words(error)
+            vector, found, notice = None, SearchMode.LEXICAL, _by_words(error)
         return {
             "embedding": vector,
-            "mode": found,
+            "mode": str(found),
             "notice": notice,
             "variants": variants or Variants(),
         }
 
-    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
-    async def run_async(
-        self,
-        text: str,
-        mode: str = AUTO,
-        variants: Variants | None = None,
-        embedding: list[float] | None = None,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, mode, variants, embedding)
-
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
-        if self._vectors is not None:
-            self._vectors.close()
-            self._vectors = self._space = None
+        self.embeddings.close()
+        self._space = None
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""
@@ -123,20 +115,20 @@ class QueryEmbedder:
 
         :raises IndexUnavailableError: when the index has no embeddings that fit.
         """
-        if mode == LEXICAL:
-            return Gate(LEXICAL)
+        if mode == SearchMode.LEXICAL:
+            return Gate(SearchMode.LEXICAL)
         embedded = self._embedded()
         if embedded is None or not embedded.embedded:
-            if mode == AUTO:
-                return Gate(LEXICAL)
+            if mode == SearchMode.AUTO:
+                return Gate(SearchMode.LEXICAL)
             raise IndexUnavailableError(
                 f"{mode} search needs embeddings, and this index holds none",
                 hint="Start Ollama and make embeddings, or search by words.",
                 remedy=Remedy.EMBED_OR_CHOOSE_MODE,
             )
-        if not (self.config.enabled and self.config.embedding_model):
-            if mode == AUTO:
-                return Gate(LEXICAL)
+        if not self.embeddings.is_configured:
+            if mode == SearchMode.AUTO:
+                return Gate(SearchMode.LEXICAL)
             lacking = "a model: set ollama.embedding_model"
             what = lacking if self.config.enabled else "Ollama, which is switched off"
             message = f"{mode} search needs {what}"
@@ -149,50 +141,43 @@ class QueryEmbedder:
                 hint="Until they are made anew, search is by words.",
                 remedy=Remedy.EMBED_ANEW,
             )
-        if mode == AUTO and not embedded.is_enough:
+        if mode == SearchMode.AUTO and not embedded.is_enough:
             done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
             return Gate(
-                LEXICAL,
+                SearchMode.LEXICAL,
                 Message(
                     f"only {done:,} of {chunks:,} chunks have embeddings: search is by words",
                     remedy=Remedy.EMBED_REST,
                     joint=" ",
                 ),
             )
-        if self._cannot_read(text):
+        if not self.embeddings.reads_script(text):
             notice = f"{embedded.space.model} does not read this script"
-            if mode == DENSE:
-                return Gate(DENSE, notice)
-            return Gate(LEXICAL, f"{notice}: search is by words" if mode == HYBRID else "")
-        return Gate(HYBRID if mode == AUTO else mode)
+            if mode == SearchMode.DENSE:
+                return Gate(SearchMode.DENSE, notice)
+            said = f"{notice}: search is by words" if mode == SearchMode.HYBRID else ""
+            return Gate(SearchMode.LEXICAL, said)
+        return Gate(SearchMode.HYBRID if mode == SearchMode.AUTO else mode)
 
     def _embedded(self) -> Embedded | None:
         manifest = self.document_store.manifest()
         return read_embedded(manifest) if manifest else None
-
-    def _cannot_read(self, text: str) -> bool:
-        from rag.clients import traits
-
-        return not traits(self.config).multilingual and has_other_letters(text)
 
     def _embed(
         self, text: str, variants: Variants, known: list[float] | None, mode: str
     ) -> tuple[list[float], Variants, str]:
         """Return the vector of a query, its variants with theirs, and a notice when some have
         none: the query can do without them."""
-        from rag.clients import QueryVectors
-
-        check_listening(self.config.embedding_urls)
+        self.embeddings.check_listening()
         embedded = self._embedded()
         assert embedded
         if self._space != embedded.space:
             self._check_digest(embedded.space)
-            self.close()
-            self._vectors = QueryVectors(self.config, embedded.space.dimension)
             self._space = embedded.space
         if known is not None and len(known) != embedded.space.dimension:
             known = None
-        wanted = [v.meaning and (mode == DENSE or not self._cannot_read(v.text)) for v in variants]
+        dense = mode == SearchMode.DENSE
+        wanted = [v.meaning and (dense or self.embeddings.reads_script(v.text)) for v in variants]
         texts = [v.text for v, is_wanted in zip(variants, wanted, strict=True) if is_wanted]
         vector, made, lacking = self._vectors_of(text, texts, known)
         found = iter(made)
@@ -211,23 +196,26 @@ class QueryEmbedder:
         """Return the vector of a query, those of other texts, and why they have none, if so."""
         why = ""
         if known is None:
-            known, *made = self._vectors.embed_all([text, *texts])
+            first, *made = self._made([text, *texts])
+            assert first
+            known = first
         else:
             try:
-                made = self._vectors.embed_all(texts) if texts else []
+                made = self._made(texts) if texts else []
             except ConnectionError as error:
                 made, why = [None] * len(texts), f" ({error})"
         lacking = sum(vector is None for vector in made)
         notice = f"variants without an embedding: {lacking} of {len(made)}{why}" if lacking else ""
         return known, made, notice
 
+    def _made(self, texts: list[str]) -> list[list[float] | None]:
+        assert self._space
+        return self.embeddings.embed_query(texts, self._space.dimension)
+
     def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was
         pulled anew bears the same name."""
-        from rag.clients.ollama.model_info import ask_servers, find_digest
-
-        model, seconds = space.model, self.config.query_timeout
-        digest = ask_servers(self.config, lambda client: find_digest(client, model, seconds))
+        digest = self.embeddings.identity().digest
         if digest and space.digest and digest != space.digest:
             raise other_model(space, self.config)
 

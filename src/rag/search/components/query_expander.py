@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.reachability import check_listening
+from rag.clients.factory import chat_provider
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError, Message, RAGError, Remedy, UsageError, prefixed, with_hint
+from rag.exceptions import ConfigError, RAGError, UsageError, prefixed, with_hint
 from rag.query.registry import create_transformer, needs_model, transformer_name
-from rag.search.components.query_embedder import AUTO, LEXICAL
+from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
 from rag.stores.base.protocol import NoteStore
 from rag.stores.edge.retrievers import with_store
@@ -65,7 +64,7 @@ class VariantMaker:
     """
 
     def __init__(self, config: OllamaConfig) -> None:
-        self.config = config
+        self.config, self.chat = config, chat_provider(config)
         self._model = ""  # that of the server, once it was found
 
     def make(
@@ -111,15 +110,9 @@ class VariantMaker:
         """Return why there is no chat model, and what mends it; empty when there is one."""
         if self._model:
             return ""
-        if not self.config.enabled:
-            return Message("Ollama is switched off (ollama.enabled)", remedy=Remedy.SEE_DOCTOR)
+        seconds = min(self.config.query_timeout, self.config.transform_timeout)
         try:
-            from rag.clients.ollama.chat import ChatModel
-
-            check_listening([self.config.local_url])
-            seconds = min(self.config.query_timeout, self.config.transform_timeout)
-            with closing(ChatModel(self._limited(seconds))) as chat:
-                self._model = chat.info.name
+            self._model = self.chat.find_chat_model(seconds)
         except RAGError as error:
             return with_hint(str(error), error.hint)
         return ""
@@ -127,18 +120,12 @@ class VariantMaker:
     @contextmanager
     def _generator(self, lacking: str) -> Iterator[Any]:
         """Give one generator for all transforms of a query; no server is asked before it runs."""
-        if lacking or not (self.config.enabled and self.config.chat_model):
+        if lacking or not self.chat.is_configured:
             yield None
             return
-        from rag.clients import OllamaGenerator
-
-        config = self._limited(self.config.transform_timeout)
-        with closing(OllamaGenerator(config, self._model)) as generator:
+        seconds = self.config.transform_timeout
+        with closing(self.chat.generator(self._model, seconds)) as generator:
             yield generator
-
-    def _limited(self, seconds: float) -> OllamaConfig:
-        names = ("connect_timeout", "read_timeout", "request_timeout", "query_timeout")
-        return replace(self.config, **{n: min(getattr(self.config, n), seconds) for n in names})
 
 
 def _transformed(
@@ -207,7 +194,7 @@ class QueryExpander:
         self,
         text: str,
         transforms: list[str] | None = None,
-        mode: str = AUTO,
+        mode: str = SearchMode.AUTO,
         given: Variants | None = None,
     ) -> dict[str, Any]:
         """Return the `variants` of a query, without it, `notices` for the user, and the
@@ -222,23 +209,12 @@ class QueryExpander:
         if not names:
             return {"variants": given or Variants(), "notices": [], "milliseconds": 0.0}
         started = time.monotonic()
-        dense = mode != LEXICAL and self.document_store.embedding_dim is not None
+        dense = mode != SearchMode.LEXICAL and self.document_store.embedding_dim is not None
         variants, notices = self._maker.make(text, names, dense)
         milliseconds = round((time.monotonic() - started) * 1000, 1)
         if given:
             variants = weighed([*given, *variants][:_MOST])
         return {"variants": variants, "notices": notices, "milliseconds": milliseconds}
-
-    @component.output_types(variants=Variants, notices=list[str], milliseconds=float)
-    async def run_async(
-        self,
-        text: str,
-        transforms: list[str] | None = None,
-        mode: str = AUTO,
-        given: Variants | None = None,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, transforms, mode, given)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component with its store and settings."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.reachability import check_listening
+from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.protocols import EmbeddingProvider
 from rag.config import OllamaConfig, RoutesConfig
 from rag.exceptions import ConfigError, RAGError, UsageError, with_hint
 from rag.index.vault_registry import unknown_vault
@@ -46,6 +46,7 @@ class QueryRouter:
     :param document_store: the index that is searched.
     :param routes: the `[routes]` settings.
     :param config: the `[ollama]` settings.
+    :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     :raises ConfigError: for a classifier, or a transform of a route, that does not exist.
     """
 
@@ -54,13 +55,14 @@ class QueryRouter:
         document_store: NoteStore,
         routes: RoutesConfig | None = None,
         config: OllamaConfig | None = None,
+        embeddings: EmbeddingProvider | None = None,
     ) -> None:
         self.document_store = document_store
         self.routes, self.config = routes or RoutesConfig(), config or OllamaConfig()
         check_routes(self.routes)
         self._classifier: Any = None
         self._generator: Any = None  # that of a plug-in's classifier
-        self._vectors: Any = None
+        self.embeddings = embeddings or embedding_provider(self.config)
 
     @component.output_types(**_OUTPUTS)
     def run(
@@ -80,7 +82,8 @@ class QueryRouter:
         :param transforms: those that the user chose.
         :raises ConfigError: for a route with a vault that is not in the index.
         """
-        self._check_vaults()
+        if text:
+            self._check_vaults()
         route, embedding, notice = "", None, ""
         try:
             if text:  # a query of filters alone takes no route
@@ -102,23 +105,9 @@ class QueryRouter:
             "notice": notice,
         }
 
-    @component.output_types(**_OUTPUTS)
-    async def run_async(
-        self,
-        text: str,
-        mode: str,
-        keep_mode: bool = False,
-        keep_vaults: bool = False,
-        transforms: list[str] | None = None,
-    ) -> dict[str, Any]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, text, mode, keep_mode, keep_vaults, transforms)
-
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
-        if self._vectors is not None:
-            self._vectors.close()
-            self._vectors = None
+        self.embeddings.close()
         if self._generator is not None:
             self._generator.close()
 
@@ -163,24 +152,19 @@ class QueryRouter:
         return (label if label in routes.rules else routes.default), None
 
     def _from_plugin(self, name: str) -> QueryClassifier:
-        from rag.clients import OllamaGenerator
-
-        if self._generator is None and self.config.enabled and self.config.chat_model:
-            seconds = self.config.transform_timeout
-            self._generator = OllamaGenerator(self.config, timeout=seconds)
+        chat = chat_provider(self.config)
+        if self._generator is None and chat.is_configured:
+            self._generator = chat.generator(seconds=self.config.transform_timeout)
         return create_classifier(name, self._generator)
 
     def _by_meaning(self, text: str) -> tuple[str, list[float]]:
-        from rag.clients import QueryVectors
-
         if not self.config.enabled:
             raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
-        check_listening(self.config.embedding_urls)
-        if self._vectors is None:
-            self._vectors = QueryVectors(self.config)
+        self.embeddings.check_listening()
         if self._classifier is None:
             self._classifier = EmbeddingClassifier(self._centroids())
-        vector: list[float] = self._vectors.embed(text)
+        [vector] = self.embeddings.embed_query([text])
+        assert vector
         label = self._classifier.classify(QueryBundle(query_str=text, embedding=vector))
         near = cosine_similarity(vector, self._classifier.centroids[label])
         return (label if near >= self.routes.min_similarity else self.routes.default), vector
@@ -201,7 +185,7 @@ class QueryRouter:
         with VectorCache(Path(self.document_store.path).parent / EXAMPLES) as cache:
             vectors = cache.get(space, texts)
             if missing := [text for text in texts if text not in vectors]:
-                made = zip(missing, self._vectors.embed_all(missing), strict=True)
+                made = zip(missing, self.embeddings.embed_query(missing), strict=True)
                 fresh = {text: vector for text, vector in made if vector}
                 cache.put(space, fresh)
                 cache.trim(space, _MOST_EXAMPLES)
@@ -215,12 +199,10 @@ class QueryRouter:
 
     def _space(self) -> str:
         """Return what tells the vectors of the present model from those of others."""
-        from rag.clients.ollama.model_info import ask_servers, find_digest, full_name, traits
+        from rag.clients.ollama.model_info import full_name, traits
 
-        config = self.config
-        model, seconds = config.embedding_model, config.query_timeout
-        digest = ask_servers(config, lambda client: find_digest(client, model, seconds))
-        return f"{full_name(model)} {digest} {traits(config).query_prefix}"
+        made = self.embeddings.identity()
+        return f"{full_name(made.model)} {made.digest} {traits(self.config).query_prefix}"
 
 
 def check_routes(routes: RoutesConfig) -> None:

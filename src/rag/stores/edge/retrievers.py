@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -103,16 +102,6 @@ class QdrantEdgeSparseRetriever(_EdgeRetriever):
         )
         return {"documents": found}
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query_sparse_embedding: SparseEmbedding,
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, query_sparse_embedding, filters, top_k)
-
 
 @component
 class QdrantEdgeEmbeddingRetriever(_EdgeRetriever):
@@ -134,13 +123,3 @@ class QdrantEdgeEmbeddingRetriever(_EdgeRetriever):
         """Return `documents`, best first."""
         found = self.document_store.query_dense(query_embedding, *self._arguments(filters, top_k))
         return {"documents": found}
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self,
-        query_embedding: list[float],
-        filters: dict[str, Any] | None = None,
-        top_k: int | None = None,
-    ) -> dict[str, list[Document]]:
-        """`run`, off the event loop."""
-        return await asyncio.to_thread(self.run, query_embedding, filters, top_k)

@@ -1,0 +1,142 @@
+"""The component that judges what a model wrote by the notes that it was shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from haystack import component
+from haystack.dataclasses import ChatMessage
+
+from rag.answers.notices import notice
+from rag.answers.prompt_texts import was_cut
+from rag.answers.verification import Verification
+from rag.clients.ollama.chat import Response
+from rag.exceptions import RAGError, TooLongError
+from rag.qa.answer_generator import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE
+from rag.qa.answer_stream import AnswerStream
+from rag.qa.context_report import WindowReport
+from rag.qa.prompt_builder import AnswerPrompt
+
+
+@dataclass
+class Written:
+    """What a model wrote, and what became of it.
+
+    :param ranks: for each source that it was shown, the number (from 1) of its document.
+    :param context: all that it was shown, and what it was not; `None` when it was asked nothing.
+    :param failure: why there is no answer, or not all of it.
+    :param interrupted: Ctrl-C ended it.
+    :param notices: what the reader should know of how it was made.
+    :param began: when it was begun, by the monotonic clock.
+    :param prompt: the prompt, where the server found it too long and a shorter one can be tried.
+    """
+
+    model: str = ""
+    verification: Verification = field(default_factory=Verification)
+    ranks: list[int] = field(default_factory=list)
+    context: WindowReport | None = None
+    response: Response = field(default_factory=Response)
+    failure: RAGError | None = None
+    interrupted: bool = False
+    notices: list[str] = field(default_factory=list)
+    began: float = 0.0
+    prompt: AnswerPrompt | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Written:
+        return self
+
+
+@component
+class AnswerChecker:
+    """Verify an answer: a sentence stays when a source that it names bears it out.
+
+    :param must_answer: whether what fails is an error, and not stood in for by quotations.
+    """
+
+    def __init__(self, must_answer: bool = False) -> None:
+        self.must_answer = must_answer
+
+    @component.output_types(answer=str, written=Written)
+    def run(
+        self,
+        prompt: AnswerPrompt,
+        replies: list[ChatMessage] | None = None,
+        stream: AnswerStream | None = None,
+    ) -> dict[str, Any]:
+        """Return the verified `answer`, empty when nothing of it is borne out, and what became
+        of all that the model wrote as `written`.
+
+        :param replies: of any chat generator; without them no model was asked.
+        :param stream: the listener that verified the answer as it came, if there was one.
+        """
+        written = Written(began=prompt.began, failure=prompt.failure)
+        if replies and prompt.built:
+            self._check(written, prompt, replies[0], stream or AnswerStream())
+        believed = written.verification.believed
+        return {"answer": written.verification.text if believed else "", "written": written}
+
+    def _check(
+        self, written: Written, prompt: AnswerPrompt, reply: ChatMessage, stream: AnswerStream
+    ) -> None:
+        built, meta = prompt.built, reply.meta
+        assert built
+        written.model = str(meta.get("model") or ("" if FAILURE in meta else "the model"))
+        written.failure, written.interrupted = meta.get(FAILURE), bool(meta.get(INTERRUPTED))
+        if meta.get(NO_REASONING):
+            written.notices.append(notice(prompt.question, NO_REASONING, model=written.model))
+        if RESPONSE in meta and meta[RESPONSE] is None:
+            return  # the server was not asked
+        written.response = meta.get(RESPONSE) or _response(reply)
+        written.ranks, written.context = list(built.ranks), built.report()
+        if isinstance(written.failure, TooLongError) and not written.response.text:
+            if len(built.sources) > 1:
+                written.prompt = prompt
+            return
+        if stream.verifier is None:
+            stream.begin(prompt.window, prompt.question)
+        assert stream.verifier
+        if not stream.heard:
+            stream.show(stream.verifier.feed(reply.text or ""))
+        whole = written.response.finish_reason == "stop"
+        rest, written.verification = stream.verifier.end(whole)
+        stream.show(rest)
+        _note(written, prompt)
+
+
+def _response(reply: ChatMessage) -> Response:
+    """Return the reply of another generator than Ollama's as a response."""
+    usage = reply.meta.get("usage") or {}
+    return Response(
+        text=reply.text or "",
+        thinking=reply.reasoning.reasoning_text if reply.reasoning else "",
+        finish_reason=str(reply.meta.get("finish_reason") or "stop"),
+        prompt_tokens=usage.get("prompt_tokens"),
+        tokens=usage.get("completion_tokens"),
+        model=str(reply.meta.get("model") or "the model"),
+    )
+
+
+def _note(written: Written, prompt: AnswerPrompt) -> None:
+    """Say what the reader should know: that the prompt was cut, or notes left out of it."""
+    response, built = written.response, prompt.built
+    assert built
+    # Another generator's count of tokens may be a guess, and its window is not known.
+    if response.num_ctx and was_cut(built, response.prompt_tokens, response.num_ctx):
+        written.failure = TooLongError(
+            f"{response.model} did not read all of the prompt",
+            response.server,
+            details=f"it says {response.prompt_tokens:,} tokens; about {built.tokens:,} were sent,"
+            f" {response.num_ctx:,} fit",
+            hint="Lower ask.top_k or ollama.max_context, or update Ollama.",
+        )
+    values: dict[str, Any] = {"model": response.model, "tokens": response.num_ctx}
+    if built.planted:
+        key = "injection" if built.planted == 1 else "injections"
+        written.notices.append(notice(prompt.question, key, count=built.planted, **values))
+    for step, why in built.own.failed.items():
+        written.notices.append(notice(prompt.question, "step_failed", step=step, why=why))
+    shown, count = len(built.sources), prompt.count - len(built.own.dropped_notes)
+    if shown < count:
+        key = "few_notes" if response.num_ctx else "not_all_notes"
+        written.notices.append(notice(prompt.question, key, shown=shown, count=count, **values))

@@ -1,0 +1,69 @@
+"""An answer that is verified while a model writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from haystack.dataclasses import StreamingChunk
+
+from rag.answers.evidence import Evidence
+from rag.answers.verification import Verifier
+
+OnText = Callable[[str], Any]
+
+
+class CallbackError(Exception):
+    """What a listener raised."""
+
+    def __init__(self, raised: Exception) -> None:
+        super().__init__(str(raised))
+        self.raised = raised
+
+
+class AnswerStream:
+    """Listen to a chat generator, and hand on what may be shown of its answer.
+
+    It is the generator's `streaming_callback`; the prompt builder begins it, and the answer
+    checker ends it.
+
+    :param on_text: called with what may be shown of the answer, as it is verified.
+    :param on_thinking: called with the model's reasoning as it comes.
+    """
+
+    def __init__(self, on_text: OnText | None = None, on_thinking: OnText | None = None) -> None:
+        self._on_text, self._on_thinking = on_text, on_thinking
+        self.verifier: Verifier | None = None
+        self.heard = False
+        self.raised: Exception | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AnswerStream:
+        return self  # Haystack copies what goes from one component to the next
+
+    @property
+    def keeps_partial(self) -> bool:
+        """Whether Ctrl-C ends the answer only, since somebody watches it."""
+        return self._on_text is not None
+
+    def begin(self, window: Sequence[Evidence], question: str) -> None:
+        """Begin with the sources that the model is shown."""
+        self.verifier, self.heard = Verifier(window, question), False
+
+    def __call__(self, chunk: StreamingChunk) -> None:
+        if chunk.reasoning:
+            self._tell(self._on_thinking, chunk.reasoning.reasoning_text)
+        if chunk.content and self.verifier:
+            self.heard = True
+            self.show(self.verifier.feed(chunk.content))
+
+    def show(self, text: str) -> None:
+        """Hand on what was verified."""
+        self._tell(self._on_text, text)
+
+    def _tell(self, listener: OnText | None, text: str) -> None:
+        try:
+            if text and listener:
+                listener(text)
+        except Exception as error:
+            self.raised = error
+            raise CallbackError(error) from error

@@ -1,0 +1,91 @@
+"""The wiring of the question answering pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from haystack import Pipeline
+
+from rag.config import OllamaConfig, RAGConfig, complete
+from rag.qa.extractive_answerer import QuotationAnswerer
+from rag.qa.plugin_steps import load_steps
+from rag.qa.question_analyzer import QuestionAnalyzer
+from rag.search.pipeline import search_with
+from rag.search.planning import ANALYZER
+from rag.stores.base.protocol import NoteStore
+
+PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
+
+
+def create_qa_pipeline(
+    store: NoteStore,
+    config: RAGConfig | OllamaConfig | None = None,
+    model: str = "",
+    transforms: list[str] | None = None,
+    template: str = "",
+) -> Pipeline:
+    """Make the question answering pipeline.
+
+        query_analyzer -> embedder … -> loader (as in the search pipeline)
+            -> answerer (QuotationAnswerer)
+            -> prompt_builder -> chat_generator -> answer_checker, where a model is configured
+
+    No server is asked before it runs. It serialises:
+    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and the pipeline that is loaded
+    answers with `run({"query_analyzer": {"text": "…"}})`. Any chat generator of Haystack's may
+    stand in the place of `chat_generator`.
+
+    :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
+    :param model: the chat model that must answer: what fails is then an error, while the
+        configured one is stood in for by quotations.
+    :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
+    :param template: of the prompt, in Jinja; see `AnswerPromptBuilder`.
+    :raises UsageError: for a transform that does not exist, or a template that is none.
+    :raises ConfigError: for such a transform or classifier in the settings.
+    """
+    config = complete(config)
+    names = config.ask.transforms
+    if names and transforms is None:
+        from rag.search.components.query_expander import configured_transforms
+
+        names = configured_transforms(names, "ask.transforms")
+    searching = replace(
+        config,
+        search=replace(config.search, transforms=names),
+        ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
+    )
+    pipeline = search_with(QuestionAnalyzer(store), searching, transforms)
+    pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
+    for sender, receiver in (
+        (f"{ANALYZER}.quoted", "answerer.query"),
+        (f"{ANALYZER}.typed", "answerer.typed"),
+        (f"{ANALYZER}.quotes_all", "answerer.listed"),
+        ("loader.documents", "answerer.documents"),
+    ):
+        pipeline.connect(sender, receiver)
+    if model or (config.ollama.enabled and config.ollama.chat_model):
+        _let_a_model_answer(pipeline, config, model, template)
+    return pipeline
+
+
+def _let_a_model_answer(pipeline: Pipeline, config: RAGConfig, model: str, template: str) -> None:
+    # Quotations alone need not wait for the imports of a model.
+    from rag.qa.answer_checker import AnswerChecker
+    from rag.qa.answer_generator import AnswerGenerator
+    from rag.qa.prompt_builder import AnswerPromptBuilder
+
+    ask = config.ask
+    load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
+    options = {"temperature": ask.temperature, "num_predict": ask.max_answer_tokens}
+    builder = AnswerPromptBuilder(
+        config.ollama, model, ask.max_answer_tokens, steps=ask.steps, template=template
+    )
+    generator = AnswerGenerator(config.ollama, model, ask.think, generation_kwargs=options)
+    pipeline.add_component(PROMPT, builder)
+    pipeline.add_component(GENERATOR, generator)
+    pipeline.add_component(CHECKER, AnswerChecker(must_answer=bool(model)))
+    pipeline.connect(f"{ANALYZER}.question", f"{PROMPT}.query")
+    pipeline.connect("loader.documents", f"{PROMPT}.documents")
+    pipeline.connect(f"{PROMPT}.messages", f"{GENERATOR}.messages")
+    pipeline.connect(f"{PROMPT}.prompt", f"{CHECKER}.prompt")
+    pipeline.connect(f"{GENERATOR}.replies", f"{CHECKER}.replies")

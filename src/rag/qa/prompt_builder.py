@@ -1,0 +1,169 @@
+"""The component that puts a question and its notes into a prompt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage, Document
+
+from rag.answers.evidence import Evidence
+from rag.answers.prompt_texts import Source
+from rag.clients.serialization import with_config
+from rag.config import OllamaConfig
+from rag.context.models import ContextItem
+from rag.exceptions import RAGError
+from rag.qa.answer_stream import AnswerStream
+from rag.qa.plugin_steps import load_steps
+from rag.qa.prompt import BuiltPrompt, build_prompt
+from rag.qa.prompt_template import PromptTemplate, TemplatedPrompt
+
+
+@dataclass
+class AnswerPrompt:
+    """What the answer checker is to know of a prompt.
+
+    :param began: when it was begun, by the monotonic clock.
+    :param count: how many documents there were.
+    :param built: the prompt; `None` when there is none.
+    :param failure: why there is none.
+    """
+
+    question: str
+    began: float
+    count: int
+    built: BuiltPrompt | TemplatedPrompt | None = None
+    failure: RAGError | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AnswerPrompt:
+        return self  # Haystack copies what goes from one component to the next
+
+    @property
+    def window(self) -> list[Evidence]:
+        """The sources in the prompt, in the order of their numbers."""
+        return [source.evidence() for source in self.built.sources] if self.built else []
+
+
+@component
+class AnswerPromptBuilder:
+    """Make the prompt that a model answers from ranked documents.
+
+    :param config: the `[ollama]` settings; without them those in force.
+    :param model: another model than the configured one.
+    :param max_tokens: the longest answer.
+    :param window: the tokens of prompt and answer together; 0 asks the configured Ollama model,
+        or takes `ollama.max_context` where it cannot be asked.
+    :param steps: names of the user's own steps (entry points of the group `rag.steps`).
+    :param template: the user's message in Jinja, with `query`, `documents` and `facts`, in the
+        place of the built-in one. Number the notes in it: sentences of an answer that name none
+        are not shown.
+    :raises UsageError: for a step that does not exist, or a template that is none.
+    """
+
+    def __init__(
+        self,
+        config: OllamaConfig | None = None,
+        model: str = "",
+        max_tokens: int = 1024,
+        window: int = 0,
+        steps: list[str] | None = None,
+        template: str = "",
+    ) -> None:
+        self.config, self.model, self.max_tokens = config, model, max_tokens
+        self.window, self.steps, self.template = window, steps or [], template
+        self._template = PromptTemplate(template) if template else None
+        self._known_window = window
+
+    @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
+    def run(
+        self,
+        query: str,
+        documents: list[Document],
+        remembered: list[ContextItem] | None = None,
+        stream: AnswerStream | None = None,
+        too_long: AnswerPrompt | None = None,
+    ) -> dict[str, Any]:
+        """Return the `messages` for a chat generator, and the `prompt` for the answer checker;
+        no messages, so that no model is asked, without documents or where no prompt can be made.
+
+        :param remembered: facts that the user told and what was said before.
+        :param stream: the listener that the answer is to be verified by.
+        :param too_long: the prompt that the server found too long: half of its notes are tried.
+        """
+        prompt = AnswerPrompt(query, time.monotonic(), len(documents))
+        if not documents:
+            return {"prompt": prompt}
+        try:
+            before = too_long.built if too_long else None
+            prompt.built = self._built(query, documents, remembered or [], before)
+        except RAGError as error:
+            prompt.failure = error
+            return {"prompt": prompt}
+        if stream:
+            stream.begin(prompt.window, query)
+        return {"prompt": prompt, "messages": [_message(m) for m in prompt.built.messages]}
+
+    def _built(
+        self,
+        query: str,
+        documents: Sequence[Document],
+        remembered: Sequence[ContextItem],
+        too_long: BuiltPrompt | TemplatedPrompt | None,
+    ) -> BuiltPrompt | TemplatedPrompt:
+        window = self._known_window or self._model_window()
+        room = window - min(self.max_tokens, window // 3)
+        sources = [source_of(document) for document in documents]
+        if self._template:
+            assert not isinstance(too_long, BuiltPrompt)
+            return self._template.build(query, documents, sources, room, remembered, too_long)
+        assert not isinstance(too_long, TemplatedPrompt)
+        return build_prompt(query, sources, room, remembered, load_steps(self.steps), too_long)
+
+    def _model_window(self) -> int:
+        from rag.clients.ollama.chat import ChatModel
+        from rag.clients.ollama.connection import ollama_settings
+
+        try:
+            with closing(ChatModel(self.config, self.model)) as chat:
+                self._known_window = chat.num_ctx
+        except RAGError:  # told by the chat generator, if it is Ollama's
+            return ollama_settings(self.config).max_context
+        return self._known_window
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component with its settings."""
+        return default_to_dict(
+            self,
+            config=self.config and asdict(self.config),
+            model=self.model,
+            max_tokens=self.max_tokens,
+            window=self.window,
+            steps=self.steps,
+            template=self.template,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component from what `to_dict` gave."""
+        return default_from_dict(cls, with_config(data))
+
+
+def _message(given: Mapping[str, str]) -> ChatMessage:
+    make = {"system": ChatMessage.from_system, "assistant": ChatMessage.from_assistant}
+    return make.get(given["role"], ChatMessage.from_user)(given["content"])
+
+
+def source_of(document: Document) -> Source:
+    """Return a document as a source of a prompt."""
+    meta = document.meta
+    return Source(
+        title=str(meta.get("title") or ""),
+        place=f"{meta.get('vault')}/{meta.get('file_path')}",
+        text=document.content or "",
+        heading=tuple(map(str, meta.get("heading") or ())),
+        tags=tuple(map(str, meta.get("tags") or ())),
+    )

@@ -1,0 +1,32 @@
+"""What ranks notes, in one place.
+
+Only what a query asks is here: a change ranks an index anew at once. What document vectors are
+made of is in `rag.text.bm25`, beside `LEXICAL_VERSION`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rag.text.bm25 import FieldWeights
+
+
+@dataclass(frozen=True)
+class RankingWeights:
+    """The weights of a search. docs/ranking.md says how they were measured.
+
+    :param fields: what a term of a query counts for, by its field.
+    :param sections: what the first, second, … section of a note counts for. Weights of 1, .5, .25
+        rank a note above a better one because it is long.
+    :param variants: what the best find of all variants together gains, against the best of the
+        query itself.
+    :param kept: the best note of the query itself stays among so many, whatever its variants find.
+    """
+
+    fields: FieldWeights = field(default_factory=FieldWeights)
+    sections: tuple[float, ...] = (1.0, 0.3, 0.1)
+    variants: float = 0.5
+    kept: int = 10
+
+
+WEIGHTS = RankingWeights()

@@ -1,0 +1,156 @@
+"""The providers of models: Ollama as the first, and another in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ollama_server import OllamaServer, refused
+from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.protocols import EmbeddingIdentity
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError
+from rag.indexing.run import IndexRun
+from rag.pipelines import create_search_pipeline, search
+from rag.stores import get_document_store
+from rag.text.token_estimate import count_tokens
+
+EMBEDDER = "nomic-embed-text"
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer([EMBEDDER, "llama3.2"]) as running:
+        yield running
+
+
+@pytest.fixture
+def config(server: OllamaServer) -> Callable[..., OllamaConfig]:
+    def make(**given: Any) -> OllamaConfig:
+        return OllamaConfig(**({"url": server.url, "embedding_model": EMBEDDER} | given))
+
+    return make
+
+
+class TestEmbeddings:
+    def test_say_what_makes_them(self, config) -> None:
+        embeddings = embedding_provider(config())
+        whole, brief = embeddings.identity(whole=True), embeddings.identity()
+        assert (whole.model, whole.dimension, whole.document_prefix) == (
+            EMBEDDER,
+            768,
+            "search_document: ",
+        )
+        assert whole.limit > 0
+        assert (brief.digest, brief.dimension) == (whole.digest, 0)
+        assert len(whole.digest) == 64
+
+    def test_of_queries_and_of_documents_have_their_prefixes(self, config, server) -> None:
+        embeddings = embedding_provider(config())
+        [query] = embeddings.embed_query(["one"], 768)
+        [batch] = embeddings.embed_documents(["two"], count_tokens)
+        embeddings.close()
+        assert query and len(query) == 768 == len(batch.vectors[0][1])
+        assert {*server.prefixes()} == {"search_query: ", "search_document: "}
+
+    def test_open_their_connections_again(self, config) -> None:
+        embeddings = embedding_provider(config())
+        first = embeddings.embed_query(["one"])
+        embeddings.close()
+        assert embeddings.embed_query(["one"]) == first
+        embeddings.close()
+
+    def test_know_what_they_read(self, config) -> None:
+        english, every = (embedding_provider(config(multilingual=m)) for m in ("no", "yes"))
+        assert english.reads_script("roll back") and every.reads_script("証明書の更新")
+        assert not english.reads_script("renew the 証明書 today again and again")
+        assert english.reads_script("renew the 証明書 today again and again", mostly=True)
+        assert not english.reads_script("証明書の更新", mostly=True)
+
+    def test_of_a_model_that_gives_none_are_an_error(self, config) -> None:
+        with pytest.raises((ModelError, ModelMissingError)):
+            embedding_provider(config(embedding_model="nobody")).identity(whole=True)
+
+    def test_are_not_configured_without_a_model(self, config) -> None:
+        assert embedding_provider(config()).is_configured
+        assert not embedding_provider(config(embedding_model="")).is_configured
+        assert not embedding_provider(config(enabled=False)).is_configured
+
+
+class TestChat:
+    def test_finds_the_model_that_answers(self, config) -> None:
+        assert chat_provider(config()).find_chat_model(5.0) == "llama3.2:latest"
+
+    def test_says_why_there_is_none(self, config) -> None:
+        with pytest.raises(ConfigError, match="switched off"):
+            chat_provider(config(enabled=False)).find_chat_model(1.0)
+        with pytest.raises(ModelMissingError, match="nobody"):
+            chat_provider(config(chat_model="nobody")).find_chat_model(1.0)
+        with refused() as nowhere, pytest.raises(ConnectionError):
+            chat_provider(config(url=nowhere)).find_chat_model(1.0)
+
+    def test_looks_no_longer_than_its_deadline(self, config, server) -> None:
+        server.fail("/api/tags", "slow", seconds=30, times=None)
+        with pytest.raises(ConnectionError):
+            chat_provider(config()).find_chat_model(0.3)
+
+    def test_makes_generators_that_keep_to_a_time(self, config) -> None:
+        generator = chat_provider(config()).generator("llama3.2", 2.5)
+        assert (generator.model, generator.timeout) == ("llama3.2", 2.5)
+        assert generator.config.request_timeout == 2.5
+
+
+class Letters:
+    """Vectors of the counts of two letters: an embedding provider of nobody's."""
+
+    is_configured = True
+
+    def check_listening(self) -> None:
+        """Answer at once."""
+
+    def identity(self, whole: bool = False) -> EmbeddingIdentity:
+        """Return the same for ever."""
+        return EmbeddingIdentity("letters", "d" * 64, "", 2, 100)
+
+    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
+        """Count letters."""
+        return [[float(text.count("a")), float(text.count("b"))] for text in texts]
+
+    def embed_documents(self, texts, measure, limit=0, dimension=0):
+        """Count letters."""
+        from rag.clients import EmbeddedBatch
+
+        for at, text in enumerate(texts):
+            yield EmbeddedBatch(vectors=[(at, self.embed_query([text])[0])])
+
+    def reads_script(self, text: str, mostly: bool = False) -> bool:
+        """Read all."""
+        return True
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch) -> None:
+    for module in ("indexing.run", "indexing.chunk_embedding", "search.components.query_embedder"):
+        monkeypatch.setattr(f"rag.{module}.embedding_provider", lambda config: Letters())
+    vault = tmp_path / "v"
+    vault.mkdir()
+    (vault / "a.md").write_text("aaaa aaa")
+    (vault / "b.md").write_text("bbbb bbb")
+    ollama = OllamaConfig(url="http://127.0.0.1:9", embedding_model="letters")
+    config = RAGConfig(data_dir=tmp_path / "data", ollama=ollama)
+    with IndexRun(config) as run:
+        run.index_vault("v", vault)
+        run.publish()
+        run.embed()
+    assert run.report.embedding and run.report.embedding.made == 2
+    with get_document_store(config) as store:
+        pipeline = create_search_pipeline(store, config)
+        found = search(pipeline, "b", mode="dense")
+        assert [result.title for result in found.results] == ["b"]
+        assert found.mode == "dense"
+        pipeline.close()

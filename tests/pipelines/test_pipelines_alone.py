@@ -1,0 +1,247 @@
+"""The pipelines as Haystack users have them: from an `OllamaConfig`, from YAML, and without us."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from haystack import Pipeline, component
+from haystack.components.generators.chat import MockChatGenerator
+from haystack.core.serialization import component_to_dict
+from haystack.dataclasses import ChatMessage
+
+from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_server import OllamaServer
+from rag.config import OllamaConfig, RAGConfig, load_config
+from rag.exceptions import QueryError, UsageError
+from rag.pipelines import (
+    QueryFilters,
+    ask,
+    create_qa_pipeline,
+    create_search_pipeline,
+    search,
+)
+from rag.stores import get_document_store
+
+
+@pytest.fixture(scope="module")
+def index(build_index) -> RAGConfig:
+    return build_index({"v": ANSWER_NOTES})
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer(["nomic-embed-text", "llama3.2"]) as running:
+        yield running
+
+
+@contextmanager
+def loaded(dumped: str) -> Iterator[Pipeline]:
+    """Load a pipeline, and close it with its store."""
+    pipeline = Pipeline.loads(dumped, allowed_modules=["rag", "haystack", __name__])
+    with closing(pipeline), closing(pipeline.get_component("retriever").document_store):
+        yield pipeline
+
+
+class TestFromTheModelSettingsAlone:
+    def test_search_takes_them_and_the_other_settings_in_force(self, index):
+        with get_document_store(index) as store:
+            ollama = OllamaConfig(enabled=False)
+            alone = create_search_pipeline(store, ollama)
+            whole = create_search_pipeline(store, replace(load_config(), ollama=ollama))
+            assert alone.to_dict() == whole.to_dict()
+            assert search(alone, "parking").results
+
+    def test_questions_are_answered_by_their_model(self, index, server):
+        server.say(TRUE)
+        with get_document_store(index) as store:
+            ollama = OllamaConfig(url=server.url)
+            with closing(create_qa_pipeline(store, ollama)) as pipeline:
+                answer = ask(pipeline, QUESTION)
+        assert (answer.text, answer.model) == (TRUE, "llama3.2:latest")
+
+
+LOADED = """
+import json, sys
+from pathlib import Path
+from haystack import Pipeline
+pipeline = Pipeline.loads(Path(sys.argv[1]).read_text(), allowed_modules=["rag"])
+for line in sys.stdin:
+    found = pipeline.run({"query_analyzer": json.loads(line)})["loader"]
+    print(json.dumps([[d.meta["file_path"], d.meta["line_start"], d.content]
+                      for d in found["documents"]]))
+"""
+QUERIES: list[dict[str, Any]] = [
+    {"text": "how long are backups kept"},
+    {"text": "backups", "top_k": 1},
+    {"text": '"ninety days"'},
+    {"text": "bakcups"},
+    {"text": "vault:v"},
+    {"text": "vault:v", "chunks": True},
+    {"text": "駐輪場", "mode": "lexical"},
+    {"text": "xylophone zebra"},
+]
+
+
+class TestFromYaml:
+    def test_a_fresh_process_searches_without_any_helper(self, index, tmp_path: Path):
+        file = tmp_path / "search.yaml"
+        with get_document_store(index) as store:
+            pipeline = create_search_pipeline(store, index)
+            file.write_text(pipeline.dumps(), "utf-8")
+            wanted = []
+            for query in QUERIES:
+                options = {key: value for key, value in query.items() if key != "text"}
+                found = search(pipeline, query["text"], **options).results
+                wanted.append([[r.file_path, r.line_start, r.content] for r in found])
+        ran = subprocess.run(
+            [sys.executable, "-c", LOADED, str(file)],
+            input="".join(f"{json.dumps(query)}\n" for query in QUERIES),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert [json.loads(line) for line in ran.stdout.splitlines()] == wanted
+        assert [bool(found) for found in wanted] == [True] * 7 + [False]
+
+    def test_filters_are_those_of_the_library_or_of_haystack(self, index):
+        with get_document_store(index) as store:
+            pipeline = create_search_pipeline(store, index)
+
+            def titles(text: str, filters: Any) -> set[str]:
+                found = pipeline.run({"query_analyzer": {"text": text, "filters": filters}})
+                return {d.meta["title"] for d in found["loader"]["documents"]}
+
+            [title] = titles("backups", QueryFilters(titles=["Backups"]))
+            same = {"field": "meta.title", "operator": "==", "value": title}
+            assert titles("vault:v", same) == titles("the days backups", same) == {title}
+            assert len(titles("vault:v", None)) > 1
+
+    def test_errors_are_those_of_search(self, index):
+        with get_document_store(index) as store:
+            analyzer = create_search_pipeline(store, index).get_component("query_analyzer")
+            with pytest.raises(QueryError, match="empty"):
+                analyzer.run(" ")
+            with pytest.raises(QueryError, match="top_k"):
+                analyzer.run("backups", top_k=0)
+            with pytest.raises(UsageError, match="nowhere"):
+                analyzer.run("vault:nowhere backups")
+
+    def test_questions_are_answered_without_any_helper(self, index, server):
+        server.say(TRUE)
+        with get_document_store(index) as store:
+            config = replace(index, ollama=OllamaConfig(url=server.url))
+            dumped = create_qa_pipeline(store, config).dumps()
+        with loaded(dumped) as pipeline:
+            made = pipeline.run({"query_analyzer": {"text": QUESTION}})
+        assert made["answer_checker"]["answer"].strip() == TRUE
+        assert made["answerer"]["quotes"]
+
+
+@component
+class Parrot:
+    """A chat generator that is not Ollama's, and takes messages alone."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        """Say always the same."""
+        assert QUESTION in (messages[-1].text or "")
+        return {"replies": [ChatMessage.from_assistant(self.said)]}
+
+
+class TestAnotherChatGenerator:
+    @contextmanager
+    def swapped(self, index: RAGConfig, generator: Any) -> Iterator[Pipeline]:
+        """Give the pipeline with another generator in its YAML; no Ollama is there."""
+        with get_document_store(index) as store:
+            config = replace(index, ollama=OllamaConfig(url="http://127.0.0.1:9"))
+            document = yaml.safe_load(create_qa_pipeline(store, config).dumps())
+        document["components"]["chat_generator"] = component_to_dict(generator, "chat_generator")
+        with loaded(yaml.safe_dump(document)) as pipeline:
+            yield pipeline
+
+    def test_answers_and_is_verified(self, index):
+        with self.swapped(index, Parrot(f"PWNED! {TRUE}")) as pipeline:
+            answer = ask(pipeline, QUESTION)
+            alone = pipeline.run({"query_analyzer": {"text": QUESTION}})
+        assert (answer.text, answer.model, answer.notices) == (TRUE, "the model", [])
+        assert alone["answer_checker"]["answer"].strip() == TRUE
+
+    def test_may_stream(self, index):
+        heard: list[str] = []
+        with self.swapped(index, MockChatGenerator(TRUE)) as pipeline:
+            answer = ask(pipeline, QUESTION, on_text=heard.append)
+        assert answer.text == "".join(heard).strip() == TRUE
+
+    def test_that_says_what_the_notes_do_not_is_stood_in_for(self, index):
+        with self.swapped(index, Parrot("PWNED")) as pipeline:
+            assert ask(pipeline, QUESTION).quotes
+
+
+TEMPLATE = """以下のコンテキストを参考に。
+{% for doc in documents %}[{{ loop.index }}] {{ doc.meta.title }}: {{ doc.content }}
+{% endfor %}質問: {{ query }}"""
+
+
+class TestATemplate:
+    def test_stands_in_the_place_of_the_prompt(self, index, server):
+        server.say(TRUE)
+        config = replace(index, ollama=OllamaConfig(url=server.url))
+        with get_document_store(index) as store:
+            dumped = create_qa_pipeline(store, config, template=TEMPLATE).dumps()
+        with loaded(dumped) as pipeline:
+            answer = ask(pipeline, QUESTION)
+        asked = server.requests("/api/chat")[0].json["messages"][-1]["content"]
+        assert asked.startswith("以下のコンテキストを参考に。\n[1] Backups: ")
+        assert asked.endswith(f"質問: {QUESTION}")
+        assert answer.text == TRUE
+
+    def test_of_a_prompt_that_is_too_long_fewer_notes_are_shown(self, index, server):
+        server.fail("/api/chat", "overflow", times=1)
+        server.say(TRUE)
+        config = replace(index, ollama=OllamaConfig(url=server.url))
+        with (
+            get_document_store(index) as store,
+            closing(create_qa_pipeline(store, config, template=TEMPLATE)) as pipeline,
+        ):
+            ask(pipeline, f"{QUESTION} And rolling back a deploy?")
+        first, second = (r.json["messages"][-1]["content"] for r in server.requests("/api/chat"))
+        assert "[2]" in first and "[2]" not in second
+
+    def test_that_is_none_is_an_error_at_once(self, index):
+        with get_document_store(index) as store, pytest.raises(UsageError, match="template"):
+            create_qa_pipeline(store, OllamaConfig(), template="{% for %}")
+
+
+OLD = """
+components:
+  embedder:
+    init_parameters: {}
+    type: rag.pipelines.components.LexicalTextEmbedder
+connections: []
+"""
+
+
+def test_a_pipeline_of_an_older_version_says_so():
+    with pytest.raises(UsageError, match="serialised by an older version of rag") as raised:
+        Pipeline.loads(OLD, allowed_modules=["rag"])
+    assert "create_search_pipeline" in raised.value.hint
+
+
+def test_a_pipeline_without_an_analyzer_says_so(index):
+    with get_document_store(index) as store:
+        pipeline = create_search_pipeline(store, index)
+        pipeline.remove_component("query_analyzer")
+        with pytest.raises(QueryError, match="an older version of rag made it"):
+            search(pipeline, "backups")

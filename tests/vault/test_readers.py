@@ -1,0 +1,47 @@
+"""Readers of notes: one entry makes another file type a note, from the scan to `rag get`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from rag.app.notes import get_note
+from rag.config import OllamaConfig, RAGConfig
+from rag.indexing.run import IndexRun
+from rag.vault import Note, read_note, scan_folder
+from rag.vault.readers import READERS, MarkdownReader, is_note, reader_of
+
+
+class ShoutingReader(MarkdownReader):
+    """A file type whose text is in capitals."""
+
+    def read(
+        self, raw: bytes, vault: str, path: str, mtime: float, birthtime: float | None = None
+    ) -> Note:
+        """Return the note in capitals."""
+        return replace(read_note(raw.upper(), vault, path, mtime, birthtime), title="Shouted")
+
+    def lines(self, raw: bytes) -> list[str]:
+        """Return the lines in capitals."""
+        return [line.upper() for line in super().lines(raw)]
+
+
+def test_a_further_file_type_is_one_entry(tmp_path: Path, monkeypatch) -> None:
+    vault = tmp_path / "v"
+    vault.mkdir()
+    (vault / "a.md").write_text("quiet")
+    (vault / "b.SHOUT").write_text("loud words")
+    assert [file.path for file in scan_folder(str(vault)).notes] == ["a.md"]
+    monkeypatch.setitem(READERS, ".shout", ShoutingReader())
+    config = RAGConfig(data_dir=tmp_path / "data", ollama=OllamaConfig(enabled=False))
+    with IndexRun(config) as run:
+        run.index_vault("v", vault)
+        run.publish()
+    report = get_note(config, "Shouted")
+    assert (report.note.row.path, report.lines) == ("b.SHOUT", ["LOUD WORDS"])
+    assert get_note(config, "a").lines == ["quiet"]
+
+
+def test_suffixes_count_in_any_case() -> None:
+    assert is_note("A.MD") and is_note(".md") and not is_note("md") and not is_note("a.md.bak")
+    assert reader_of("x/A.MD") is READERS[".md"] is reader_of("none")
