@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from both_ways import WAY
-from property_examples import examples
+from property_examples import IS_FULL, examples, left_out
 from rag.clients.ollama import probe as looking
 from rag.clients.ollama import silent_servers as silence
 from warm_house import House
@@ -59,6 +59,15 @@ if "TMPDIR" not in os.environ and _is_plenty():
 def pytest_xdist_auto_num_workers() -> int:
     """As many processes as `-n auto` stands for."""
     return _PROCESSES
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only `make test-full` runs, unless tests were named one by one."""
+    if IS_FULL or any("::" in argument for argument in config.args):
+        return
+    out = {*left_out(items)}
+    config.hook.pytest_deselected(items=[item for item in items if item in out])
+    items[:] = [item for item in items if item not in out]
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexUnavailableError, Remedy
 from rag.index import manifest as manifests
 from rag.index.checksums import SUMS
 from rag.index.manifest import Manifest
@@ -396,7 +396,7 @@ def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object)
     damage(published)  # type: ignore[operator]
     with pytest.raises(IndexUnavailableError) as caught:
         Manifest.open_generation(published)
-    assert "`rag index`" in caught.value.hint
+    assert caught.value.remedy is Remedy.INDEX_FROM_NOTES
 
 
 def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path) -> None:

@@ -17,6 +17,7 @@ PROJECT_FILES = ("config/rag.toml", "rag.toml")
 MOST_BYTES = 1 << 20
 _DEEPEST = 20  # tables and lists in each other; settings have four
 _MOST_DOTS = 200  # in one line: a key of many parts takes time in the square of their number
+_MOST_DOTS_IN_ALL = 20_000  # many such keys take as long as one
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,8 @@ def parse(content: bytes, file: Path) -> dict[str, Any]:
         text = content.decode("utf-8-sig")
         if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
             raise ValueError(f"a line has more than {_MOST_DOTS:,} dots")
+        if text.count(".") > _MOST_DOTS_IN_ALL:
+            raise ValueError(f"it has more than {_MOST_DOTS_IN_ALL:,} dots")
         found = tomllib.loads(text)
         if _is_deep(found):
             raise ValueError(f"it has more than {_DEEPEST} tables or lists in each other")
