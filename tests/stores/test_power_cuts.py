@@ -20,6 +20,7 @@ from rag.exceptions import IndexUnavailableError
 from rag.index import sync_mark as module
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.index.staging_files import Copied, copy_folder
+from rag.stores.edge.layout.snapshot_copy import copy_for_readers
 from rag.support.owned_folders import is_marked
 
 VECTORS = f"{SHARD}/segments/one/vectors.dat"
@@ -36,7 +37,7 @@ def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
         index.sync_mark.begin()
         fill_work(index, content)
         (index.work / MANIFEST).write_text(content)
-        index.publish(number, points=number)
+        index.publish(number, points=number, copy=copy_for_readers)
 
 
 @contextmanager
@@ -100,35 +101,37 @@ def test_what_was_published_stays_published(
             assert (generation.path / VECTORS).read_text() == "first"
 
 
-def test_a_working_copy_that_may_be_neither_old_nor_new_is_known(
+def test_a_working_copy_that_is_neither_old_nor_new_is_not_trusted(
     index: IndexDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish_whole(index, 1, "former")
     with cutting(index.path, tmp_path / "room", monkeypatch) as left:
         publish_whole(index, 2, "new")
     monkeypatch.setattr(module, "boot", lambda: "started again")
+    trusted = []
     for folder in left:
         directory = IndexDirectory(folder)
-        if not directory.sync_mark.was_cut_off:
-            content = (directory.work / VECTORS).read_text()
-            assert content in ("former", "new")
-            assert (directory.work / MANIFEST).read_text() == content
+        assert directory.sync_mark.is_of_another_run
+        if directory.working.is_as_recorded():
+            trusted.append((directory.work / VECTORS).read_text())
+            assert (directory.work / MANIFEST).read_text() == trusted[-1]
+            # What was announced is never older: nothing that a run took out comes back.
+            assert trusted[-1] == "new" or directory.announced() == "gen-1"
+    assert trusted
 
 
 def test_a_run_that_was_killed_was_not_cut_off(index: IndexDirectory) -> None:
     with index.writing():
         index.sync_mark.begin()
-    assert not IndexDirectory(index.path).sync_mark.was_cut_off
+    assert not IndexDirectory(index.path).sync_mark.is_of_another_run
 
 
-def test_changes_are_over_when_they_are_settled(
-    index: IndexDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with index.writing():
-        index.sync_mark.begin()
-        index.sync_mark.settle()
-    monkeypatch.setattr(module, "boot", lambda: "started again")
-    assert not index.sync_mark.was_cut_off
+def test_what_is_in_the_working_copy_besides_is_not_trusted(index: IndexDirectory) -> None:
+    publish_whole(index, 1, "first")
+    assert index.working.is_as_recorded()
+    (index.work / SHARD / "segments/other").mkdir()
+    (index.work / SHARD / "segments/other/vectors.dat").write_text("of a run that was cut off")
+    assert not index.working.is_as_recorded()
 
 
 def test_what_cannot_be_read_is_not_announced(index: IndexDirectory) -> None:

@@ -10,7 +10,7 @@
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the generation to read
-    UNSYNCED      while work/ may hold what is not synced: the run of the machine it is written in
+    UNSYNCED      the run of the machine in which work/, which is not synced, was written last
     SERVER        where the points are, when a server holds them: then there are no shards here
 
 A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
@@ -39,7 +39,7 @@ from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
 from rag.index.sync_mark import SyncMark
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
-from rag.support.durable_files import replace_durably, sync_folder
+from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.owned_folders import claim_data_folder, claim_index_folder, make_owned, remove
 from rag.support.sparse_files import Checksum, checksum
 
@@ -120,7 +120,7 @@ class IndexDirectory:
         self.working = WorkingFiles(self.work, MANIFEST)
         self._lock: IO[bytes] | None = None
         self._holders = 0
-        self.sync_mark = SyncMark(self.path, self.work)
+        self.sync_mark = SyncMark(self.path)
 
     @classmethod
     def of(cls, config: RAGConfig) -> IndexDirectory:
@@ -293,14 +293,15 @@ class IndexDirectory:
             (staged / _POINTS).write_text(str(points), "ascii")
             record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
             record.write(staged)
-            self.sync_mark.settle(staged)
+            sync_tree(staged)
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
         sync_folder(self.path)
+        # First: a working copy that lost what was announced must not be taken for what it was.
+        self.working.publish(copied.work, record)
         replace_durably(self.path / "CURRENT", name.encode())
         self.sweep()
-        self.working.publish(copied.work, record)
 
     def sweep(self) -> None:
         """Remove generations that nobody reads any more, and what killed writers left."""

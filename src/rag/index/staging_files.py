@@ -50,6 +50,7 @@ class WorkingFiles:
         except ValueError as error:
             return [str(error)]
         if record is None:
+            self._before = None if mark.exists() else Record(self.folder, {})
             return []
         self.is_closed = not mark.exists()
         wanted = None if self.is_closed else self._is_known
@@ -60,6 +61,18 @@ class WorkingFiles:
             self.known, self._read_at = record.sums, record.read_at
             self._record = self._before = record if self.is_closed else None
         return wrong
+
+    def is_as_recorded(self) -> bool:
+        """Read everything; return whether it is what the last run left, and nothing besides."""
+        with suppress(ValueError):
+            record = Record.read(self.folder)
+            above = len(f"{self.folder}/")
+            found = {file[above:] for file in files_below(self.folder, _is_noted_or_left)}
+            if record is not None and found == record.sums.keys():
+                is_whole = not record.damaged(all_read=True)
+                record.remember()
+                return is_whole
+        return False
 
     def damage(self) -> list[str]:
         """Return the files that are damaged, as far as somebody can tell who does not write: none

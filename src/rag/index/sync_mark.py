@@ -1,7 +1,8 @@
-"""A mark in an index that lasts while its working copy may hold what is not synced.
+"""A mark in an index: in which run of the machine its working copy was written last.
 
-It names the run of the machine in which it was made. Where another run finds it, the power was cut
-meanwhile, and nobody can tell what of the working copy reached the disk.
+The working copy is never synced. Where another run of the machine finds the mark, the power may
+have been cut meanwhile, and nobody can tell by size and time what of the working copy reached the
+disk: it is trusted if every file holds what was recorded of it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from rag.support.durable_files import boot, replace_durably, sync_tree
+from rag.support.durable_files import boot, replace_durably
 
 _NAME = "UNSYNCED"
 
@@ -18,31 +19,18 @@ class SyncMark:
     """The mark of one index, for its one writer.
 
     :param index: the folder of the index, which bears the mark.
-    :param work: the folder that is changed.
     """
 
-    def __init__(self, index: Path, work: Path) -> None:
-        self._file, self._work = index / _NAME, work
+    def __init__(self, index: Path) -> None:
+        self._file = index / _NAME
         self._is_set = False  # by this process
 
     def begin(self) -> None:
         """Note that the working copy is about to be changed."""
         if not self._is_set:
-            replace_durably(self._file, boot().encode())
+            if self._found() != boot():
+                replace_durably(self._file, boot().encode())
             self._is_set = True
-
-    def settle(self, *others: Path) -> None:
-        """Sync the working copy if it was changed here; its shard must be flushed and closed.
-
-        :param others: folders to sync with it: at once they take little longer than one.
-        """
-        changed = [*others, *([self._work] if self._is_set else [])]
-        if changed:
-            sync_tree(*changed)
-        if self._is_set:
-            # Where this is undone by a power cut, it is made anew without need, and no worse.
-            self._file.unlink(missing_ok=True)
-            self._is_set = False
 
     def forget(self) -> None:
         """Take a mark away that another process left, with the working copy that it was about."""
@@ -50,9 +38,11 @@ class SyncMark:
             self._file.unlink(missing_ok=True)
 
     @property
-    def was_cut_off(self) -> bool:
-        """Whether the machine went down while the working copy was changed. No count would tell: a
-        note may be there with the text that it had before."""
+    def is_of_another_run(self) -> bool:
+        """Whether the machine was started again since the working copy was changed."""
+        return self._found() not in (None, boot())
+
+    def _found(self) -> str | None:
         with suppress(FileNotFoundError):
-            return self._file.read_text("ascii", "replace") != boot()
-        return False
+            return self._file.read_text("ascii", "replace")
+        return None

@@ -95,9 +95,11 @@ class WorkingCopy:
         """Open the manifest; start anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
-        elif self.directory.sync_mark.was_cut_off:
-            return self._start_anew("the machine went down while the index was written")
-        working = self.directory.working
+        working, mark = self.directory.working, self.directory.sync_mark
+        if not self._rebuild and mark.is_of_another_run:
+            if not working.is_as_recorded():
+                return self._start_anew("the machine went down while the index was written")
+            mark.begin()  # in this run of the machine it need not be read again
         if lost := working.check():
             return self._start_anew(f"the index was damaged ({lost[0]})")
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -214,9 +214,6 @@ class ShardAccess:
         with self.mutex:
             try:
                 self.close_work()
-                if self._writing is not None:
-                    with suppress(OSError):  # should the power fail, the next writer begins anew
-                        self.directory.sync_mark.settle()
             finally:
                 if keep(*self._readers, self._generation):
                     self._readers, self._generation = [], None
