@@ -39,7 +39,7 @@ demo: install
 test: lint types
 	$(BIN)/python -m pytest -n auto
 
-# The same, with all examples of the property tests.
+# The same, with all examples of the property tests, and all tests that take long.
 test-full: lint types
 	FULL_TESTS=1 $(BIN)/python -m pytest -n auto
 

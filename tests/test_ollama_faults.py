@@ -83,6 +83,7 @@ def test_faults_meet_the_requests_they_are_set_for(server: OllamaServer, client:
         server.fail("/api/embed", "flood")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
@@ -253,6 +254,7 @@ def test_one_poisonous_text_fails_every_batch_that_holds_it(
     assert poison.used == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("kind", "many", "one"),
     [

@@ -96,12 +96,14 @@ def test_every_command_is_among_them():
     assert {*ALL} - known == {"serve"}  # which speaks to a socket of this machine
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", COMMANDS)
 def test_with_ollama_only_its_address(prepared, rag, server, contacted, name):
     assert rag(*COMMANDS[name]).code == 0
     assert contacted <= {("127.0.0.1", server.port)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in OLLAMA_NEEDED])
 def test_with_ollama_switched_off_none_at_all(prepared, rag, monkeypatch, contacted, name):
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")

@@ -82,6 +82,7 @@ def on_a_disk(home: Path, tmp_path: Path) -> Callable[[str], Said]:
 # -- reading ---------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
@@ -101,6 +102,7 @@ def test_commands_that_read_do_on_a_disk_that_is_read_only(
     assert re.search(expected, out)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", ["search anchor", "get First", "status"])
 def test_commands_that_read_do_without_the_right_to_write(
     home: Path, tmp_path: Path, command: str
@@ -125,6 +127,7 @@ def test_commands_that_read_do_without_the_right_to_write(
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("left", [0, 4096, 1 << 20])
 def test_a_search_needs_no_room(on_a_disk: Callable[[str], Said], left: int) -> None:
     [(code, out, err)] = on_a_disk(f"fill({left})\nrag('search', 'anchor')")
@@ -139,6 +142,7 @@ def is_of_the_disk(code: int, err: str) -> bool:
     return code == 5 and bool(found) and "RAG_DATA_DIR" in err and "damaged" not in err
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("left", [0, 64 << 10])
 def test_an_index_that_cannot_be_written_is_that_of_a_full_disk(
     on_a_disk: Callable[[str], Said], home: Path, left: int

@@ -126,6 +126,7 @@ def parts_of(modules: list[str]) -> set[str]:
     return {name for name in others if not name.startswith("_")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", TABLE)
 def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Path) -> None:
     Path("questions.jsonl").write_text('{"query": "backups", "relevant": ["Backups.md"]}\n')

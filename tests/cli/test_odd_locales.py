@@ -37,6 +37,7 @@ def test_a_warm_process_serves_it_too(library: Path) -> None:
         house.clear()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp932", "euc_jp"])
 def test_output_is_utf_8_whatever_python_is_told(library: Path, encoding: str) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": encoding}

@@ -14,6 +14,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", OTHERS)
 def test_get_says_that_it_cannot_be_read(program, indexed, kind):
     (indexed / "Backups.md").unlink()

@@ -94,6 +94,7 @@ def test_status_names_the_server_without_asking_it(
     assert server.requests == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["status", "garbage", "hang", "hangup"])
 @pytest.mark.parametrize(
     "command", [("index",), ("search", "restore"), ("ask", "restore?"), ("index", "--to-server")]

@@ -123,6 +123,7 @@ def test_json_says_the_same_in_escapes(say, name) -> None:
     assert json.dumps(EVIL, ensure_ascii=False)[1:-1] in json.dumps(ran.json, ensure_ascii=False)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("command", [["search", "harbour"], ["get", NOTE_NAME]])
 def test_into_a_pipe_a_path_is_raw_and_print0_ends_it_by_nul(here, command) -> None:
     listed = subprocess.run([*RAG, *command, "--paths"], capture_output=True, timeout=60)
@@ -141,6 +142,7 @@ def at_terminal() -> Iterator[list[Terminal]]:
         one.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -51,6 +51,7 @@ def switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestWithoutTrust:
+    @pytest.mark.sampled
     @pytest.mark.parametrize(
         "line",
         [

@@ -197,6 +197,7 @@ def test_a_password_of_netrc_is_not_sent(
     assert all("authorization" not in request.headers for request in server.requests())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "value"),
     [

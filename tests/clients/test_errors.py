@@ -100,6 +100,7 @@ def named(row: Any) -> str | None:
     return f"{row['kind']}{row.get('status', '')}" if isinstance(row, dict) else None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("act", [whole_index, query])
 @pytest.mark.parametrize(("fault", "error", "message", "hint"), EMBEDDING, ids=named)
 def test_a_server_that_always_fails_to_embed(
@@ -125,6 +126,7 @@ def test_a_server_that_always_fails_to_embed(
     assert caught.value.__cause__ is not None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("fault", "error", "message", "hint"), GENERATION, ids=named)
 def test_a_server_that_always_fails_to_answer(
     server: OllamaServer,

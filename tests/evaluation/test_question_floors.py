@@ -195,6 +195,7 @@ def _paragraph_questions(vault: str, folder: Path) -> list[Question]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_of_paragraphs_in_one_language(paragraphs: tuple[Asked, Asked], name: str) -> None:

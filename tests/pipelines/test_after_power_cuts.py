@@ -75,6 +75,7 @@ def test_a_run_that_ended_is_trusted_after_a_start(
     assert len(points(config)) == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("lost", ["CURRENT", "gen-*/points", "gen-*/manifest.sqlite3"])
 @pytest.mark.parametrize("how", ["empty", "zeros", "gone"])
 def test_a_plain_run_publishes_anew_what_was_lost(

@@ -75,6 +75,7 @@ def read(config: RAGConfig) -> int:
         return len(store.filter_documents()) - (manifest.expected_points() or 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", FILES)
 def test_a_flipped_bit_is_never_read_without_a_word_and_mended(
     config: RAGConfig, indexed: Path, refresh: Refresh, points: Points, pattern: str
@@ -92,6 +93,7 @@ def test_a_flipped_bit_is_never_read_without_a_word_and_mended(
     assert refresh(work=indexed).published is False
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pattern", [file for file in FILES if not file.endswith(SUMS)])
 def test_damage_without_a_trace_is_found_by_doctor_and_then_mended(
     config: RAGConfig, indexed: Path, refresh: Refresh, points: Points, pattern: str

@@ -409,6 +409,7 @@ class TestInterrupted:
         assert (report.embedding.made, len(set(sent()))) == (CHUNKS - done, CHUNKS - done)
         assert is_made_by(server.models["bge-m3"], with_ollama())
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize("done", [2, CHUNKS])
     def test_really_killed_it_has_lost_nothing(self, work, embed, with_ollama, server, sent, done):
         config = with_ollama()
@@ -457,6 +458,7 @@ FAULTS = ("status", "missing", "overflow", "garbage", "cut", "endless", "dimensi
 
 
 class TestFaults:
+    @pytest.mark.sampled
     @pytest.mark.parametrize("kind", FAULTS)
     def test_from_the_middle_on_the_index_stays_whole_and_the_next_run_mends_it(
         self, write_notes, embed, with_ollama, server, titles, kind
@@ -574,6 +576,7 @@ class TestFilesThatAreHarmed:
     def cache(self, config) -> Path:
         return config.index_dir / VECTORS
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize("harm", ["garbage", "middle", "missing", "empty", "folder"])
     def test_without_the_kept_vectors_they_are_made_again(
         self, work, embed, with_ollama, server, cache, sent, harm

@@ -717,6 +717,7 @@ def faulty(shared_server: OllamaServer) -> Iterator[OllamaServer]:
     shared_server.heal()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("path", "kind"), FAULTS)
 def test_every_fault_of_a_server_becomes_one_clear_line(
     faulty: OllamaServer, path: str, kind: str

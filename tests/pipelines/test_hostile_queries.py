@@ -68,6 +68,7 @@ def run(opened, text: str):
         return None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("group", range(8))
 def test_no_query_asks_the_index_for_much(opened, asked, group):
     for family in sorted(FAMILIES)[group::8]:

@@ -76,6 +76,7 @@ def everything(config: RAGConfig) -> list[Any]:
 # -- the same index, whoever builds it -------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_the_index_is_the_one_that_is_written_note_by_note(
     vault, config, refresh, tmp_path, cut, processes
@@ -307,6 +308,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.sampled
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc to look at")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_survives_the_writer(writer, end) -> None:

@@ -250,6 +250,7 @@ class TestKilledRuns:
 
         return run
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize(
         ("where", "call"),
         [("run", 1), ("run", 3), ("delete_documents", 1), ("delete_documents", 2), ("publish", 1)],
@@ -263,6 +264,7 @@ class TestKilledRuns:
         assert (report.published, report.notices) == (True, [])
         assert points(config) == clean(work=many)
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize(
         ("where", "call"),
         [("run", 2), ("delete_documents", 1), ("delete_documents", 3), ("publish", 1)],

@@ -106,6 +106,7 @@ def test_nonsense_leaves_the_order_and_is_said(server: OllamaServer, answer: str
     assert found["notice"].startswith("not reranked: ")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "fault",
     [

@@ -152,6 +152,7 @@ def assert_same_results(both: tuple[NoteStore, NoteStore], query: str, **options
         ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_finds_the_same_notes_with_the_same_scores(
     both: tuple[NoteStore, NoteStore], query: str
@@ -316,6 +317,7 @@ def test_made_anew_with_other_settings_nothing_of_the_old_index_stays(
     assert points(remote) == points(config)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("after", range(6, 12))
 def test_a_run_that_broke_off_is_completed_by_the_next(
     on_server: tuple[RAGConfig, QdrantServer],

@@ -269,6 +269,7 @@ class TestQuotationsStandIn:
         assert never not in repr(server.requests("/api/chat")[0].json["messages"])
         assert ("除きました" if "は" in question else "left out") in answer.notices[0]
 
+    @pytest.mark.sampled
     @pytest.mark.parametrize(("path", "kind", "options"), FAULTS)
     def test_for_a_server_that_fails_before_the_first_word(self, run, server, path, kind, options):
         server.fail(path, kind, times=None, **options)

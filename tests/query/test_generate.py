@@ -241,6 +241,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", FAULTS)
 @each
 def test_a_server_that_fails_is_no_reason_to_fail(

@@ -191,6 +191,7 @@ def filled(made: FullTransformationResult, ruled: FullTransformationResult) -> b
     return bool(before == now)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("behaviour", WAYS)
 def test_controls_are_the_same_whatever_the_model_does(
     ruled: list[FullTransformationResult], behaviour: str
@@ -212,6 +213,7 @@ def test_the_table_leaves_slots_open(ruled: list[FullTransformationResult]):
     assert sum(bool(made.out_of_scope) for made in ruled) >= 10
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("behaviour", WAYS)
 def test_over_a_socket_too(
     asked: Callable[[Any], dict[str, Any]], ruled: list[FullTransformationResult], behaviour: str

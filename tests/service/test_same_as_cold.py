@@ -76,6 +76,7 @@ def same(warm, capsys, monkeypatch) -> Callable[..., int]:
     return run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("arguments", READERS, ids=" ".join)
 def test_what_reads(same, library, arguments):
     assert same(*arguments) in (0, 1, 2)

@@ -43,6 +43,7 @@ def both(warm, house, terminal):
     return run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1", "COLUMNS": "40"}, {"TERM": "dumb"}])
 def test_colours_and_links(both, library, variables):
     warm, cold = both("search", "ninety", **{"COLUMNS": "100", **variables})

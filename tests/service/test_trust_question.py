@@ -46,6 +46,7 @@ def answer(folder: Path) -> bool | None:
     return project.answer
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("typed", "trusted"), [("y\n", True), ("\n", False), ("n\n", False)])
 def test_the_answer_counts_and_is_kept(ask: Ask, strange: Path, typed: str, trusted: bool) -> None:
     first = ask(*COMMAND)

@@ -448,6 +448,7 @@ STEPS = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "asked",
     [

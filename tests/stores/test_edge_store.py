@@ -600,6 +600,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("has_checksums", [True, False])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_generation_is_an_index_error_that_names_the_mend(

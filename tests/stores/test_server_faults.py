@@ -76,6 +76,7 @@ def failure(store: Store, call: Callable[[Store], Any] = CALLS["search"]) -> Sto
 QUICK = [kind for kind in KINDS if kind not in ("hang", "drip")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", QUICK)
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_every_call_fails_in_the_same_way(

@@ -48,6 +48,7 @@ def no_garbage_collector():
     gc.enable()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FAMILIES)
 def test_four_times_the_text_does_not_cost_the_square(name: str) -> None:
     family = FAMILIES[name]
