@@ -194,7 +194,7 @@ def test_a_wrong_content_type_is_not_noticed_by_the_client(
 
 def test_an_endless_reply_goes_on_until_the_client_leaves(server: OllamaServer) -> None:
     server.fail("/api/chat", "endless", seconds=0.001, times=None)
-    with Client(server.url, timeout=10) as client:
+    with Client(server.url, timeout=2) as client:
         stream = client.chat(CHAT, ASK, stream=True)
         assert len(list(islice(stream, 200))) == 200
         stream.close()
