@@ -20,7 +20,7 @@ from haystack.dataclasses import ChatMessage
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import OllamaServer
-from rag.config import OllamaConfig, RAGConfig, load_config
+from rag.config import MODES, OllamaConfig, RAGConfig, load_config
 from rag.exceptions import QueryError, UsageError
 from rag.pipelines import (
     QueryFilters,
@@ -29,6 +29,7 @@ from rag.pipelines import (
     create_search_pipeline,
     search,
 )
+from rag.search.modes import SearchMode
 from rag.stores import get_document_store
 
 
@@ -245,3 +246,7 @@ def test_a_pipeline_without_an_analyzer_says_so(index):
         pipeline.remove_component("query_analyzer")
         with pytest.raises(QueryError, match="an older version of rag made it"):
             search(pipeline, "backups")
+
+
+def test_the_settings_know_every_way_to_search() -> None:
+    assert [*MODES] == [mode.value for mode in SearchMode]
