@@ -17,6 +17,9 @@ export Q VAULT TAG TOP_K FORMAT
 FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 	$${TOP_K:+--top-k "$$TOP_K"} --format "$$FORMAT"
 
+# Without compiled modules each of the thousand processes that the tests start compiles all anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install demo test test-full integration lint types bench peers crash faults warm warm-load index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
