@@ -177,3 +177,24 @@ def test_a_link_is_not_narrowed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     narrow(tmp_path / "link")
     assert mode(tmp_path / "real") == 0o755
+
+
+class TestALostMark:
+    NAMES = ("index.lock", "CURRENT", "UNSYNCED", "work/manifest.sqlite3", "work/checksums")
+
+    @pytest.mark.parametrize("lost", [".", "work"])
+    def test_of_an_index_or_its_working_copy_is_made_again(self, tmp_path: Path, lost: str) -> None:
+        index = tmp_path / "index"
+        claim_index_folder(index)
+        files(index, *self.NAMES)
+        (index / lost / MARK).unlink()
+        claim_index_folder(index)
+        assert is_marked(index) and is_marked(index / "work")
+
+    def test_beside_a_file_of_somebody_else_is_not(self, tmp_path: Path) -> None:
+        index = tmp_path / "index"
+        claim_index_folder(index)
+        files(index, *self.NAMES, "work/thesis.md")
+        (index / "work" / MARK).unlink()
+        with pytest.raises(UsageError, match=r"'thesis\.md'"):
+            claim_index_folder(index)

@@ -23,6 +23,10 @@ _CONTENTS = {
     "a deep table": b"[index.only]\n" + b"a." * 150 + b"a = 1",
     "a key of many parts": b"a." * 400_000 + b"a = 1",
     "many keys of many parts": b"".join(b"x%d." % i + b"a." * 198 + b"a=1\n" for i in range(2500)),
+    "many keys of a deep table": b"["
+    + b"a." * 197
+    + b"a]\n"
+    + b"".join(b"%x=1\n" % i for i in range(120_000)),
     "a long unknown name": b"a" * 900_000 + b" = 1",
     "a number for a name": b"data_dir = " + _HUGE,
     "a number of many digits": b"[search]\ntop_k = " + b"1" * 900_000,
@@ -50,9 +54,10 @@ def test_a_file_that_nobody_means_is_refused_in_few_words(project: Path, kind: s
     assert len(str(caught.value)) < 1000
 
 
-def test_a_file_of_a_megabyte_takes_little_of_the_processor(project: Path) -> None:
+@pytest.mark.parametrize("kind", ["many keys of many parts", "many keys of a deep table"])
+def test_a_file_of_a_megabyte_takes_little_of_the_processor(project: Path, kind: str) -> None:
     """A limit of the system ends a run that takes more than five seconds."""
-    (project / "rag.toml").write_bytes(_CONTENTS["many keys of many parts"])
+    (project / "rag.toml").write_bytes(_CONTENTS[kind])
     done = subprocess.run(
         [sys.executable, "-P", "-m", "rag", "config"],
         cwd=project,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,11 @@ def test_a_message_keeps_it_when_it_is_part_of_another() -> None:
 def test_what_is_typed_is_quoted() -> None:
     hint = Message(remedy=Remedy.REMOVE_VAULT, subject="it's $HOME")
     assert worded(hint) == """`rag vault remove 'it'"'"'s $HOME'`"""
+
+
+def test_a_folder_that_is_typed_is_quoted() -> None:
+    hint = Message(remedy=Remedy.NAME_VAULT, subject="a'$(touch x)'b")
+    assert shlex.split(worded(hint).partition("NAME ")[2].rstrip("`")) == ["a'$(touch x)'b"]
 
 
 def test_braces_in_a_subject_stand_for_themselves() -> None:

@@ -29,6 +29,7 @@ from rag.pipelines import (
     create_search_pipeline,
     search,
 )
+from rag.qa.answer_checker import _response
 from rag.search.modes import SearchMode
 from rag.stores import get_document_store
 
@@ -250,3 +251,17 @@ def test_a_pipeline_without_an_analyzer_says_so(index):
 
 def test_the_settings_know_every_way_to_search() -> None:
     assert [*MODES] == [mode.value for mode in SearchMode]
+
+
+@pytest.mark.parametrize("mode", ["DENSE", "foo"])
+def test_a_mode_that_there_is_not_is_refused(index: RAGConfig, mode: str) -> None:
+    with get_document_store(index) as store, pytest.raises(QueryError, match="there is no mode"):
+        search(create_search_pipeline(store, index), "backups", mode=mode)
+
+
+@pytest.mark.parametrize(("reason", "partial"), [("end_turn", False), ("max_tokens", True)])
+def test_of_another_generator_only_an_answer_cut_short_lacks_its_end(
+    reason: str, partial: bool
+) -> None:
+    reply = ChatMessage.from_assistant(TRUE, meta={"finish_reason": reason})
+    assert (_response(reply).finish_reason != "stop") is partial

@@ -177,7 +177,8 @@ def indexed(config, folder) -> RAGConfig:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"vaults": []}', '{"vaults": {"a": 1}, "removed": []}']
+    "content",
+    ["", "{", "[]", "[" * 200_000, '{"vaults": []}', '{"vaults": {"a": 1}, "removed": []}'],
 )
 def test_a_damaged_list_is_that_of_the_index(indexed, tmp_path, content):
     (indexed.data_dir / "vaults.json").write_text(content)

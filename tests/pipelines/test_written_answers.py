@@ -62,6 +62,11 @@ def run(index: RAGConfig, server: OllamaServer) -> Run:
 
 
 class TestAnAnswer:
+    def test_is_made_over_one_connection(self, run, server):
+        """Each asks for the server's version first."""
+        run(said=TRUE)
+        assert len(server.requests("/api/version")) == 1
+
     def test_that_the_notes_bear_out(self, run):
         answer = run(said=TRUE)
         assert (answer.text, answer.found, answer.partial) == (TRUE, True, False)

@@ -112,7 +112,7 @@ def test_a_working_copy_that_is_neither_old_nor_new_is_not_trusted(
     for folder in left:
         directory = IndexDirectory(folder)
         assert directory.sync_mark.is_of_another_run
-        if directory.working.is_as_recorded():
+        if not directory.working.differences():
             trusted.append((directory.work / VECTORS).read_text())
             assert (directory.work / MANIFEST).read_text() == trusted[-1]
             # What was announced is never older: nothing that a run took out comes back.
@@ -128,10 +128,10 @@ def test_a_run_that_was_killed_was_not_cut_off(index: IndexDirectory) -> None:
 
 def test_what_is_in_the_working_copy_besides_is_not_trusted(index: IndexDirectory) -> None:
     publish_whole(index, 1, "first")
-    assert index.working.is_as_recorded()
+    assert index.working.differences() == []
     (index.work / SHARD / "segments/other").mkdir()
     (index.work / SHARD / "segments/other/vectors.dat").write_text("of a run that was cut off")
-    assert not index.working.is_as_recorded()
+    assert index.working.differences() == [f"{SHARD}/segments/other/vectors.dat"]
 
 
 def test_what_cannot_be_read_is_not_announced(index: IndexDirectory) -> None:
@@ -186,3 +186,16 @@ def test_every_folder_of_a_generation_is_for_its_owner_alone(index: IndexDirecto
     folders = [path for path in (index.path / "gen-1").rglob("*") if path.is_dir()]
     modes = {path.stat().st_mode & 0o777 for path in (index.path, index.work, *folders)}
     assert modes == {0o700}
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_mark_that_is_no_file_is_one_of_another_run(
+    index: IndexDirectory, make: Callable[[Path], None]
+) -> None:
+    publish_whole(index, 1, "first")
+    (index.path / "UNSYNCED").unlink()
+    make(index.path / "UNSYNCED")
+    other = IndexDirectory(index.path)
+    assert other.sync_mark.is_of_another_run
+    other.sync_mark.begin()
+    assert not other.sync_mark.is_of_another_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -110,10 +110,10 @@ class Chat:
         from rag.stores import get_document_store
 
         config, request = self._config, self._request
-        transforms: Sequence[str] = request.transforms or ()
+        transforms = None if request.transforms is None else list(request.transforms)
         with ExitStack() as opened:  # what was opened is closed if the rest fails
             store = opened.enter_context(get_document_store(config))
-            made = create_qa_pipeline(store, config, request.model, list(transforms) or None)
+            made = create_qa_pipeline(store, config, request.model, transforms)
             pipeline = opened.enter_context(closing(made))
             self._opened = opened.pop_all()
         top_k = request.top_k or config.ask.top_k

@@ -75,7 +75,8 @@ def _runs(
     snapshot: Snapshot, request: EvaluateRequest, modes: list[str], track: Track
 ) -> list[Run]:
     """Return a run for each mode; `auto` has the name of the mode that it came to."""
-    wanted, transforms = request.vaults, list(request.transforms or ()) or None
+    wanted = request.vaults
+    transforms = None if request.transforms is None else list(request.transforms)
     judge = Judge([place for place in snapshot.places() if not wanted or place[0] in wanted])
     filters = QueryFilters(list(wanted) if wanted else None)
     runs: dict[str, Run] = {}

@@ -50,7 +50,8 @@ def begin(
     """
     filters = request.filters or QueryFilters()
     check_vaults(filters.vaults, snapshot.state.roots)
-    transforms = list(request.transforms or ())
-    pipeline = snapshot.pipeline(lambda: make_pipeline(transforms or None), *key, *transforms)
+    transforms = None if request.transforms is None else list(request.transforms)
+    chosen = (None,) if transforms is None else transforms
+    pipeline = snapshot.pipeline(lambda: make_pipeline(transforms), *key, *chosen)
     plan, notices = intent_of(snapshot.store, config, words, filters, request.plan)
     return Opening(snapshot.state, pipeline, filters, plan, notices)

@@ -84,8 +84,11 @@ def sync(
                 _embed(run, config, request, show_progress)
         return run.report
 
-    started = time.monotonic()
-    report = watch(IndexDirectory.of(config), work)
+    started, before = time.monotonic(), gc.get_threshold()
+    try:
+        report = watch(IndexDirectory.of(config), work)
+    finally:
+        gc.set_threshold(*before)
     return SyncReport(report, time.monotonic() - started)
 
 

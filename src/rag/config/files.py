@@ -140,6 +140,9 @@ def parse(content: bytes, file: Path) -> dict[str, Any]:
         text = content.decode("utf-8-sig")
         if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
             raise ValueError(f"a line has more than {_MOST_DOTS:,} dots")
+        heads = (line if line.lstrip().startswith("[") else "" for line in text.split("\n"))
+        if max(head.partition("]")[0].count(".") for head in heads) > _DEEPEST:
+            raise ValueError(f"it has more than {_DEEPEST} tables or lists in each other")
         if text.count(".") > _MOST_DOTS_IN_ALL:
             raise ValueError(f"it has more than {_MOST_DOTS_IN_ALL:,} dots")
         found = tomllib.loads(text)

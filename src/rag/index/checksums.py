@@ -132,7 +132,7 @@ class Record:
         has found out since."""
         if self._stamps is None:
             self._stamps = {}
-            with suppress(OSError, ValueError, TypeError):
+            with suppress(OSError, ValueError, TypeError, RecursionError):
                 self._stamps = dict(json.loads((self.folder / STAMPS).read_bytes()))
         return self._stamps
 

@@ -62,17 +62,20 @@ class WorkingFiles:
             self._record = self._before = record if self.is_closed else None
         return wrong
 
-    def is_as_recorded(self) -> bool:
-        """Read everything; return whether it is what the last run left, and nothing besides."""
-        with suppress(ValueError):
+    def differences(self) -> list[str]:
+        """Read everything; return what is not as the last run left it, or is there besides."""
+        try:
             record = Record.read(self.folder)
-            above = len(f"{self.folder}/")
-            found = {file[above:] for file in files_below(self.folder, _is_noted_or_left)}
-            if record is not None and found == record.sums.keys():
-                is_whole = not record.damaged(all_read=True)
-                record.remember()
-                return is_whole
-        return False
+        except ValueError as error:
+            return [str(error)]
+        if record is None:
+            return [SUMS]
+        above = len(f"{self.folder}/")
+        found = {file[above:] for file in files_below(self.folder, _is_noted_or_left)}
+        wrong = record.damaged(all_read=True) or sorted(found - record.sums.keys())
+        if not wrong:
+            record.remember()
+        return wrong
 
     def damage(self) -> list[str]:
         """Return the files that are damaged, as far as somebody can tell who does not write: none

@@ -7,9 +7,11 @@ disk: it is trusted if every file holds what was recorded of it.
 
 from __future__ import annotations
 
+import stat
 from contextlib import suppress
 from pathlib import Path
 
+from rag.index.shard_files import discard
 from rag.support.durable_files import boot, replace_durably
 
 _NAME = "UNSYNCED"
@@ -29,13 +31,15 @@ class SyncMark:
         """Note that the working copy is about to be changed."""
         if not self._is_set:
             if self._found() != boot():
+                if not self._file.is_file():
+                    discard(self._file)
                 replace_durably(self._file, boot().encode())
             self._is_set = True
 
     def forget(self) -> None:
         """Take a mark away that another process left, with the working copy that it was about."""
         if not self._is_set:
-            self._file.unlink(missing_ok=True)
+            discard(self._file)
 
     @property
     def is_of_another_run(self) -> bool:
@@ -44,5 +48,6 @@ class SyncMark:
 
     def _found(self) -> str | None:
         with suppress(FileNotFoundError):
-            return self._file.read_text("ascii", "replace")
+            is_file = stat.S_ISREG(self._file.lstat().st_mode)  # a pipe would be waited for
+            return self._file.read_text("ascii", "replace") if is_file else "no file"
         return None

@@ -43,7 +43,7 @@ class Registry:
             return cls(file, vaults, set(data["removed"]))
         except FileNotFoundError:
             return cls(file, {}, set())
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             indexed = _remembered(IndexDirectory.of(config))
             configured = _folders(config)
             vaults = {n: root for n, root in indexed.items() if configured.get(n) != root}

@@ -18,6 +18,9 @@ from rag.qa.answer_stream import AnswerStream
 from rag.qa.context_report import WindowReport
 from rag.qa.prompt_builder import AnswerPrompt
 
+# What generators call an answer that lacks its end; each has its own names for a whole one.
+_CUT_SHORT = ("length", "max_tokens", "content_filter")
+
 
 @dataclass
 class Written:
@@ -110,7 +113,7 @@ def _response(reply: ChatMessage) -> Response:
     return Response(
         text=reply.text or "",
         thinking=reply.reasoning.reasoning_text if reply.reasoning else "",
-        finish_reason=str(reply.meta.get("finish_reason") or "stop"),
+        finish_reason="length" if reply.meta.get("finish_reason") in _CUT_SHORT else "stop",
         prompt_tokens=usage.get("prompt_tokens"),
         tokens=usage.get("completion_tokens"),
         model=str(reply.meta.get("model") or "the model"),

@@ -13,6 +13,7 @@ from rag.qa.question_analyzer import QuestionAnalyzer
 from rag.search.pipeline import search_with
 from rag.search.planning import ANALYZER
 from rag.stores.base.protocol import NoteStore
+from rag.support.pipeline_parts import component_of
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
 
@@ -89,3 +90,13 @@ def _let_a_model_answer(pipeline: Pipeline, config: RAGConfig, model: str, templ
     pipeline.connect(f"{PROMPT}.messages", f"{GENERATOR}.messages")
     pipeline.connect(f"{PROMPT}.prompt", f"{CHECKER}.prompt")
     pipeline.connect(f"{GENERATOR}.replies", f"{CHECKER}.replies")
+
+
+def share_model(pipeline: Pipeline) -> None:
+    """Let the components that ask one model do so by one connection, in a loaded pipeline too."""
+    from rag.qa.answer_generator import AnswerGenerator
+    from rag.qa.prompt_builder import AnswerPromptBuilder
+
+    builder, generator = component_of(pipeline, PROMPT), component_of(pipeline, GENERATOR)
+    if isinstance(generator, AnswerGenerator) and isinstance(builder, AnswerPromptBuilder):
+        builder.ask_with(lambda: generator.chat)

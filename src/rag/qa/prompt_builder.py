@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage, Document
@@ -21,6 +21,9 @@ from rag.qa.answer_stream import AnswerStream
 from rag.qa.plugin_steps import load_steps
 from rag.qa.prompt import BuiltPrompt, build_prompt
 from rag.qa.prompt_template import PromptTemplate, TemplatedPrompt
+
+if TYPE_CHECKING:
+    from rag.clients.ollama.chat import ChatModel
 
 
 @dataclass
@@ -77,6 +80,14 @@ class AnswerPromptBuilder:
         self.window, self.steps, self.template = window, steps or [], template
         self._template = PromptTemplate(template) if template else None
         self._known_window = window
+        self._chat_of: Callable[[], ChatModel] | None = None
+
+    def ask_with(self, chat_of: Callable[[], ChatModel]) -> None:
+        """Ask for the model's window by the connection that answers will come by.
+
+        What fails then is why there is no prompt: the model itself would be waited for again.
+        """
+        self._chat_of = chat_of
 
     @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
     def run(
@@ -127,11 +138,14 @@ class AnswerPromptBuilder:
         from rag.clients.ollama.chat import ChatModel
         from rag.clients.ollama.connection import ollama_settings
 
+        if self._chat_of:
+            self._known_window = self._chat_of().num_ctx
+            return self._known_window
         try:
             with closing(ChatModel(self.config, self.model)) as chat:
                 self._known_window = chat.num_ctx
-        except RAGError:  # told by the chat generator, if it is Ollama's
-            return ollama_settings(self.config).max_context
+        except RAGError:  # another generator answers, which may do without Ollama
+            self._known_window = ollama_settings(self.config).max_context
         return self._known_window
 
     def to_dict(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from rag.exceptions import QueryError, Remedy, StorageError, with_hint
 from rag.qa.answer import Answer, Citation, Quote
 from rag.qa.answer_stream import AnswerStream, OnText
 from rag.qa.context_report import WindowReport
-from rag.qa.pipeline import CHECKER, GENERATOR, PROMPT
+from rag.qa.pipeline import CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.syntax import parse_query
 from rag.search.components.query_analyzer import check_top_k
 from rag.search.modes import SearchMode
@@ -80,6 +80,8 @@ def ask(
     store, generator = open_store(pipeline), generator_of(pipeline)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
+    if generator is not None:
+        share_model(pipeline)
     stream, language = AnswerStream(on_text, on_thinking), language_of(question)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
         for attempt in attempts(question, filters, mode, keep_mode, intent, language=language):

@@ -130,7 +130,7 @@ def _check_version(line: str, path: Path) -> None:
     hint = Message(remedy=Remedy.BEGIN_ANOTHER_CHAT)
     try:
         version = json.loads(line)["version"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise UsageError(f"{path} is no conversation", hint=hint) from error
     if version != VERSION:
         raise UsageError(

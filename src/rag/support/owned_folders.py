@@ -28,9 +28,11 @@ _KNOWN = {
     "data": r"vaults\.(json|tmp)|facts\.jsonl(\.lock|\.new)?|chats|logs|rag\.toml"
     r"|\.?trusted\.json(\.tmp)?",
     "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
-    r"|SERVER|COPIED|vectors\.sqlite3(-\w+)?",
+    r"|SERVER|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",
 }
+# What a working copy holds besides, in an index that bears the mark.
+_KNOWN["work"] = rf"{_KNOWN['part']}|\.?checksums(\.tmp)?|stamps(-\d+\.tmp)?|writing"
 
 
 def claim_data_folder(folder: Path) -> None:
@@ -62,9 +64,10 @@ def claim_index_folder(folder: Path) -> None:
     if not is_marked(folder):
         _check_index(folder)
         for part in _parts(folder):
-            _claim(part, "part")
+            if not is_marked(part):
+                _claim(part, "part")
     _claim(folder, "index")
-    _claim(folder / "work", "part")
+    _claim(folder / "work", "work")
 
 
 def make_owned(folder: Path) -> None:
@@ -118,7 +121,7 @@ def narrow(folder: Path) -> None:
 
 
 def _claim(folder: Path, kind: str, known: bool = False) -> None:
-    if kind == "part" and folder.is_symlink():
+    if kind in ("part", "work") and folder.is_symlink():
         raise _not_ours(folder, "is a link")
     if not is_marked(folder):
         if not known:
@@ -140,7 +143,8 @@ def _is_index(folder: Path) -> bool:
 def _check_index(folder: Path) -> None:
     _check(folder, "index")
     for part in _parts(folder):
-        _check(part, "part")
+        if not is_marked(part):
+            _check(part, "part")
 
 
 def _parts(folder: Path) -> list[Path]:

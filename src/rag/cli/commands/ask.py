@@ -92,7 +92,7 @@ def ask(
         read_stdin() if question == "-" else question,
         make_filters(vaults, tags, date_from, date_to, path_globs),
         top_k=top_k,
-        transforms=transforms,
+        transforms=transforms or None,
         plan=plan,
         model=model,
         no_model=no_model,

@@ -107,7 +107,7 @@ def chat(
         raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     request = ChatRequest(
-        filters, top_k, transforms, session_id, go_on, model, no_model, think, explain
+        filters, top_k, transforms or None, session_id, go_on, model, no_model, think, explain
     )
     with workspace.chat(request) as chat:
         if not quiet:

@@ -83,7 +83,7 @@ def evaluate(
     wanted = _modes(config.search.mode if modes is None else modes)
     asked = _read(questions)
     baseline = None if compare is None else load_runs(compare)
-    request = EvaluateRequest(asked, wanted, transforms, vaults, baseline, save)
+    request = EvaluateRequest(asked, wanted, transforms or None, vaults, baseline, save)
     with Workspace(config) as workspace:
         report = workspace.evaluate(request, partial(_shown, quiet=quiet or json))
     _warn(report, vaults, quiet, notices=not (quiet or json))

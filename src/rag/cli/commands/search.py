@@ -91,7 +91,7 @@ def search(
         make_filters(vaults, tags, date_from, date_to, path_globs),
         top_k=top_k,
         mode=mode,
-        transforms=transforms,
+        transforms=transforms or None,
         plan=plan,
         chunks=chunks,
         explain=explain,

@@ -30,7 +30,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.WAIT: "Try again later, or wait for it with `rag index --wait`.",
     Remedy.NAME_NOTES: "Name a folder that holds your .md files: `rag index FOLDER`",
     Remedy.NAME_FOLDER: "Name the folder that holds your notes: `rag index FOLDER`",
-    Remedy.NAME_VAULT: "Give this one another name: `rag index --name NAME '{subject}'`",
+    Remedy.NAME_VAULT: "Give this one another name: `rag index --name NAME {subject}`",
     Remedy.NAME_FOLDER_OF_VAULTS: "Name a folder that holds vaults: `rag init FOLDER`",
     Remedy.NAME_SERVER: "RAG_STORE__URL=http://127.0.0.1:6333 rag index --to-server",
     Remedy.ADD_NOTES: "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it.",
@@ -96,6 +96,7 @@ WORDS: dict[Remedy, str] = {
 # Subjects that are typed, and so quoted for a shell.
 _TYPED = {
     Remedy.FORGET_VAULT,
+    Remedy.NAME_VAULT,
     Remedy.REMOVE_VAULT,
     Remedy.TAKE_OUT_VAULT,
 }

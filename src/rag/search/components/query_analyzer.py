@@ -88,7 +88,7 @@ class QueryAnalyzer:
         :param variants: what to search for besides.
         :param rerank: what a reranker orders by; without it the query.
         :param understood: what the query means, where somebody has read it before.
-        :raises QueryError: when the query is empty, or `top_k` is below 1.
+        :raises QueryError: when the query is empty, `top_k` is below 1, or there is no such mode.
         :raises UsageError: for a vault that the index does not hold.
         :raises IndexUnavailableError: when there is no index.
         """
@@ -109,7 +109,7 @@ class QueryAnalyzer:
         understood: Understood | None,
     ) -> dict[str, Any]:
         """Return what `run` does."""
-        top_k, mode = self.top_k if top_k is None else top_k, mode or self.mode
+        top_k, mode = self.top_k if top_k is None else top_k, check_mode(mode or self.mode)
         if understood is None:
             check_top_k(top_k)
             understood = understand(readable(self.document_store), text, _ours(filters))
@@ -168,6 +168,18 @@ def search_inputs(understood: Understood, top_k: int, mode: str) -> dict[str, An
 def weight_of(understood: Understood) -> float:
     """Return what the query's terms weigh together."""
     return sum(term.weight for term in query_terms(understood.text, weights=WEIGHTS.fields))
+
+
+def check_mode(mode: str) -> str:
+    """Return the name of a way to search.
+
+    :raises QueryError: when there is no such way.
+    """
+    try:
+        return str(SearchMode(mode))
+    except ValueError:
+        names = ", ".join(SearchMode)
+        raise QueryError(f"there is no mode {mode!r}", hint=f"Choose of {names}.") from None
 
 
 def check_top_k(top_k: int) -> None:
