@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag.app.choices import with_model
 from rag.app.index_state import IndexState, check_vaults, open_state
-from rag.app.requests import ChatRequest
+from rag.app.requests import ChatRequest, names_of
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
@@ -110,7 +110,7 @@ class Chat:
         from rag.stores import get_document_store
 
         config, request = self._config, self._request
-        transforms = None if request.transforms is None else list(request.transforms)
+        transforms = names_of(request.transforms)
         with ExitStack() as opened:  # what was opened is closed if the rest fails
             store = opened.enter_context(get_document_store(config))
             made = create_qa_pipeline(store, config, request.model, transforms)

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from rag.app.index_state import IndexState, check_vaults
-from rag.app.requests import EvaluateRequest
+from rag.app.requests import EvaluateRequest, names_of
 from rag.app.snapshot import Snapshot
 from rag.evaluation.baseline import check_writable, choose_run, save_runs
 from rag.evaluation.comparison import Comparison, compare
@@ -76,7 +76,7 @@ def _runs(
 ) -> list[Run]:
     """Return a run for each mode; `auto` has the name of the mode that it came to."""
     wanted = request.vaults
-    transforms = None if request.transforms is None else list(request.transforms)
+    transforms = names_of(request.transforms)
     judge = Judge([place for place in snapshot.places() if not wanted or place[0] in wanted])
     filters = QueryFilters(list(wanted) if wanted else None)
     runs: dict[str, Run] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, check_vaults
-from rag.app.requests import AskRequest, SearchRequest
+from rag.app.requests import AskRequest, SearchRequest, names_of
 from rag.app.snapshot import Snapshot
 from rag.config import RAGConfig
 from rag.search.relaxation import intent_of
@@ -50,7 +50,7 @@ def begin(
     """
     filters = request.filters or QueryFilters()
     check_vaults(filters.vaults, snapshot.state.roots)
-    transforms = None if request.transforms is None else list(request.transforms)
+    transforms = names_of(request.transforms)
     chosen = (None,) if transforms is None else transforms
     pipeline = snapshot.pipeline(lambda: make_pipeline(transforms), *key, *chosen)
     plan, notices = intent_of(snapshot.store, config, words, filters, request.plan)

@@ -135,3 +135,8 @@ class EvaluateRequest:
     vaults: Sequence[str] | None = None
     baseline: Mapping[str, Run] | None = None
     save: Path | None = None
+
+
+def names_of(transforms: Sequence[str] | None) -> list[str] | None:
+    """Return the transforms of a request as pipelines take them; none is not those of settings."""
+    return None if transforms is None else list(transforms)

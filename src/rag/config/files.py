@@ -16,6 +16,7 @@ from rag.exceptions import ConfigError, Remedy
 PROJECT_FILES = ("config/rag.toml", "rag.toml")
 MOST_BYTES = 1 << 20
 _DEEPEST = 20  # tables and lists in each other; settings have four
+_TOO_DEEP = f"it has more than {_DEEPEST} tables or lists in each other"
 _MOST_DOTS = 200  # in one line: a key of many parts takes time in the square of their number
 _MOST_DOTS_IN_ALL = 20_000  # many such keys take as long as one
 
@@ -138,21 +139,31 @@ def parse(content: bytes, file: Path) -> dict[str, Any]:
     """
     try:
         text = content.decode("utf-8-sig")
-        if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
-            raise ValueError(f"a line has more than {_MOST_DOTS:,} dots")
-        heads = (line if line.lstrip().startswith("[") else "" for line in text.split("\n"))
-        if max(head.partition("]")[0].count(".") for head in heads) > _DEEPEST:
-            raise ValueError(f"it has more than {_DEEPEST} tables or lists in each other")
-        if text.count(".") > _MOST_DOTS_IN_ALL:
-            raise ValueError(f"it has more than {_MOST_DOTS_IN_ALL:,} dots")
+        _check_dots(text)
         found = tomllib.loads(text)
         if _is_deep(found):
-            raise ValueError(f"it has more than {_DEEPEST} tables or lists in each other")
+            raise ValueError(_TOO_DEEP)
         return found
     except RecursionError:
         raise _unreadable(file, "it has too many tables or lists in each other") from None
     except ValueError as error:
         raise _unreadable(file, str(error)) from error
+
+
+def _check_dots(text: str) -> None:
+    """Refuse keys and heads of tables that take the parser long.
+
+    :raises ValueError: where a line, the head of a table, or all of the text has too many dots.
+    """
+    lines = text.split("\n")
+    if max(line.count(".") for line in lines) > _MOST_DOTS:
+        raise ValueError(f"a line has more than {_MOST_DOTS:,} dots")
+    heads = (line.partition("]")[0] for line in lines if line.lstrip().startswith("["))
+    # The parser goes through the tables of a head again for each key below it.
+    if any(head.count(".") > _DEEPEST for head in heads):
+        raise ValueError(_TOO_DEEP)
+    if text.count(".") > _MOST_DOTS_IN_ALL:
+        raise ValueError(f"it has more than {_MOST_DOTS_IN_ALL:,} dots")
 
 
 def _is_deep(tree: Mapping[str, Any]) -> bool:

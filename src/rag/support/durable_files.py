@@ -45,19 +45,17 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def sync_tree(*folders: Path) -> None:
-    """Make all that folders hold safe: the content of every file, and every name."""
+def sync_tree(folder: Path) -> None:
+    """Make all that a folder holds safe: the content of every file, and every name."""
     from concurrent.futures import ThreadPoolExecutor
 
     paths: list[str] = []
-    for folder in folders:
-        for base, below, names in os.walk(folder):
-            paths += [f"{base}/{name}" for name in below + names]
+    for base, folders, names in os.walk(folder):
+        paths += [f"{base}/{name}" for name in folders + names]
     with ThreadPoolExecutor(_THREADS) as threads:
         for _ in threads.map(_sync_paths, [paths[n::_THREADS] for n in range(_THREADS)]):
             pass  # to raise what they raised
-    for folder in folders:
-        sync_folder(folder)
+    sync_folder(folder)
 
 
 def _sync_paths(paths: list[str]) -> None:
