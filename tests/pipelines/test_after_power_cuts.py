@@ -75,6 +75,17 @@ def test_a_run_that_ended_is_trusted_after_a_start(
     assert len(points(config)) == 2
 
 
+def test_a_run_that_changes_nothing_but_what_it_knows_of_a_file_leaves_the_mark_too(
+    config, refresh, vault
+) -> None:
+    refresh(v=vault)
+    mark = config.index_dir / "UNSYNCED"
+    mark.unlink()
+    (vault / "a.md").touch()
+    refresh(v=vault)
+    assert mark.read_text() == sync_mark.boot()
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("lost", ["CURRENT", "gen-*/points", "gen-*/manifest.sqlite3"])
 @pytest.mark.parametrize("how", ["empty", "zeros", "gone"])

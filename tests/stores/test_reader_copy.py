@@ -1,5 +1,7 @@
 """What readers get of a merged index has fewer files, and answers as the working copy does."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +11,23 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.snapshots import SHARD
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.edge.layout.snapshot_copy import has_points
+from rag.stores.edge.layout.field_indexes import has_points
 
 Store = QdrantEdgeDocumentStore
 
 COUNT = 800
 NOTE = "00000000-0000-4000-8000-{:012}"
-FILTERS: list[dict[str, Any]] = [
-    {"field": "meta.vault", "operator": "==", "value": "a"},
-    {"field": "meta.vault", "operator": "!=", "value": "a"},
-    {"field": "meta.tags", "operator": "in", "value": ["t1"]},
-    {"field": "meta.tags", "operator": "==", "value": None},
-    {"field": "meta.file_id", "operator": "==", "value": NOTE.format(7)},
-    {"field": "meta.created", "operator": ">=", "value": "2025-01-20"},
-    {"field": "meta.created", "operator": "==", "value": None},
+FILTERS: list[tuple[dict[str, Any], Callable[[int], bool]]] = [
+    ({"field": "meta.vault", "operator": "==", "value": "a"}, lambda n: n % 2 == 0),
+    ({"field": "meta.vault", "operator": "!=", "value": "a"}, lambda n: n % 2 == 1),
+    ({"field": "meta.tags", "operator": "in", "value": ["t1"]}, lambda n: n % 3 == 1),
+    ({"field": "meta.tags", "operator": "==", "value": None}, lambda n: n % 3 == 0),
+    ({"field": "meta.file_id", "operator": "==", "value": NOTE.format(7)}, lambda n: n == 7),
+    (
+        {"field": "meta.created", "operator": ">=", "value": "2025-01-20"},
+        lambda n: n % 3 > 0 and n % 28 >= 19,
+    ),
+    ({"field": "meta.created", "operator": "==", "value": None}, lambda n: n % 3 == 0),
 ]
 
 
@@ -40,6 +45,18 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("merged") / "index"
     with Store(str(path)) as store:
         store.write_documents([document(number) for number in range(COUNT)])
+        store.publish()
+    return path
+
+
+@pytest.fixture(scope="module")
+def grown(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, published, written further and published again."""
+    path = tmp_path_factory.mktemp("grown") / "index"
+    shutil.copytree(index, path)
+    with Store(str(path)) as store:
+        store.delete_documents([f"n{number}" for number in range(COUNT // 2)])
+        store.write_documents([document(number) for number in range(COUNT, 2 * COUNT)])
         store.publish()
     return path
 
@@ -62,14 +79,33 @@ def test_one_without_points_keeps_what_sorts(index: Path) -> None:
     assert kept.endswith("-numeric")
 
 
-@pytest.mark.parametrize("where", FILTERS, ids=lambda f: f"{f['field']} {f['operator']}")
-def test_filters_select_as_in_the_working_copy(index: Path, where: dict[str, Any]) -> None:
+filters = pytest.mark.parametrize(
+    "where, selects", FILTERS, ids=[f"{f['field']} {f['operator']}" for f, _ in FILTERS]
+)
+
+
+@filters
+def test_filters_select_what_they_should(
+    index: Path, where: dict[str, Any], selects: Callable[[int], bool]
+) -> None:
     with Store(str(index)) as reader:
-        found = [d.id for d in reader.filter_documents(where)]
-    with Store(str(index)) as writer:
-        writer.begin_writing()
-        assert found == [d.id for d in writer.filter_documents(where)]
-    assert 0 < len(found) < COUNT
+        found = {d.id for d in reader.filter_documents(where)}
+    assert found == {f"n{n}" for n in range(COUNT) if selects(n)}
+
+
+@filters
+def test_so_they_do_after_more_was_written_and_merged(
+    grown: Path, where: dict[str, Any], selects: Callable[[int], bool]
+) -> None:
+    with Store(str(grown)) as reader:
+        found = {d.id for d in reader.filter_documents(where)}
+    assert found == {f"n{n}" for n in range(COUNT // 2, 2 * COUNT) if selects(n)}
+
+
+def test_the_working_copy_has_no_index_that_only_tells_what_a_point_lacks(grown: Path) -> None:
+    kept = indexes(grown, "work", filled=True) + indexes(grown, "work", filled=False)
+    assert kept
+    assert not [name for name in kept if name.endswith("-null")]
 
 
 def test_the_newest_are_found(index: Path) -> None:

@@ -67,14 +67,18 @@ class Record:
             raise ValueError(SUMS)
         return cls(folder, {name: Checksum(*found) for name, found in json.loads(body).items()})
 
-    def write(self, folder: Path | None = None) -> None:
+    def write(self, staged: Path | None = None) -> None:
         """Write the checksums down.
 
-        :param folder: the one that will become the record's; by default that itself.
+        :param staged: the folder that will become the record's, when it was synced; by default
+            they are written into the record's own, whole or not at all, and synced.
         """
         body = json.dumps(self.sums).encode()
-        # Half of it would be taken for damage.
-        replace_durably((folder or self.folder) / SUMS, b"%08x\n" % crc32(body) + body)
+        content = b"%08x\n" % crc32(body) + body
+        if staged is not None:
+            (staged / SUMS).write_bytes(content)
+        else:  # half of it would be taken for damage
+            replace_durably(self.folder / SUMS, content)
 
     def damaged(
         self,

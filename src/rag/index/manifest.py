@@ -54,6 +54,7 @@ class Manifest:
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, isolation_level=None)
+        db.execute("PRAGMA synchronous=OFF")  # nothing of a working copy is synced
         _verify(db)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")

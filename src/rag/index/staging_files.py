@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -146,7 +146,6 @@ def copy_folder(
     target: Path,
     shard: str,
     known: Mapping[str, Checksum],
-    is_needless: Callable[[str], bool] = lambda name: False,
 ) -> Copied:
     """Copy a working folder; `target` is made when it is missing.
 
@@ -154,14 +153,13 @@ def copy_folder(
 
     :param shard: the name of the folder in it that is a shard, flushed and closed.
     :param known: the checksums of such files, by path, as far as they are known.
-    :param is_needless: tells by its name which folder the copy does without.
     """
     above = len(f"{work}/")
 
     def sum_up(file: str) -> Checksum:
         return known.get(file[above:]) or checksum(file)
 
-    found = copy_tree(work, target, _is_left_out, is_fixed, sum_up, is_needless)
+    found = copy_tree(work, target, _is_left_out, is_fixed, sum_up)
     return Copied(found, found)
 
 

@@ -96,11 +96,10 @@ class WorkingCopy:
         if self._rebuild:
             self.directory.clear_work()
         working, mark = self.directory.working, self.directory.sync_mark
-        if not self._rebuild and mark.is_of_another_run:
-            if lost := working.differences():
-                why = "the machine went down while the index was written, or it was damaged"
-                return self._start_anew(f"{why} ({lost[0]})")
-            mark.begin()  # in this run of the machine it need not be read again
+        if not self._rebuild and mark.is_of_another_run and (lost := working.differences()):
+            why = "the machine went down while the index was written, or it was damaged"
+            return self._start_anew(f"{why} ({lost[0]})")
+        mark.begin()  # in this run of the machine it need not be read again
         if lost := working.check():
             return self._start_anew(f"the index was damaged ({lost[0]})")
         try:

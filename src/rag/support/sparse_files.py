@@ -14,6 +14,7 @@ from zlib import crc32
 
 _BLOCK = 1 << 16
 _ZEROS = bytes(_BLOCK)
+_PAGE = 1 << 12
 
 
 class Checksum(NamedTuple):
@@ -27,36 +28,29 @@ class Checksum(NamedTuple):
 
 
 def copy_tree(
-    source: Path,
-    target: Path | None,
+    source: str | Path,
+    target: str | Path,
     skip: Callable[[str], bool] = lambda name: False,
     is_fixed: Callable[[str], bool] = lambda path: False,
     sum_up: Callable[[str], Checksum] | None = None,
-    is_needless: Callable[[str], bool] = lambda name: False,
 ) -> dict[str, Checksum]:
     """Copy a folder; return the checksums of its files by their paths in it. What `target` holds
     stays.
 
-    :param target: `None` copies nothing.
     :param skip: tells by its name what is left out, in any folder.
     :param is_fixed: tells of a file whether nobody ever writes it again: where the system can, it
         then gets a second name instead of a copy.
     :param sum_up: returns the checksum of such a file; by default by reading it.
-    :param is_needless: tells by its name of which folder only the checksums are wanted.
     """
-    if target is not None:
-        os.makedirs(target, 0o700, exist_ok=True)
+    os.makedirs(target, 0o700, exist_ok=True)
     sums: dict[str, Checksum] = {}
     with os.scandir(source) as listed:
         entries = [entry for entry in listed if not skip(entry.name)]
     for entry in entries:
-        copied = None if target is None else target / entry.name
+        copied = f"{target}/{entry.name}"
         if entry.is_dir():
-            wanted = None if is_needless(entry.name) else copied
-            below = copy_tree(Path(entry.path), wanted, skip, is_fixed, sum_up, is_needless)
+            below = copy_tree(entry.path, copied, skip, is_fixed, sum_up)
             sums |= {f"{entry.name}/{name}": found for name, found in below.items()}
-        elif copied is None:
-            sums[entry.name] = checksum(entry.path)
         elif is_fixed(entry.path) and _link(entry.path, copied):
             sums[entry.name] = (sum_up or checksum)(entry.path)
         else:
@@ -64,7 +58,7 @@ def copy_tree(
     return sums
 
 
-def _link(source: str, target: Path) -> bool:
+def _link(source: str, target: str) -> bool:
     try:
         os.link(source, target)
     except OSError:  # not every system, nor every disk, gives a file two names
@@ -72,23 +66,37 @@ def _link(source: str, target: Path) -> bool:
     return True
 
 
+# A generation has some hundred small files: opened by number, each costs half of what it does as
+# an object of Python's.
+
+
 def copy_file(source: str | Path, target: str | Path) -> Checksum:
     """Copy one file and return its checksum; blocks of zeros become holes."""
-    with open(source, "rb", buffering=0) as reader, open(target, "wb", buffering=0) as writer:
-        size, crc = os.fstat(reader.fileno()).st_size, 0
-        os.ftruncate(writer.fileno(), size)
-        for position, piece in _pieces(reader.fileno(), size):
-            os.pwrite(writer.fileno(), piece, position)
-            crc = _add(crc, position, piece)
+    reader = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            size, crc = os.fstat(reader).st_size, 0
+            os.ftruncate(writer, size)
+            for position, piece in _pieces(reader, size):
+                os.pwrite(writer, piece, position)
+                crc = _add(crc, position, piece)
+        finally:
+            os.close(writer)
+    finally:
+        os.close(reader)
     return Checksum(size, crc)
 
 
 def checksum(file: str | Path) -> Checksum:
     """Read a file but for the holes in it, and return its checksum."""
-    with open(file, "rb", buffering=0) as reader:
-        size, crc = os.fstat(reader.fileno()).st_size, 0
-        for position, piece in _pieces(reader.fileno(), size):
+    reader = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size, crc = os.fstat(reader).st_size, 0
+        for position, piece in _pieces(reader, size):
             crc = _add(crc, position, piece)
+    finally:
+        os.close(reader)
     return Checksum(size, crc)
 
 
@@ -110,8 +118,19 @@ def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
             if not block:
                 return
             if block != _ZEROS[: len(block)]:
-                yield done + len(block) - len(block.lstrip(b"\0")), block.strip(b"\0")
+                block_end = _without_zeros(block)
+                piece = block_end.lstrip(b"\0")
+                yield done + len(block_end) - len(piece), piece
             done += len(block)
+
+
+def _without_zeros(block: bytes) -> bytes:
+    """Return a block without the zeros at its end, most of it as a rule: page by page, which is
+    ten times as fast as byte by byte."""
+    end = len(block)
+    while end > _PAGE and block[end - _PAGE : end] == _ZEROS[:_PAGE]:
+        end -= _PAGE
+    return block[:end].rstrip(b"\0")
 
 
 def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:

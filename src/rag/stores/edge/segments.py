@@ -17,7 +17,7 @@ import qdrant_edge as qe
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.points import DENSE
-from rag.stores.edge.layout.snapshot_copy import has_points
+from rag.stores.edge.layout.field_indexes import has_points
 from rag.stores.edge.session import ShardAccess
 from rag.stores.edge.shard import guard, index_fields, merge, shard_config
 

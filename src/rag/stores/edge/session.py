@@ -14,6 +14,7 @@ from rag.exceptions import IndexUnavailableError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
 from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
+from rag.stores.edge.layout.field_indexes import drop_null_indexes
 from rag.stores.edge.layout.journal import begin_anew
 from rag.stores.edge.layout.private_copy import openable
 from rag.stores.edge.layout.snapshot_copy import copy_for_readers
@@ -128,6 +129,7 @@ class ShardAccess:
             sort_tables(self.directory.work / SHARD)
             points = info.points_count
             try:
+                drop_null_indexes(self.directory.work / SHARD)
                 self.directory.publish(
                     number or self.directory.newest() + 1,
                     points,

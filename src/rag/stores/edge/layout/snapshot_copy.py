@@ -5,25 +5,18 @@ Both rely on how the engine lays out its files; the tests hold it to that.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rag.exceptions import Remedy
 from rag.index.checksums import sum_of
 from rag.index.shard_files import CONFIG, JOURNAL, SEGMENTS, TRACKED, change_settings, is_fixed
 from rag.index.staging_files import Copied, copy_folder
 from rag.stores.edge.layout.dimension_tables import without_tables
+from rag.stores.edge.layout.field_indexes import drop_empty_indexes
 from rag.stores.edge.shard import StoreError, guard, load_shard
 from rag.support.owned_folders import MARK
 from rag.support.sparse_files import Checksum, files_below
-
-# Kinds of indexes of a field, and how the names of their folders end. Those of dates sort, and the
-# engine sorts only where every segment has one.
-_LACKING = {"null_index": "-null"}
-_SELECTING = {"keyword_index": "-map", "uuid_map_index": "-map"}
 
 
 def copy_for_readers(
@@ -43,10 +36,11 @@ def copy_for_readers(
     :param points: how many points the engine must find in the copy; `None` leaves it unopened.
     :raises StoreError: when it finds others.
     """
-    found = copy_folder(work, target, shard, known, _is_lacking).work
+    found = copy_folder(work, target, shard, known).work
     if not (target / shard).exists():
         return Copied(found, found)
-    _prepare(target / shard)
+    change_settings(target / shard / CONFIG, lambda config: config.update(wal_enabled=False))
+    drop_empty_indexes(target / shard)
     if points is not None:
         _open_once(target / shard, points)
     filled = {name.split("/")[2] for name in found if name.endswith(TRACKED)}
@@ -80,36 +74,3 @@ def _open_once(shard: Path, points: int) -> None:
             f"{found} of {points} points",
             remedy=Remedy.REBUILD_INDEX,
         )
-
-
-def _prepare(shard: Path) -> None:
-    """Make a shard quick to open: without a journal, and without what hardly a search asks for.
-
-    Beside each index of a field the engine keeps which points lack the field: eight files of a
-    megabyte in each segment, which it reads at every opening and then has the system forget.
-    Without them it asks the payloads. A segment without points is not asked at all.
-    """
-    change_settings(shard / CONFIG, lambda config: config.update(wal_enabled=False))
-    for indexes in shard.glob("segments/*/payload_index"):
-        kinds = _LACKING if has_points(indexes.parent) else _LACKING | _SELECTING
-        change_settings(indexes / "config.json", partial(_forget, kinds))
-        for index in filter(Path.is_dir, indexes.iterdir()):
-            if index.name.endswith(tuple(kinds.values())):
-                shutil.rmtree(index)
-
-
-def has_points(segment: Path) -> bool:
-    """Whether a segment has any: the one for points to come may have no list of them yet."""
-    return any(segment.glob("*id_tracker.mappings"))
-
-
-def _is_lacking(name: str) -> bool:
-    return name.endswith(tuple(_LACKING.values()))
-
-
-def _forget(kinds: Mapping[str, str], payload_index: dict[str, Any]) -> None:
-    fields, types = payload_index["indexed_fields"], payload_index["indexed_types"]
-    for field, indexes in [*types.items()]:
-        types[field] = [index for index in indexes if index["index_type"] not in kinds]
-        if not types[field]:
-            del types[field], fields[field]
