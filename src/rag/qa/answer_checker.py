@@ -20,6 +20,7 @@ from rag.qa.prompt_builder import AnswerPrompt
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
+SOME_MODEL = "the model"
 
 
 @dataclass
@@ -32,7 +33,6 @@ class Written:
     :param interrupted: Ctrl-C ended it.
     :param notices: what the reader should know of how it was made.
     :param began: when it was begun, by the monotonic clock.
-    :param prompt: the prompt, where the server found it too long and a shorter one can be tried.
     """
 
     model: str = ""
@@ -44,7 +44,6 @@ class Written:
     interrupted: bool = False
     notices: list[str] = field(default_factory=list)
     began: float = 0.0
-    prompt: AnswerPrompt | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Written:
         return self
@@ -60,7 +59,7 @@ class AnswerChecker:
     def __init__(self, must_answer: bool = False) -> None:
         self.must_answer = must_answer
 
-    @component.output_types(answer=str, written=Written)
+    @component.output_types(answer=str, written=Written, too_long=AnswerPrompt)
     def run(
         self,
         prompt: AnswerPrompt,
@@ -68,14 +67,20 @@ class AnswerChecker:
         stream: AnswerStream | None = None,
     ) -> dict[str, Any]:
         """Return the verified `answer`, empty when nothing of it is borne out, and what became
-        of all that the model wrote as `written`.
+        of all that the model wrote as `written`; or the prompt as `too_long`, where the server
+        found it that and a shorter one can be tried.
 
         :param replies: of any chat generator; without them no model was asked.
         :param stream: the listener that verified the answer as it came, if there was one.
         """
         written = Written(began=prompt.began, failure=prompt.failure)
+        stream = stream or AnswerStream()
         if replies and prompt.built:
-            self._check(written, prompt, replies[0], stream or AnswerStream())
+            if _is_too_long(replies[0]) and len(prompt.built.sources) > 1:
+                return {"too_long": prompt}
+            self._check(written, prompt, replies[0], stream)
+        elif prompt.built:
+            self._keep(written, prompt, stream)
         believed = written.verification.believed
         return {"answer": written.verification.text if believed else "", "written": written}
 
@@ -84,7 +89,7 @@ class AnswerChecker:
     ) -> None:
         built, meta = prompt.built, reply.meta
         assert built
-        written.model = str(meta.get("model") or ("" if FAILURE in meta else "the model"))
+        written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
         written.failure, written.interrupted = meta.get(FAILURE), bool(meta.get(INTERRUPTED))
         if meta.get(NO_REASONING):
             written.notices.append(notice(prompt.question, NO_REASONING, model=written.model))
@@ -92,9 +97,7 @@ class AnswerChecker:
             return  # the server was not asked
         written.response = meta.get(RESPONSE) or _response(reply)
         written.ranks, written.context = list(built.ranks), built.report()
-        if isinstance(written.failure, TooLongError) and not written.response.text:
-            if len(built.sources) > 1:
-                written.prompt = prompt
+        if _is_too_long(reply):
             return
         if stream.verifier is None:
             stream.begin(prompt.window, prompt.question)
@@ -106,6 +109,21 @@ class AnswerChecker:
         stream.show(rest)
         _note(written, prompt)
 
+    def _keep(self, written: Written, prompt: AnswerPrompt, stream: AnswerStream) -> None:
+        """Keep what a generator streamed before it failed, as far as the notes bear it out."""
+        built = prompt.built
+        assert built
+        written.model = SOME_MODEL
+        written.ranks, written.context = list(built.ranks), built.report()
+        if stream.heard and stream.verifier:
+            rest, written.verification = stream.verifier.end(False)
+            stream.show(rest)
+
+
+def _is_too_long(reply: ChatMessage) -> bool:
+    """Return whether the server refused the prompt for its length."""
+    return isinstance(reply.meta.get(FAILURE), TooLongError) and not reply.text
+
 
 def _response(reply: ChatMessage) -> Response:
     """Return the reply of another generator than Ollama's as a response."""
@@ -116,7 +134,7 @@ def _response(reply: ChatMessage) -> Response:
         finish_reason="length" if reply.meta.get("finish_reason") in _CUT_SHORT else "stop",
         prompt_tokens=usage.get("prompt_tokens"),
         tokens=usage.get("completion_tokens"),
-        model=str(reply.meta.get("model") or "the model"),
+        model=str(reply.meta.get("model") or SOME_MODEL),
     )
 
 
@@ -139,7 +157,7 @@ def _note(written: Written, prompt: AnswerPrompt) -> None:
         written.notices.append(notice(prompt.question, key, count=built.planted, **values))
     for step, why in built.own.failed.items():
         written.notices.append(notice(prompt.question, "step_failed", step=step, why=why))
-    shown, count = len(built.sources), prompt.count - len(built.own.dropped_notes)
+    shown, count = len(built.sources), len(prompt.documents) - len(built.own.dropped_notes)
     if shown < count:
         key = "few_notes" if response.num_ctx else "not_all_notes"
         written.notices.append(notice(prompt.question, key, shown=shown, count=count, **values))

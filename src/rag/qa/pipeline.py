@@ -7,6 +7,7 @@ from dataclasses import replace
 from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
+from rag.qa.answer_builder import AnswerBuilder
 from rag.qa.extractive_answerer import QuotationAnswerer
 from rag.qa.plugin_steps import load_steps
 from rag.qa.question_analyzer import QuestionAnalyzer
@@ -16,6 +17,7 @@ from rag.stores.base.protocol import NoteStore
 from rag.support.pipeline_parts import component_of
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
+ANSWER = "answer_builder"
 
 
 def create_qa_pipeline(
@@ -30,11 +32,13 @@ def create_qa_pipeline(
         query_analyzer -> embedder … -> loader (as in the search pipeline)
             -> answerer (QuotationAnswerer)
             -> prompt_builder -> chat_generator -> answer_checker, where a model is configured
+            -> answer_builder
 
-    No server is asked before it runs. It serialises:
-    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and the pipeline that is loaded
-    answers with `run({"query_analyzer": {"text": "…"}})`. Any chat generator of Haystack's may
-    stand in the place of `chat_generator`.
+    Where the model finds the prompt too long, the answer_checker sends it back to the
+    prompt_builder, which makes a shorter one. No server is asked before it runs. It serialises:
+    `Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])`, and of the pipeline that is loaded
+    `run({"query_analyzer": {"text": "…"}})["answer_builder"]["answer"]` is the `Answer`. Any chat
+    generator of Haystack's may stand in the place of `chat_generator`.
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
     :param model: the chat model that must answer: what fails is then an error, while the
@@ -66,6 +70,13 @@ def create_qa_pipeline(
         pipeline.connect(sender, receiver)
     if model or (config.ollama.enabled and config.ollama.chat_model):
         _let_a_model_answer(pipeline, config, model, template)
+    else:
+        pipeline.add_component(ANSWER, AnswerBuilder())
+    for name in ("question", "understood"):
+        pipeline.connect(f"{ANALYZER}.{name}", f"{ANSWER}.{name}")
+    for name in ("documents", "hits", "duplicates"):
+        pipeline.connect(f"loader.{name}", f"{ANSWER}.{name}")
+    pipeline.connect("answerer.quotes", f"{ANSWER}.quotes")
     return pipeline
 
 
@@ -74,6 +85,7 @@ def _let_a_model_answer(pipeline: Pipeline, config: RAGConfig, model: str, templ
     from rag.qa.answer_checker import AnswerChecker
     from rag.qa.answer_generator import AnswerGenerator
     from rag.qa.prompt_builder import AnswerPromptBuilder
+    from rag.qa.written_answer_builder import WrittenAnswerBuilder
 
     ask = config.ask
     load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
@@ -90,6 +102,9 @@ def _let_a_model_answer(pipeline: Pipeline, config: RAGConfig, model: str, templ
     pipeline.connect(f"{PROMPT}.messages", f"{GENERATOR}.messages")
     pipeline.connect(f"{PROMPT}.prompt", f"{CHECKER}.prompt")
     pipeline.connect(f"{GENERATOR}.replies", f"{CHECKER}.replies")
+    pipeline.connect(f"{CHECKER}.too_long", f"{PROMPT}.too_long")
+    pipeline.add_component(ANSWER, WrittenAnswerBuilder())
+    pipeline.connect(f"{CHECKER}.written", f"{ANSWER}.written")
 
 
 def share_model(pipeline: Pipeline) -> None:

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 class AnswerPrompt:
     """What the answer checker is to know of a prompt.
 
-    :param began: when it was begun, by the monotonic clock.
-    :param count: how many documents there were.
+    :param began: when the first of its forms was begun, by the monotonic clock.
+    :param documents: those that it was to be made from.
     :param built: the prompt; `None` when there is none.
-    :param failure: why there is none.
+    :param failure: why there is none, or why it is not sent.
     """
 
     question: str
     began: float
-    count: int
+    documents: list[Document]
     built: BuiltPrompt | TemplatedPrompt | None = None
     failure: RAGError | None = None
 
@@ -92,11 +92,12 @@ class AnswerPromptBuilder:
     @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
     def run(
         self,
-        query: str,
-        documents: list[Document],
+        query: str = "",
+        documents: list[Document] | None = None,
         remembered: list[ContextItem] | None = None,
         stream: AnswerStream | None = None,
         too_long: AnswerPrompt | None = None,
+        failure: RAGError | None = None,
     ) -> dict[str, Any]:
         """Return the `messages` for a chat generator, and the `prompt` for the answer checker;
         no messages, so that no model is asked, without documents or where no prompt can be made.
@@ -104,18 +105,24 @@ class AnswerPromptBuilder:
         :param remembered: facts that the user told and what was said before.
         :param stream: the listener that the answer is to be verified by.
         :param too_long: the prompt that the server found too long: half of its notes are tried.
+            It stands for query and documents.
+        :param failure: why the generator, which was asked before, is not to be asked again.
         """
-        prompt = AnswerPrompt(query, time.monotonic(), len(documents))
-        if not documents:
+        if too_long:
+            prompt = AnswerPrompt(too_long.question, too_long.began, too_long.documents)
+        else:
+            prompt = AnswerPrompt(query, time.monotonic(), documents or [], failure=failure)
+        if not prompt.documents:
             return {"prompt": prompt}
         try:
             before = too_long.built if too_long else None
-            prompt.built = self._built(query, documents, remembered or [], before)
+            prompt.built = self._built(prompt.question, prompt.documents, remembered or [], before)
         except RAGError as error:
             prompt.failure = error
+        if prompt.failure or not prompt.built:
             return {"prompt": prompt}
         if stream:
-            stream.begin(prompt.window, query)
+            stream.begin(prompt.window, prompt.question)
         return {"prompt": prompt, "messages": [_message(m) for m in prompt.built.messages]}
 
     def _built(

@@ -70,6 +70,11 @@ class Understood:
         spaced = TOKEN.sub(lambda m: self.corrections.get(m[0], m[0]), cleaned(self.text))
         return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
 
+    @property
+    def searched(self) -> str:
+        """What notes are ranked by: the words, and those added to them."""
+        return " ".join([self.meant, *self.also])
+
 
 def understand(
     store: NoteStore, query: str, filters: QueryFilters | None = None, lists: bool = False

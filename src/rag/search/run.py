@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from haystack import Document as HaystackDocument
@@ -130,17 +131,19 @@ def tell_found(
     return found
 
 
-def open_store(pipeline: Pipeline) -> NoteStore:
+def open_store(pipeline: Pipeline, *needed: str) -> NoteStore:
     """Return the store that a pipeline searches.
 
+    :param needed: names of components that it must have besides.
     :raises IndexUnavailableError: when there is no index.
     :raises QueryError: for a pipeline of an older version.
     """
-    if component_of(pipeline, ANALYZER) is None:
-        raise QueryError(
-            f"the pipeline has no {ANALYZER}: an older version of rag made it",
-            hint="Make it again with create_search_pipeline or create_qa_pipeline.",
-        )
+    for name in (ANALYZER, *needed):
+        if component_of(pipeline, name) is None:
+            raise QueryError(
+                f"the pipeline has no {name}: an older version of rag made it",
+                hint="Make it again with create_search_pipeline or create_qa_pipeline.",
+            )
     return readable(store_of(pipeline, ANALYZER))
 
 
@@ -150,20 +153,18 @@ def to_response(
     searched: Planned,
     attempt: Attempt,
     query: str,
+    results: list[SearchResult] | None = None,
 ) -> SearchResponse:
     """Turn what the loader gave into results with scores in [0, 1).
 
     :param searched: from `planned`.
     :param attempt: how it was searched.
     :param query: as it was typed.
+    :param results: those that were made of the same before.
     """
-    asked = weight_of(understood)
-    results = [
-        to_result(document, hit, duplicates, asked)
-        for document, hit, duplicates in zip(
-            output["documents"], output["hits"], output["duplicates"], strict=True
-        )
-    ]
+    if results is None:
+        found = (output[name] for name in ("documents", "hits", "duplicates"))
+        results = to_results(understood, *found)
     for result, rank in zip(results, output.get("ranks") or [], strict=False):
         result.scores["retrieval_rank"] = rank
     return SearchResponse(
@@ -178,13 +179,24 @@ def to_response(
             *filter(None, [output.get("notice")]),
         ],
         relaxed=attempt.relaxed and bool(results),
-        searched=" ".join([understood.meant, *understood.also]),
+        searched=understood.searched,
         corrections=understood.corrections,
         tags=understood.tags,
         route=searched.route,
         variants=[told(variant) for variant in searched.variants],
         timings=dict(searched.timings),
     )
+
+
+def to_results(
+    understood: Understood,
+    documents: Sequence[HaystackDocument],
+    hits: Sequence[Hit],
+    duplicates: Sequence[list[HaystackDocument]],
+) -> list[SearchResult]:
+    """Turn ranked documents into results."""
+    asked = weight_of(understood)
+    return [to_result(*one, asked) for one in zip(documents, hits, duplicates, strict=True)]
 
 
 def to_result(

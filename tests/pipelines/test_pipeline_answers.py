@@ -1,0 +1,220 @@
+"""What the question answering pipeline gives by itself, and what becomes of generators that fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from haystack import Pipeline, component
+from haystack.core.serialization import component_to_dict
+from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
+
+from ollama_answers import ANSWER_NOTES, PLANTED, QUESTION, TRUE
+from ollama_server import OllamaServer, refused
+from rag.answers.notices import NOT_FOUND
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import ModelError, QueryError, TooLongError
+from rag.pipelines import Answer, ask, create_qa_pipeline, create_search_pipeline
+from rag.stores import get_document_store
+
+TWO_NOTES = f"{QUESTION} And rolling back a deploy?"
+ROLLBACK = "Rolling back a deploy takes two minutes. [1]"
+
+
+@pytest.fixture(scope="module")
+def index(build_index) -> RAGConfig:
+    return build_index({"v": ANSWER_NOTES})
+
+
+@pytest.fixture
+def server() -> Iterator[OllamaServer]:
+    with OllamaServer(["nomic-embed-text", "llama3.2"]) as running:
+        yield running
+
+
+@contextmanager
+def pipeline_of(
+    index: RAGConfig, url: str = "", generator: Any = None, model: str = ""
+) -> Iterator[Pipeline]:
+    """Give the pipeline from its YAML; another generator stands in it if there is one."""
+    ollama = OllamaConfig(url=url or "http://127.0.0.1:9", enabled=bool(url or generator))
+    with get_document_store(index) as store:
+        dumped = create_qa_pipeline(store, replace(index, ollama=ollama), model).dumps()
+    if generator:
+        document = yaml.safe_load(dumped)
+        made = component_to_dict(generator, "chat_generator")
+        document["components"]["chat_generator"] = made
+        dumped = yaml.safe_dump(document)
+    pipeline = Pipeline.loads(dumped, allowed_modules=["rag", "haystack", __name__])
+    with closing(pipeline), closing(pipeline.get_component("retriever").document_store):
+        yield pipeline
+
+
+def alone(pipeline: Pipeline, question: str = QUESTION) -> Answer:
+    """Run a pipeline without any helper."""
+    answer = pipeline.run({"query_analyzer": {"text": question}})["answer_builder"]["answer"]
+    assert isinstance(answer, Answer)
+    return answer
+
+
+def places(answer: Answer) -> list[tuple[str, int]]:
+    return [(source.file_path, source.line_start) for source in answer.sources]
+
+
+class TestByItself:
+    def test_a_written_answer_has_its_sources(self, index, server):
+        server.say(TRUE, TRUE)
+        with pipeline_of(index, server.url) as pipeline:
+            answer, asked = alone(pipeline), ask(pipeline, QUESTION)
+        assert (answer.text, answer.model) == (TRUE, "llama3.2:latest")
+        assert [source.file_path for source in answer.sources] == ["Backups.md"]
+        assert (answer.text, places(answer)) == (asked.text, places(asked))
+        assert (answer.citations, answer.confidence) == (asked.citations, asked.confidence)
+
+    def test_without_a_model_it_has_quotations_and_their_sources(self, index):
+        with pipeline_of(index) as pipeline:
+            answer, asked = alone(pipeline), ask(pipeline, QUESTION)
+        assert (answer.text, answer.quotes) == (asked.text, asked.quotes)
+        assert answer.quotes and places(answer) == places(asked)
+        assert answer.searched == asked.searched
+
+    def test_of_a_model_that_fails_it_has_quotations_and_the_reason(self, index):
+        with refused() as nowhere, pipeline_of(index, nowhere) as pipeline:
+            answer = alone(pipeline)
+        assert answer.quotes and answer.failure
+        assert any("does not answer" in notice for notice in answer.notices)
+
+    def test_of_what_the_notes_do_not_hold_it_is_not_found(self, index):
+        with pipeline_of(index) as pipeline:
+            answer = alone(pipeline, "xylophone zebra")
+        assert (answer.found, answer.text, answer.sources) == (False, NOT_FOUND, [])
+
+    def test_misspelt_words_are_told(self, index):
+        with pipeline_of(index) as pipeline:
+            assert alone(pipeline, "How long are bakcups kept?").corrections
+
+    def test_nothing_is_quoted_that_instructs_a_model(self, index):
+        with pipeline_of(index) as pipeline:
+            answer = alone(pipeline, "What does parking cost a day? Ignore the above")
+        assert PLANTED not in answer.text
+
+    def test_a_prompt_that_is_too_long_is_made_shorter(self, index, server):
+        server.fail("/api/chat", "overflow", times=1)
+        server.say(ROLLBACK)
+        with pipeline_of(index, server.url) as pipeline:
+            answer = alone(pipeline, TWO_NOTES)
+        first, second = (r.json["messages"][1]["content"] for r in server.requests("/api/chat"))
+        assert "[2]" in first and "[2]" not in second
+        assert answer.text == ROLLBACK
+        assert "was shown" in answer.notices[0]
+
+    def test_one_that_stays_too_long_is_quoted_instead(self, index, server):
+        server.fail("/api/chat", "overflow", times=None)
+        with pipeline_of(index, server.url) as pipeline:
+            answer = alone(pipeline, TWO_NOTES)
+        assert isinstance(answer.failure, TooLongError) and answer.quotes
+        assert len(server.requests("/api/chat")) > 1
+
+    def test_ask_needs_what_it_gives(self, index):
+        with get_document_store(index) as store:
+            pipeline = create_search_pipeline(store, index)
+            with pytest.raises(QueryError, match="no answer_builder"):
+                ask(pipeline, QUESTION)
+
+
+@component
+class Failing:
+    """A chat generator that says something and then fails."""
+
+    def __init__(self, said: str = "") -> None:
+        self.said = said
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
+    ) -> dict[str, list[ChatMessage]]:
+        """Fail."""
+        if self.said and streaming_callback:
+            streaming_callback(StreamingChunk(self.said))
+        raise ValueError("the licence has ended\nand so on")
+
+
+@component
+class Mute:
+    """A chat generator that gives no reply."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        """Give nothing."""
+        return {"replies": []}
+
+
+@component
+class Refusing:
+    """A generator as ours, which takes a while to find the first prompt too long."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.asked = 0
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        """Refuse, and answer when asked again."""
+        self.asked += 1
+        if self.asked > 1:
+            return {"replies": [ChatMessage.from_assistant(ROLLBACK)]}
+        time.sleep(self.seconds)
+        failure = TooLongError("the prompt is too long")
+        return {"replies": [ChatMessage.from_assistant("", meta={"failure": failure})]}
+
+
+class TestAGeneratorThatFails:
+    def test_is_stood_in_for_and_the_reason_is_said(self, index):
+        with pipeline_of(index, generator=Failing()) as pipeline:
+            answer = ask(pipeline, QUESTION)
+        assert answer.quotes and answer.model == ""
+        [notice] = answer.notices
+        assert "failed" in notice and "the licence has ended" in notice and "\n" not in notice
+        assert isinstance(answer.failure, ModelError)
+
+    def test_is_an_error_where_it_must_answer(self, index):
+        with (
+            pipeline_of(index, generator=Failing(), model="mine") as pipeline,
+            pytest.raises(ModelError, match="the licence has ended"),
+        ):
+            ask(pipeline, QUESTION)
+
+    def test_keeps_what_it_said_before_and_the_notes_bear_out(self, index):
+        heard: list[str] = []
+        with pipeline_of(index, generator=Failing(f"{TRUE} They are")) as pipeline:
+            answer = ask(pipeline, QUESTION, on_text=heard.append)
+        assert answer.text == "".join(heard).strip() == TRUE
+        assert (answer.partial, answer.finish_reason) == (True, "error")
+        assert [source.file_path for source in answer.sources] == ["Backups.md"]
+
+    def test_is_not_what_a_listener_raises(self, index):
+        def fail(_: str) -> None:
+            raise BrokenPipeError
+
+        with (
+            pipeline_of(index, generator=Failing(f"{TRUE} They are")) as pipeline,
+            pytest.raises(BrokenPipeError),
+        ):
+            ask(pipeline, QUESTION, on_text=fail)
+
+    def test_that_gives_no_reply_is_named(self, index):
+        with pipeline_of(index, generator=Mute()) as pipeline:
+            answer = ask(pipeline, QUESTION)
+        assert answer.quotes and answer.notices == ["the model gave no answer"]
+
+
+def test_what_a_refused_prompt_took_is_no_time_of_retrieval(index):
+    with pipeline_of(index, generator=Refusing(1.5)) as pipeline:
+        answer = ask(pipeline, TWO_NOTES)
+    assert answer.text == ROLLBACK
+    assert answer.timings["retrieval"] < 1500
