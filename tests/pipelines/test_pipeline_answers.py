@@ -1,4 +1,4 @@
-"""What the question answering pipeline gives by itself, and what becomes of generators that fail."""
+"""What the question answering pipeline gives by itself, and what it does when a generator fails."""
 
 from __future__ import annotations
 

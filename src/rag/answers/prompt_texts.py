@@ -118,7 +118,12 @@ def facts_heading(question: str) -> str:
 
 def fact_line(fact: str) -> str:
     """Return a fact as a line of its own, so that it cannot look like anything else."""
-    return f"- {' '.join(without_controls(fact).split())}\n"
+    return f"- {one_line(fact)}\n"
+
+
+def one_line(fact: str) -> str:
+    """Return a fact without line ends and control characters."""
+    return " ".join(without_controls(fact).split())
 
 
 def as_said(text: str, question: str) -> str:
@@ -133,14 +138,24 @@ def as_said(text: str, question: str) -> str:
     return _SPACES.sub("", text).strip() or left_out
 
 
+def clean_name(name: str, mark: str) -> tuple[str, int]:
+    """Return a name, such as a path or a tag, as one line without what instructs a model.
+
+    :returns: also how many passages that were.
+    """
+    text, count = without_instructions(without_controls(name), mark)
+    return " ".join(text.splitlines()), count
+
+
 def clean(source: Source, mark: str) -> tuple[Source, int]:
-    """Take out of a source what instructs a model: its names are the writer's too.
+    """Take out of a source what instructs a model, and control characters: its names are the
+    writer's too.
 
     :returns: the source, with `mark` in the place of each passage, and how many there were.
     """
-    names = [without_instructions(name, mark) for name in (source.title, *source.heading)]
-    text, count = without_instructions(source.text, mark)
-    place, hidden = without_instructions(source.place, mark)
+    names = [clean_name(name, mark) for name in (source.title, *source.heading)]
+    text, count = without_instructions(without_controls(source.text), mark)
+    place, hidden = clean_name(source.place, mark)
     title, *heading = (" ".join(name.split()) for name, _ in names)
     cleaned = replace(source, title=title, heading=tuple(heading), text=text.rstrip(), place=place)
     return cleaned, count + hidden + sum(n for _, n in names)

@@ -25,7 +25,7 @@ def create_qa_pipeline(
     config: RAGConfig | OllamaConfig | None = None,
     model: str = "",
     transforms: list[str] | None = None,
-    template: str = "",
+    template: str | None = None,
 ) -> Pipeline:
     """Make the question answering pipeline.
 
@@ -45,7 +45,8 @@ def create_qa_pipeline(
         configured one is stood in for by quotations.
     :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
     :param template: of the prompt, in Jinja; see `AnswerPromptBuilder`.
-    :raises UsageError: for a transform that does not exist, or a template that is none.
+    :raises UsageError: for a transform that does not exist, or a template that is empty or does
+        not parse.
     :raises ConfigError: for such a transform or classifier in the settings.
     """
     config = complete(config)
@@ -80,7 +81,9 @@ def create_qa_pipeline(
     return pipeline
 
 
-def _let_a_model_answer(pipeline: Pipeline, config: RAGConfig, model: str, template: str) -> None:
+def _let_a_model_answer(
+    pipeline: Pipeline, config: RAGConfig, model: str, template: str | None
+) -> None:
     # Quotations alone need not wait for the imports of a model.
     from rag.qa.answer_checker import AnswerChecker
     from rag.qa.answer_generator import AnswerGenerator

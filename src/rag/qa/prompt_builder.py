@@ -61,10 +61,11 @@ class AnswerPromptBuilder:
     :param window: the tokens of prompt and answer together; 0 asks the configured Ollama model,
         or takes `ollama.max_context` where it cannot be asked.
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
-    :param template: the user's message in Jinja, with `query`, `documents` and `facts`, in the
-        place of the built-in one. Number the notes in it: sentences of an answer that name none
-        are not shown.
-    :raises UsageError: for a step that does not exist, or a template that is none.
+    :param template: the user's message in Jinja, in the place of the built-in one; its variables
+        are those of `rag.qa.prompt_template`. Number the notes in it: sentences of an answer that
+        name none are not shown.
+    :raises UsageError: for a step that does not exist, or a template that is empty or does not
+        parse.
     """
 
     def __init__(
@@ -74,11 +75,11 @@ class AnswerPromptBuilder:
         max_tokens: int = 1024,
         window: int = 0,
         steps: list[str] | None = None,
-        template: str = "",
+        template: str | None = None,
     ) -> None:
         self.config, self.model, self.max_tokens = config, model, max_tokens
         self.window, self.steps, self.template = window, steps or [], template
-        self._template = PromptTemplate(template) if template else None
+        self._template = None if template is None else PromptTemplate(template)
         self._known_window = window
         self._chat_of: Callable[[], ChatModel] | None = None
 
