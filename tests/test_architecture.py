@@ -142,6 +142,15 @@ def test_packages_without_haystack_do_not_import_it():
     assert wrong == []
 
 
+def test_who_searches_and_converses_asks_providers_and_no_server_of_one_kind():
+    assert [
+        f"{module}:{line} imports {imported}"
+        for module, line, imported in arrows()
+        if (package_of(module) == "search" or module == "rag.qa.conversation")
+        and (imported == "rag.clients" or imported.startswith("rag.clients.ollama"))
+    ] == []
+
+
 def test_what_is_public_has_a_docstring():
     bare = [
         f"{name_of(file)}.{getattr(node, 'name', '')}".rstrip(".")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import Pipeline, component
+from haystack.dataclasses import ChatMessage, Document
 
 from ollama_server import OllamaServer, refused
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import EmbeddingIdentity
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
+from rag.qa.conversation import Conversation
+from rag.qa.sessions import Turn, new_session
+from rag.search.components.llm_ranker import ModelReranker
+from rag.search.components.note_ranker import Hit, Hits
+from rag.search.components.query_router import QueryRouter
 from rag.stores import get_document_store
 from rag.text.token_estimate import count_tokens
 
@@ -154,3 +162,106 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
         assert [result.title for result in found.results] == ["b"]
         assert found.mode == "dense"
         pipeline.close()
+
+
+class Ranks:
+    """A chat provider of nobody's, whose model turns a ranking round."""
+
+    is_configured = True
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.closed = 0
+
+    def find_chat_model(self, deadline: float) -> str:
+        """Return its one model."""
+        return "ranks"
+
+    def generator(self, model: str = "", seconds: float | None = None) -> Any:
+        """Return itself."""
+        return self
+
+    def run(self, messages: list[ChatMessage], **options: Any) -> dict[str, list[ChatMessage]]:
+        """Rank the second before the first."""
+        self.asked.append(options)
+        return {"replies": [ChatMessage.from_assistant('{"ranking": [2, 1]}')]}
+
+    def close(self) -> None:
+        """Count."""
+        self.closed += 1
+
+
+def test_another_provider_ranks(tmp_path: Path) -> None:
+    ranks = Ranks()
+    documents = [Document(id=name, content=name, meta={"title": name}) for name in "ab"]
+    hits = Hits(Hit(name, name, 1.0, ()) for name in "ab")
+    nowhere = OllamaConfig(url="http://127.0.0.1:9")
+    made = ModelReranker(nowhere, chat=ranks).run("a query", documents, hits, [[], []])
+    assert (made["ranks"], made["notice"]) == ([2, 1], "")
+    [asked] = ranks.asked
+    assert asked["response_format"]["required"] == ["ranking"]
+    assert asked["generation_kwargs"]["temperature"] == 0 and ranks.closed == 1
+
+
+def test_vectors_of_examples_are_told_apart_by_the_provider(tmp_path: Path) -> None:
+    class Counting(Letters):
+        """Letters in two ways."""
+
+        def __init__(self, key: str) -> None:
+            self.key, self.made = key, 0
+
+        def identity(self, whole: bool = False) -> EmbeddingIdentity:
+            """Return one model with the key."""
+            return EmbeddingIdentity("letters", query_key=self.key)
+
+        def embed_query(self, texts, dimension=0):
+            """Count the texts too."""
+            self.made += len(texts)
+            return super().embed_query(texts)
+
+    rules = {"a": {"examples": ["aa"]}, "b": {"examples": ["bb"]}}
+    routes = RoutesConfig("embedding", rules=rules)
+
+    def made_by(key: str) -> int:
+        letters = Counting(key)
+        router = QueryRouter(store, routes, OllamaConfig(), letters)
+        assert router.run("bbb", "auto")["route"] == "b"
+        return letters.made
+
+    with get_document_store(RAGConfig(data_dir=tmp_path / "data")) as store:
+        assert [made_by("one"), made_by("one"), made_by("two")] == [3, 1, 3]
+
+
+def test_ollama_tells_vectors_of_queries_apart_by_model_digest_and_prefix(config) -> None:
+    keys = {
+        embedding_provider(config(**given)).identity(whole).query_key
+        for given in ({}, {"embedding_model": f"{EMBEDDER}:latest"}, {"query_prefix": "q: "})
+        for whole in (False, True)
+    }
+    assert len(keys) == 2
+    assert all(key.startswith(f"{EMBEDDER}:latest ") for key in keys)
+
+
+@component
+class Brief:
+    """A chat generator of nobody's that replies beside its answers."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        """Never rewrite."""
+        raise AssertionError
+
+    def brief_reply(self, messages: Any, schema: Any, tokens: int) -> str:
+        """Rewrite a question."""
+        assert [message["role"] for message in messages] == ["system", "user"] and tokens
+        return json.dumps(dict.fromkeys(schema["required"], "How often do we test backups?"))
+
+
+def test_another_generator_rewrites_follow_ups_by_a_brief_reply(tmp_path: Path) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("chat_generator", Brief())
+    turn = Turn("How do we test backups?", "How do we test backups?", "By hand.", True)
+    session = new_session(tmp_path)
+    session.turns.append(turn)
+    talk = Conversation(pipeline, session)
+    assert talk.understood("and how often?") == "How often do we test backups?"

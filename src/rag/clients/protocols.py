@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 Batches = Generator["EmbeddedTexts", None, None]
 
@@ -29,6 +29,8 @@ class EmbeddingIdentity:
     :param document_prefix: what is put before a text of a note.
     :param dimension: the length of vectors; 0 when nobody asked the model for one.
     :param limit: the most tokens of a text; 0 if not told.
+    :param query_key: what tells vectors of queries from those of others; without it the model and
+        its digest do.
     """
 
     model: str
@@ -36,6 +38,7 @@ class EmbeddingIdentity:
     document_prefix: str = ""
     dimension: int = 0
     limit: int = 0
+    query_key: str = ""
 
 
 class EmbeddingProvider(Protocol):
@@ -103,6 +106,24 @@ class ChatProvider(Protocol):
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
         """Return a chat generator; no server is asked before it runs.
 
+        Its `run` takes `generation_kwargs` (`temperature`, `num_predict`) and `response_format`,
+        a JSON schema; `close` closes its connection.
+
         :param model: another model than the configured one.
         :param seconds: the longest that it may wait for anything, and the whole answer take.
+        """
+
+
+@runtime_checkable
+class BriefChat(Protocol):
+    """A chat generator that can also reply to something beside the answers it is there for."""
+
+    def brief_reply(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
+    ) -> str:
+        """Return a short reply, without reasoning and within the time of a query.
+
+        :param messages: of `role` and `content`.
+        :param schema: the JSON schema that the reply must fit.
+        :param tokens: the longest reply.
         """

@@ -10,6 +10,7 @@ from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
 from rag.answers.follow_ups import Exchange, expanded, is_accepted
+from rag.clients.protocols import BriefChat
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
@@ -136,19 +137,11 @@ class Conversation:
 
     def _replied(self, generator: Any, messages: list[ChatMessage]) -> str:
         """Return what a chat generator replies to messages, without reasoning first."""
-        from rag.clients import OllamaGenerator
-
-        if not isinstance(generator, OllamaGenerator):
+        if not isinstance(generator, BriefChat):
             [reply, *_] = generator.run(messages=messages)["replies"]
             return reply.text or ""
-        response = generator.chat.respond(
-            [{"role": message.role.value, "content": message.text or ""} for message in messages],
-            format=REWRITTEN.schema(1),
-            options={"temperature": 0, "num_predict": _LONGEST},
-            seconds=generator.chat.config.query_timeout,
-        )
-        text: str = response.text
-        return text
+        plain = [{"role": m.role.value, "content": m.text or ""} for m in messages]
+        return generator.brief_reply(plain, REWRITTEN.schema(1), _LONGEST)
 
 
 def _result(kept: dict[str, Any]) -> SearchResult:

@@ -8,7 +8,7 @@ work; requests, retries, deadlines and cancelled streams are that of `ChatModel`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -157,6 +157,18 @@ class OllamaGenerator(OllamaChatGenerator):
         return await asyncio.to_thread(
             self.run, messages, streaming_callback, generation_kwargs, response_format, tools
         )
+
+    def brief_reply(
+        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
+    ) -> str:
+        """Return a short reply, without reasoning and within `ollama.query_timeout`."""
+        response = self.chat.respond(
+            messages,
+            format=schema,
+            options={"temperature": 0, "num_predict": tokens},
+            seconds=self.chat.config.query_timeout,
+        )
+        return response.text
 
     def answer(
         self,

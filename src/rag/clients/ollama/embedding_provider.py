@@ -44,7 +44,7 @@ class OllamaEmbeddings:
         prefix, seconds = traits(config).document_prefix, config.query_timeout
         if not whole:
             digest = ask_servers(config, lambda client: find_digest(client, model, seconds))
-            return EmbeddingIdentity(model, digest, prefix)
+            return EmbeddingIdentity(model, digest, prefix, query_key=self._query_key(digest))
         info = ask_servers(config, lambda client: describe_model(client, model, seconds))
         _check_versions(config)
         # What it says of itself may be wrong, and it may not load: one vector tells.
@@ -53,7 +53,14 @@ class OllamaEmbeddings:
         if not sizes:
             hint = f"Try `ollama run {model} test`, or another ollama.embedding_model."
             raise ModelError(f"{model} gives no embeddings", config.remote_url, hint=hint)
-        return EmbeddingIdentity(model, info.digest, prefix, sizes[0], info.limit)
+        key = self._query_key(info.digest)
+        return EmbeddingIdentity(model, info.digest, prefix, sizes[0], info.limit, key)
+
+    def _query_key(self, digest: str) -> str:
+        from rag.clients.ollama.model_info import full_name, traits
+
+        name, prefix = full_name(self.config.embedding_model), traits(self.config).query_prefix
+        return f"{name} {digest} {prefix}"
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         """Return the vectors of a query and of what else to search for, in one request."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
-from haystack.dataclasses import Document
+from haystack.dataclasses import ChatMessage, Document
 
+from rag.clients.factory import chat_provider
+from rag.clients.protocols import ChatProvider
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 from rag.exceptions import RAGError, with_hint
@@ -38,10 +41,15 @@ class ModelReranker:
     Whatever it answers, every result stays: those it does not name follow in the order they had.
 
     :param config: the `[ollama]` settings.
+    :param chat: who runs chat models, in the place of the one whom the settings ask for.
     """
 
-    def __init__(self, config: OllamaConfig | None = None) -> None:
+    def __init__(
+        self, config: OllamaConfig | None = None, chat: ChatProvider | None = None
+    ) -> None:
         self.config = config or OllamaConfig()
+        self.chat = chat or chat_provider(self.config)
+        self._seconds = min(_SECONDS, self.config.request_timeout)
 
     @component.output_types(
         documents=list[Document],
@@ -97,20 +105,18 @@ class ModelReranker:
         :raises ConnectionError: when the model does not answer.
         :raises ValueError: when its answer is no ranking.
         """
-        from rag.clients import generate_response
-
         shown = documents[:DEPTH]
-        answer = generate_response(
-            [
-                {"role": "system", "content": _RULES},
-                {"role": "user", "content": _prompt(query, shown)},
-            ],
-            self.config,
-            format=_SCHEMA,
-            options={"temperature": 0.0, "num_predict": 16 + 8 * len(shown)},
-            seconds=min(_SECONDS, self.config.request_timeout),
-        )
-        chosen = parse_ranking(answer, len(shown))
+        messages = [
+            ChatMessage.from_system(_RULES),
+            ChatMessage.from_user(_prompt(query, shown)),
+        ]
+        with closing(self.chat.generator(seconds=self._seconds)) as generator:
+            replies = generator.run(
+                messages=messages,
+                response_format=_SCHEMA,
+                generation_kwargs={"temperature": 0.0, "num_predict": 16 + 8 * len(shown)},
+            )["replies"]
+        chosen = parse_ranking(replies[0].text or "" if replies else "", len(shown))
         return [*chosen, *(at for at in range(len(documents)) if at not in set(chosen))]
 
 

@@ -199,10 +199,8 @@ class QueryRouter:
 
     def _space(self) -> str:
         """Return what tells the vectors of the present model from those of others."""
-        from rag.clients.ollama.model_info import full_name, traits
-
         made = self.embeddings.identity()
-        return f"{full_name(made.model)} {made.digest} {traits(self.config).query_prefix}"
+        return made.query_key or f"{made.model} {made.digest}"
 
 
 def check_routes(routes: RoutesConfig) -> None:
