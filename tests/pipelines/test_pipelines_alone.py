@@ -20,8 +20,11 @@ from haystack.dataclasses import ChatMessage
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import OllamaServer
+from rag.app.requests import SearchRequest
+from rag.app.workspace import Workspace
 from rag.config import MODES, OllamaConfig, RAGConfig, load_config
-from rag.exceptions import QueryError, UsageError
+from rag.config import modes as config_modes
+from rag.exceptions import IndexUnavailableError, QueryError, UsageError
 from rag.pipelines import (
     QueryFilters,
     ask,
@@ -249,10 +252,6 @@ def test_a_pipeline_without_an_analyzer_says_so(index):
             search(pipeline, "backups")
 
 
-def test_the_settings_know_every_way_to_search() -> None:
-    assert [*MODES] == [mode.value for mode in SearchMode]
-
-
 @pytest.mark.parametrize("mode", ["DENSE", "foo"])
 def test_a_mode_that_there_is_not_is_refused(index: RAGConfig, mode: str) -> None:
     with get_document_store(index) as store, pytest.raises(QueryError, match="there is no mode"):
@@ -265,3 +264,58 @@ def test_of_another_generator_only_an_answer_cut_short_lacks_its_end(
 ) -> None:
     reply = ChatMessage.from_assistant(TRUE, meta={"finish_reason": reason})
     assert (_response(reply).finish_reason != "stop") is partial
+
+
+class TestWhatNobodyNamed:
+    """How many results there are, and how they are searched, is then for the settings to say."""
+
+    @pytest.fixture
+    def config(self, index: RAGConfig) -> RAGConfig:
+        chosen = replace(index.search, top_k=2, mode="lexical")
+        return replace(index, search=chosen, ask=replace(index.ask, top_k=1))
+
+    def test_a_search_takes_the_settings(self, config):
+        with get_document_store(config) as store:
+            pipeline = create_search_pipeline(store, config)
+            assert len(search(pipeline, "vault:v").results) == 2
+            assert len(search(pipeline, "vault:v", top_k=3).results) == 3
+            run = pipeline.run({"query_analyzer": {"text": "vault:v"}})
+            assert len(run["loader"]["documents"]) == 2
+            with Workspace(config) as workspace:
+                report = workspace.search(SearchRequest("vault:v"))
+            assert len(report.response.results) == 2
+
+    def test_so_does_the_mode(self, config):
+        dense = replace(config, search=replace(config.search, mode="dense"))
+        with get_document_store(dense) as store:
+            pipeline = create_search_pipeline(store, dense)
+            with pytest.raises(IndexUnavailableError, match="dense search needs embeddings"):
+                search(pipeline, "backups")
+            assert search(pipeline, "backups", mode="lexical").results
+            questions = create_qa_pipeline(store, dense)
+            with pytest.raises(IndexUnavailableError, match="dense search needs embeddings"):
+                ask(questions, QUESTION)
+            assert ask(questions, QUESTION, mode="auto").found
+
+    def test_a_question_draws_on_as_many_notes_as_the_settings_say(self, config):
+        with get_document_store(config) as store:
+            pipeline = create_qa_pipeline(store, config)
+
+            def notes(**given: Any) -> int:
+                asked = {"query_analyzer": {"text": "backups or a deploy?", **given}}
+                return len(pipeline.run(asked)["answer_builder"]["results"])
+
+            assert (notes(), notes(top_k=2)) == (1, 2)
+            assert len(ask(pipeline, "backups, deploy?").sources) == 1
+            assert len(ask(pipeline, "backups, deploy?", top_k=2).sources) == 2
+
+    def test_what_a_yaml_holds_is_what_counts(self, config):
+        with get_document_store(config) as store:
+            dumped = create_search_pipeline(store, config).dumps()
+        with loaded(dumped) as pipeline:
+            assert len(search(pipeline, "vault:v").results) == 2
+
+
+def test_there_is_one_list_of_modes() -> None:
+    assert SearchMode is config_modes.SearchMode
+    assert list(MODES) == list(SearchMode)

@@ -17,6 +17,7 @@ from rag.config.environment import from_environment, unknown_variables
 from rag.config.files import find_project, is_there, new_project_file, read_toml, user_file
 from rag.config.keys import key_hosts
 from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_key
+from rag.config.modes import SearchMode
 from rag.config.sections import (
     AUTO,
     SECTIONS,
@@ -191,7 +192,7 @@ def _check_key_variable(variable: str, origin: str) -> None:
         )
 
 
-MODES = ("auto", "lexical", "dense", "hybrid")
+MODES = tuple(mode.value for mode in SearchMode)
 PLANNER_MODES = ("default", "conservative", "aggressive")
 WINDOWS = (
     *("ALL_TIME", "TODAY", "THIS_WEEK", "LAST_WEEK", "THIS_MONTH", "LAST_MONTH"),

@@ -23,7 +23,6 @@ from rag.query.models import ConversationTurn, QueryBundle
 from rag.query.transforms.generated_text import GeneratedText
 from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
 from rag.query.transforms.transformers import ConversationRewriter
-from rag.search.modes import SearchMode
 from rag.search.results import QueryFilters, SearchResult
 
 _LONGEST = 200  # tokens of a rewritten question
@@ -44,8 +43,8 @@ class Conversation:
         pipeline: Pipeline,
         session: Session,
         filters: QueryFilters | None = None,
-        top_k: int = 5,
-        mode: str = SearchMode.AUTO,
+        top_k: int | None = None,
+        mode: str | None = None,
         memory: MemoryManager | None = None,
     ) -> None:
         self.pipeline, self.session = pipeline, session

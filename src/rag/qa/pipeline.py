@@ -41,6 +41,7 @@ def create_qa_pipeline(
     generator of Haystack's may stand in the place of `chat_generator`.
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
+        `ask.top_k` and `search.mode` count where a question names none.
     :param model: the chat model that must answer: what fails is then an error, while the
         configured one is stood in for by quotations.
     :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
@@ -60,7 +61,8 @@ def create_qa_pipeline(
         search=replace(config.search, transforms=names),
         ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
     )
-    pipeline = search_with(QuestionAnalyzer(store), searching, transforms)
+    analyzer = QuestionAnalyzer(store, config.ask.top_k, config.search.mode)
+    pipeline = search_with(analyzer, searching, transforms)
     pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
     for sender, receiver in (
         (f"{ANALYZER}.quoted", "answerer.query"),

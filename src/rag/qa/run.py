@@ -22,12 +22,11 @@ from rag.qa.context_report import WindowReport
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.syntax import parse_query
 from rag.search.components.query_analyzer import check_top_k
-from rag.search.modes import SearchMode
 from rag.search.planning import ANALYZER, Planned, planned
 from rag.search.query_understanding import understand
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
-from rag.search.run import TOLD, analysed, open_store, tell_found, to_response
+from rag.search.run import TOLD, analysed, chosen, open_store, tell_found, to_response
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, takes
 from rag.text.messages import brief
@@ -41,9 +40,9 @@ def ask(
     pipeline: Pipeline,
     question: str,
     filters: QueryFilters | None = None,
-    top_k: int = 5,
+    top_k: int | None = None,
     *,
-    mode: str = SearchMode.AUTO,
+    mode: str | None = None,
     keep_mode: bool = False,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
@@ -54,7 +53,8 @@ def ask(
     """Answer a question from the notes.
 
     :param pipeline: from `create_qa_pipeline`.
-    :param top_k: how many notes the answer may draw on.
+    :param top_k: how many notes the answer may draw on; without it `ask.top_k` of the pipeline's
+        settings.
     :param mode: how notes are searched, as in `search`.
     :param keep_mode: let no route change the mode, as in `search`.
     :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
@@ -73,8 +73,10 @@ def ask(
         raise QueryError(
             "the question is empty", hint="Ask something.", remedy=Remedy.TYPE_QUESTION
         )
-    check_top_k(top_k)
+    if top_k is not None:
+        check_top_k(top_k)
     store, generator = open_store(pipeline, ANSWER), generator_of(pipeline)
+    top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
     if generator is not None:

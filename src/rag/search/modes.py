@@ -1,14 +1,5 @@
-"""How a query can be searched."""
+"""How a query can be searched: the modes that the settings know."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-
-class SearchMode(StrEnum):
-    """By words, by meaning, or both; `auto` is `hybrid` where there are embeddings."""
-
-    AUTO = "auto"
-    LEXICAL = "lexical"
-    DENSE = "dense"
-    HYBRID = "hybrid"
+from rag.config.modes import SearchMode as SearchMode

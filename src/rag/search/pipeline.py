@@ -63,15 +63,18 @@ def create_search_pipeline(
     searches with `run({"query_analyzer": {"text": "…"}})`.
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
+        `search.top_k` and `search.mode` count where a search names none.
     :param rerank: let the chat model order the best results anew.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a transform that does not exist.
     :raises ConfigError: for such a transform or classifier in the settings.
     """
-    analyzer = QueryAnalyzer(store, depth=DEPTH if rerank else 0)
-    pipeline = search_with(analyzer, complete(config), transforms)
+    config = complete(config)
+    depth = DEPTH if rerank else 0
+    analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode, depth)
+    pipeline = search_with(analyzer, config, transforms)
     if rerank:
-        pipeline.add_component(RERANKER, ModelReranker(complete(config).ollama))
+        pipeline.add_component(RERANKER, ModelReranker(config.ollama))
         for name in ("documents", "hits", "duplicates"):
             pipeline.connect(f"loader.{name}", f"{RERANKER}.{name}")
         pipeline.connect(f"{ANALYZER}.rerank", f"{RERANKER}.query")

@@ -41,9 +41,9 @@ def search(
     pipeline: Pipeline,
     query: str,
     filters: QueryFilters | None = None,
-    top_k: int = 5,
+    top_k: int | None = None,
     *,
-    mode: str = SearchMode.AUTO,
+    mode: str | None = None,
     chunks: bool = False,
     explained: bool = False,
     keep_mode: bool = False,
@@ -53,8 +53,8 @@ def search(
 
     :param pipeline: from `create_search_pipeline`.
     :param query: plain words, or the syntax of `rag.query.syntax`.
-    :param top_k: how many results.
-    :param mode: `auto`, `lexical`, `dense` or `hybrid`.
+    :param top_k: how many results; without it `search.top_k` of the pipeline's settings.
+    :param mode: `auto`, `lexical`, `dense` or `hybrid`; without it `search.mode`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
     :param explained: take each result's score apart.
     :param keep_mode: let no route change the mode. Without it a mode is only the default of
@@ -67,8 +67,10 @@ def search(
         embeddings that `mode` could use.
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
-    check_top_k(top_k)
+    if top_k is not None:
+        check_top_k(top_k)
     store = open_store(pipeline)
+    top_k, mode = chosen(pipeline, top_k, mode)
     with store.pinned(), own_errors(QueryError, "the search failed"):
         for attempt in attempts(query, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
@@ -87,6 +89,13 @@ def search(
             ):
                 result.explanation = why
     return response
+
+
+def chosen(pipeline: Pipeline, top_k: int | None, mode: str | None) -> tuple[int, str]:
+    """Return how many results are wanted and how they are searched: where nobody said so, as the
+    settings of the pipeline say."""
+    analyzer: Any = pipeline.get_component(ANALYZER)
+    return analyzer.top_k if top_k is None else top_k, analyzer.mode if mode is None else mode
 
 
 def _searched(

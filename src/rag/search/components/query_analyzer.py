@@ -62,7 +62,7 @@ class QueryAnalyzer:
         depth: int = 0,
     ) -> None:
         self.document_store = document_store
-        self.top_k, self.mode, self.depth = top_k, str(SearchMode(mode)), depth
+        self.top_k, self.mode, self.depth = top_k, check_mode(mode), depth
 
     @component.output_types(**OUTPUTS)
     def run(
