@@ -21,6 +21,7 @@ from rag.query.planner.plan import (
     WindowName,
 )
 from rag.query.planner.query_planner import MetadataTransformer
+from rag.query.planner.rules.unwanted_words import without_unwanted
 from rag.query.registry import classifier_names
 from rag.query.syntax import parse_query
 from rag.search.filters import plain_tags
@@ -68,7 +69,12 @@ class Intent:
     @property
     def text(self) -> str:
         """What is searched for: the query as typed, when nothing of it filters."""
-        return self.plan.text if self.plan.metadata.filters_anything else self.plan.query
+        return self.plan.text if self.plan.metadata.filters_anything else self.typed
+
+    @property
+    def typed(self) -> str:
+        """The query as typed, but for words of which it says that they are not wanted."""
+        return without_unwanted(self.plan.query)
 
     @property
     def has_words(self) -> bool:

@@ -127,7 +127,7 @@ def attempts(
         if again.lists:  # words that only lead to filters are none to search for
             yield again._replace(notice=_NOTICES[language]["listed"])
         else:
-            yield again._replace(query=query, notice=_NOTICES[language]["searched"])
+            yield again._replace(query=intent.typed, notice=_NOTICES[language]["searched"])
 
 
 def in_a_mode(

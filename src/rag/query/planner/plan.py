@@ -161,13 +161,15 @@ class Extraction(BaseModel):
     """What the rules read in a query.
 
     :param text: the query without the words that filter, which is what notes are ranked by.
+    :param unwanted: words of the topic that are not wanted, as the query syntax has them: `-rust`.
     :param open: what the query asks to filter by and the index does not have; the words of such
-        a slot stay in `text`.
+        a slot stay in `text`, but for those that are not wanted.
     :param time_slot: words that speak of a time which the rules cannot tell.
     """
 
     metadata: MetadataExtraction = Field(default_factory=MetadataExtraction)
     text: str = ""
+    unwanted: list[str] = Field(default_factory=list)
     found: list[Named] = Field(default_factory=list)
     open: list[Named] = Field(default_factory=list)
     time_slot: str = ""

@@ -246,7 +246,7 @@ def _with(plan: FullTransformationResult, read: Extraction) -> FullTransformatio
     if read.time_slot:
         plan.fallbacks.append(brief(f"time: when “{read.time_slot}” was is not known"))
     update = {
-        "text": read.text,
+        "text": " ".join(filter(None, [read.text, *read.unwanted])),
         "metadata": read.metadata,
         "in_scope": read.found,
         "out_of_scope": read.open,

@@ -20,6 +20,7 @@ from rag.query.planner.rules.tag_vault_reader import SlotReader, Slots
 from rag.query.planner.rules.time_range_reader import find_time
 from rag.query.planner.rules.title_reader import read_titles
 from rag.query.planner.rules.unresolved_times import find_slot
+from rag.query.planner.rules.unwanted_words import read_unwanted
 from rag.text.surrogates import without_halves
 
 
@@ -65,11 +66,19 @@ def extract(
         fields=held.fields,
         values=held.values,
     )
-    text = leftover(folded) if metadata.filters_anything else query
+    text, unwanted = query, []
+    if metadata.filters_anything:
+        unwanted = read_unwanted(folded)
+        text = leftover(folded)
     metadata.event_keyword = subject_of(text)
     metadata.logical_reasoning = reasoning_of(query, metadata, slots.found, slots.open)
     return Extraction(
-        metadata=metadata, text=text, found=slots.found, open=slots.open, time_slot=vague
+        metadata=metadata,
+        text=text,
+        unwanted=unwanted,
+        found=slots.found,
+        open=slots.open,
+        time_slot=vague,
     )
 
 

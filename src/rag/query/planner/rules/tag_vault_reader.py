@@ -29,6 +29,7 @@ _TAGGED = re.compile(
 _BUT_NOT = re.compile(
     " *,? *(?:(?:and|but) +)?(?:not|except(?: +for)?|excluding|other +than) +(?:(?:for|the) +)?#?"
 )
+_CONTRASTS = re.compile(r"\b(?:but|and|except|excluding|other)\b|,")  # "python not compile" is none
 _PRONOUNS = frozenset(("those", "these", "this", "ones", "them", "anything", "everything"))
 _MOST_NOT_WANTED = 2  # words of an unknown tag after "but not": more are a remark
 _TAG_BEHIND = re.compile(
@@ -96,6 +97,11 @@ def matches(pattern: re.Pattern[str], folded: Folded) -> Iterator[re.Match[str]]
             return
         yield found
         at = max(found.end(), at + 1)
+
+
+def _is_unwanted(words: list[str]) -> bool:
+    """Tell whether words after "but not" name a tag, and are no remark."""
+    return len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS
 
 
 class SlotReader:
@@ -219,10 +225,15 @@ class SlotReader:
             if listed.known:
                 end = listed.known[-1].end
                 self._take(at, end, listed, self._slots.excluded_tags)
-            for read in listed.unknown:
-                words = read.words.lower().split()
-                if len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS:
-                    self._slots.leave("tag", read, self._folded)
+            lacking = [read for read in listed.unknown if _is_unwanted(read.words.lower().split())]
+            for read in lacking:
+                self._slots.leave("tag", read, self._folded)
+            if lacking == listed.unknown and _CONTRASTS.search(joint[0]):
+                # No note has such a tag, so there is nothing to leave out, and to search for.
+                for read in lacking:
+                    self._folded.drop(read.start, read.end)
+                if lacking and not listed.known:
+                    self._folded.drop(joint.start(), lacking[-1].end)
 
     def _is_wanted(self, read: Read) -> bool:
         """Tell whether words that name no tag were meant to: "#の使い方" speaks of the sign."""

@@ -1,0 +1,57 @@
+"""A planned search for notes without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rag.app.requests import SearchRequest
+from rag.app.workspace import Workspace
+from rag.config import RAGConfig
+
+
+@pytest.fixture(scope="module")
+def index(build_index) -> RAGConfig:
+    return build_index(
+        {
+            "v": {
+                "a.md": "---\ntags: [crypto]\n---\n# Wallets\n\nBitcoin wallets, bitcoin keys.\n",
+                "b.md": "---\ntags: [crypto]\n---\n# Ether\n\nEther wallets.\n",
+                "c.md": "# Coins\n\nBitcoin and other coins.\n",
+            }
+        }
+    )
+
+
+@pytest.fixture
+def workspace(index: RAGConfig) -> Iterator[Workspace]:
+    with Workspace(index) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "notes tagged crypto about wallets but not bitcoin",
+        "notes tagged crypto, but not about bitcoin",
+        "wallets but not bitcoin",
+    ],
+)
+def test_notes_with_it_are_left_out(workspace: Workspace, query: str) -> None:
+    found = workspace.search(SearchRequest(query, plan=True)).response
+    assert [result.file_path for result in found.results] == ["b.md"]
+
+
+def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> None:
+    report = workspace.search(SearchRequest("notes tagged crypto but not bitcoin"))
+    assert {result.file_path for result in report.response.results} == {"a.md", "b.md"}
+    assert report.plan and report.plan.lists
+    assert [named.words for named in report.plan.plan.out_of_scope] == ["bitcoin"]
+
+
+def test_nor_is_it_when_the_filters_are_let_go(workspace: Workspace) -> None:
+    query = "notes tagged crypto from 1999 about wallets but not bitcoin"
+    found = workspace.search(SearchRequest(query)).response
+    assert found.relaxed and "bitcoin" not in found.searched.casefold()
+    assert [result.file_path for result in found.results] == ["b.md"]
