@@ -80,7 +80,7 @@ class TestSearch:
         ran = rag("search", "証明書 #ops", "--json")
         assert (ran.code, places(ran)) == (0, ["証明書.md"])
         assert ran.json["plan"]["relaxed"] is True
-        assert "searched without those filters" in ran.err
+        assert "条件を外して検索しました" in ran.err
 
     def test_nothing_at_all_is_nothing(self, rag):
         ran = rag("search", "walrus #ops", "--json")
@@ -97,6 +97,37 @@ class TestSearch:
     def test_a_tag_that_is_not_there_is_told_with_those_near(self, rag):
         ran = rag("search", "backups tagged zzbackup")
         assert ran.err == "no note has the tag #zzbackup; near: #ops/backup\n"
+
+
+class TestTheLanguageOfTheQuestion:
+    def test_of_the_plan_s_line(self, rag):
+        ran = rag("search", "2025年6月以降の #ops rolling back について")
+        assert "入力した言葉のまま検索します" in ran.err and "(--no-plan " in ran.err
+        assert "searches the words" not in ran.err
+
+    def test_of_the_line_of_a_question(self, rag):
+        ran = rag("ask", "2025年6月以降の #ops のロールバックは何分？", "--no-model")
+        assert "(--no-plan 入力した言葉のまま検索します)" in ran.err
+
+    def test_where_nothing_filters(self, rag):
+        ran = rag("search", "ロールバックの手順", "--plan")
+        assert "絞り込みの条件はありません" in ran.err
+
+    def test_of_a_tag_that_is_not_there(self, rag):
+        ran = rag("search", "タグ「zzbackup」のバックアップのノート")
+        assert "タグ #zzbackup の付いたノートはありません" in ran.err
+        assert "近いタグ: #ops/backup" in ran.err and "no note has" not in ran.err
+        asked = rag("ask", "xyzzy はどこ？", "-t", "zzbackup", "--no-model")
+        assert "タグ #zzbackup の付いたノートはありません" in asked.err
+
+    def test_of_a_vault_that_is_not_there(self, rag):
+        ran = rag("search", "「zzz」保管庫のバックアップ", "--plan")
+        assert "という保管庫はありません" in ran.err
+        assert "no vault is named" not in ran.err
+
+    def test_of_filters_that_are_let_go(self, rag):
+        ran = rag("search", "バックアップ #ops 1999年のノート", "--plan")
+        assert "条件を外して" in ran.err and "nothing fits" not in ran.err
 
     def test_explain_shows_the_plan(self, rag):
         ran = rag("search", QUERY, "--explain")

@@ -228,7 +228,9 @@ class TestNothingFits:
     def test_what_was_understood_is_let_go_and_that_is_said(self, plan, run):
         response = run(plan("証明書 #kubernetes"))
         assert paths(response) == ["会議.md"] and response.relaxed
-        assert "nothing fits what was understood" in response.notices[0]
+        assert "条件を外して検索しました" in response.notices[0]
+        english = run(plan("meeting or pods #会議 since 2999"))
+        assert "nothing fits what was understood" in english.notices[0]
 
     def test_the_query_is_searched_as_typed(self, plan, run):
         response = run(plan("#kubernetes 会議", vaults=["仕事"]))

@@ -90,8 +90,8 @@ def check_vaults(vaults: Iterable[str] | None, known: Iterable[str]) -> None:
             raise unknown_vault(name, names)
 
 
-def near_tags(tags: Iterable[str] | None, state: IndexState) -> Iterator[str]:
-    """Yield which tags are near each that no note has."""
+def near_tags(tags: Iterable[str] | None, state: IndexState) -> Iterator[tuple[str, list[str]]]:
+    """Yield each tag that no note has, and which are near it."""
     from difflib import get_close_matches
 
     from rag.vault import normalize_tags
@@ -99,6 +99,4 @@ def near_tags(tags: Iterable[str] | None, state: IndexState) -> Iterator[str]:
     for tag in tags or ():
         name = next(iter(normalize_tags([tag])), "")
         if name not in state.tags:
-            near = get_close_matches(name, list(state.tags), 3, 0.5)
-            also = f"; near: {', '.join('#' + n for n in near)}" if near else ""
-            yield f"no note has the tag #{name}{also}"
+            yield name, get_close_matches(name, list(state.tags), 3, 0.5)

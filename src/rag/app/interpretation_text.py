@@ -20,13 +20,28 @@ _ENGLISH = {
     "vault": "{} vault", "vaults": "{} vaults", "or": " or ", "and": ", ", "not": "not {}",
     "title": "“{}”", "created": "{}", "modified": "modified {}", "path": "path {}",
     "listed": "newest first", "since": "since {}", "until": "until {}",
+    "no_vault": "no vault is named {!r}; there are: {}",
+    "no_title": "no note is called {!r}", "no_value": "no note has {}",
+    "no_tag": "no note has the tag #{}", "near": "; near: {}",
+    "nothing": "nothing in the query filters", "too_many": "too many tags; left out: {}",
+    "way_back": "searches the words as typed",
 }
 _JAPANESE = {
     "vault": "{} 保管庫", "vaults": "{} 保管庫", "or": "または", "and": "・", "not": "{} 以外",
     "title": "「{}」", "created": "{}", "modified": "更新 {}", "path": "パス {}",
     "listed": "新しい順", "since": "{}から", "until": "{}まで",
+    "no_vault": "「{}」という保管庫はありません。あるのは: {}",
+    "no_title": "「{}」というノートはありません", "no_value": "{} のノートはありません",
+    "no_tag": "タグ #{} の付いたノートはありません", "near": "。近いタグ: {}",
+    "nothing": "クエリに絞り込みの条件はありません", "too_many": "タグが多すぎるため除きました: {}",
+    "way_back": "入力した言葉のまま検索します",
 }
 # fmt: on
+
+
+def words_for(query: str) -> dict[str, str]:
+    """Return the words for what is said of a query, in its language."""
+    return _JAPANESE if is_japanese(query) else _ENGLISH
 
 
 def understood_line(intent: Intent) -> str:
@@ -34,7 +49,7 @@ def understood_line(intent: Intent) -> str:
 
     It is in Japanese where the query is.
     """
-    words = _JAPANESE if is_japanese(intent.plan.query) else _ENGLISH
+    words = words_for(intent.plan.query)
     parts = [*_filters(intent.plan.metadata, words, intent.today)]
     parts += [words["path"].format(path) for path in intent.flags.paths or []]
     parts.append(words["listed"] if intent.lists else shortened(intent.text.strip(), _LONGEST))
@@ -43,21 +58,33 @@ def understood_line(intent: Intent) -> str:
 
 def missing(intent: Intent, state: IndexState) -> Iterator[str]:
     """Yield what the query names and the index does not have, and what is near it."""
+    words = words_for(intent.plan.query)
     for named in intent.plan.out_of_scope:
         if named.kind == "tag":
-            yield from near_tags([named.words], state)
+            yield from _near_tags([named.words], state, words)
         elif named.kind == "vault":
-            yield f"no vault is named {named.words!r}; there are: {', '.join(state.roots)}"
+            yield words["no_vault"].format(named.words, ", ".join(state.roots))
         elif named.kind == "title":
-            yield f"no note is called {named.words!r}"
+            yield words["no_title"].format(named.words)
         else:
-            yield f"no note has {named.words}"
+            yield words["no_value"].format(named.words)
 
 
-def unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> Iterator[str]:
-    """Yield which tags are near those of filters that no note has, as far as `missing` does not."""
+def unknown_tags(
+    tags: list[str], intent: Intent | None, state: IndexState, query: str
+) -> Iterator[str]:
+    """Yield which tags are near those of filters that no note has, as far as `missing` does not.
+
+    :param query: in whose language they are told.
+    """
     told = {named.words for named in intent.plan.out_of_scope} if intent else {}
-    return near_tags([tag for tag in tags if tag not in told], state)
+    return _near_tags([tag for tag in tags if tag not in told], state, words_for(query))
+
+
+def _near_tags(tags: list[str], state: IndexState, words: dict[str, str]) -> Iterator[str]:
+    for name, near in near_tags(tags, state):
+        also = words["near"].format(", ".join(f"#{one}" for one in near)) if near else ""
+        yield words["no_tag"].format(name) + also
 
 
 def _filters(read: MetadataExtraction, words: dict[str, str], today: date) -> Iterator[str]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from haystack import Pipeline
 from haystack.core.errors import PipelineRuntimeError
 
-from rag.answers.language import language_of
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
@@ -81,9 +80,9 @@ def ask(
     remembered, forgotten = _remembered(memory if generator else None)
     if generator is not None:
         share_model(pipeline)
-    stream, language = AnswerStream(on_text, on_thinking), language_of(question)
+    stream = AnswerStream(on_text, on_thinking)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
-        for attempt in attempts(question, filters, mode, keep_mode, intent, language=language):
+        for attempt in attempts(question, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
             asked = parse_query(question).text if intent else understood.text
             analysis = {

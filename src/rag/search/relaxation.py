@@ -13,6 +13,7 @@ from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
 from rag.stores.base.protocol import NoteStore
 from rag.support.pipeline_errors import own_errors
+from rag.text.scripts import is_japanese
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
@@ -22,10 +23,12 @@ _NOTICES = {
     "en": {
         "listed": "nothing fits what was understood: the newest notes without those filters",
         "searched": "nothing fits what was understood: searched without those filters",
+        "otherwise": "not searched by meaning alone: {}",
     },
     "ja": {
         "listed": "読み取った条件に合うノートがないため、条件を外して新しい順に表示します",
         "searched": "読み取った条件に合うノートがないため、条件を外して検索しました",
+        "otherwise": "意味だけでは検索できませんでした: {}",
     },
 }
 
@@ -92,20 +95,21 @@ def intent_of(
     return find_intent(store, config, query, filters, full=bool(wanted))
 
 
+def _notices(query: str) -> dict[str, str]:
+    return _NOTICES["ja" if is_japanese(query) else "en"]
+
+
 def attempts(
     query: str,
     filters: QueryFilters | None,
     mode: str,
     keep_mode: bool,
     intent: Intent | None,
-    *,
-    language: str = "en",
 ) -> Iterator[Attempt]:
     """Yield how a query is to be searched, and how when that finds nothing.
 
-    What the user typed as filters holds every time; what was only understood does not.
-
-    :param language: `en` or `ja`, the language of the notices.
+    What the user typed as filters holds every time; what was only understood does not. Notices
+    are in the language of the query.
     """
     if intent is None:
         yield Attempt(query, filters, mode, keep_mode)
@@ -125,9 +129,9 @@ def attempts(
     if intent.narrows:
         again = first._replace(filters=intent.flags, lists=not intent.has_words)
         if again.lists:  # words that only lead to filters are none to search for
-            yield again._replace(notice=_NOTICES[language]["listed"])
+            yield again._replace(notice=_notices(query)["listed"])
         else:
-            yield again._replace(query=intent.typed, notice=_NOTICES[language]["searched"])
+            yield again._replace(query=intent.typed, notice=_notices(query)["searched"])
 
 
 def in_a_mode(
@@ -141,5 +145,5 @@ def in_a_mode(
         with own_errors(QueryError, "the search failed"):
             return run(attempt), []
     except (ConfigError, ConnectionError, IndexUnavailableError) as error:
-        notice = f"not searched by meaning alone: {error}"
+        notice = _notices(attempt.query)["otherwise"].format(error)
     return run(attempt._replace(mode=attempt.otherwise, keep_mode=False)), [notice]

@@ -144,4 +144,4 @@ def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
     else:
         printer.finish(answer)
         if not answer.found:
-            tell_unknown_tags(answer.tags, report.plan, report.index)
+            tell_unknown_tags(answer.tags, report.plan, report.index, report.request.question)

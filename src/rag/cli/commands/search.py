@@ -110,7 +110,7 @@ def search(
     if not results:
         if not out.as_json:
             say(f"nothing found for {shortened(request.query)!r}")
-            tell_unknown_tags(report.response.tags, report.plan, report.index)
+            tell_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
 
 

@@ -83,11 +83,13 @@ class Output(NamedTuple):
             print_file(file, self.print0)
 
 
-def tell_unknown_tags(tags: list[str], intent: Intent | None, state: IndexState) -> None:
-    """Say which tags no note has, and which are near."""
+def tell_unknown_tags(
+    tags: list[str], intent: Intent | None, state: IndexState, query: str
+) -> None:
+    """Say which tags no note has, and which are near, in the language of a query."""
     from rag.app.interpretation_text import unknown_tags
 
-    for text in unknown_tags(tags, intent, state):
+    for text in unknown_tags(tags, intent, state, query):
         say(text)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rag.app.index_state import IndexState
     from rag.search.planned_query import Intent
 
-_WAY_BACK = "--no-plan searches the words as typed"
+_WAY_BACK = "--no-plan"
 
 
 def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
@@ -22,12 +22,13 @@ def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) 
         changes nothing.
     :param data: whether stdout is for programs.
     """
-    from rag.app.interpretation_text import missing, understood_line
+    from rag.app.interpretation_text import missing, understood_line, words_for
 
+    words = words_for(intent.plan.query)
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
-        say("nothing in the query filters")
+        say(words["nothing"])
     elif intent.narrows or wanted:
-        line = f"{understood_line(intent)} ({_WAY_BACK})"
+        line = f"{understood_line(intent)} ({_WAY_BACK} {words['way_back']})"
         console = make_console()
         if console.is_terminal and not data:
             console.print(visible(line), style="dim")
@@ -39,7 +40,7 @@ def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) 
         if text.startswith("flags: "):
             say(text.removeprefix("flags: "))
     if intent.plan.dropped:
-        say(f"too many tags; left out: {', '.join(f'#{tag}' for tag in intent.plan.dropped)}")
+        say(words["too_many"].format(", ".join(f"#{tag}" for tag in intent.plan.dropped)))
 
 
 def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
