@@ -53,6 +53,7 @@ class Remedy(StrEnum):
     BRING_UP_TO_DATE = "bring_up_to_date"
     WRITE_MISSING = "write_missing"
     WRITE_VAULT_LIST = "write_vault_list"
+    MOVE_AWAY = "move_away"
     MAKE_CHECKSUMS = "make_checksums"
     MAKE_INDEX = "make_index"
     WAIT = "wait"

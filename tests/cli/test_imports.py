@@ -19,7 +19,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Our packages, those of others, and our modules in `support`.
 CONFIG = "config"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
-MANIFEST = f"{FILES} disk_space sparse_files unicode_forms index vault Stemmer"
+MANIFEST = f"{FILES} disk_space regular_files sparse_files unicode_forms index vault Stemmer"
 ENGINE = f"{MANIFEST} lazy_imports runtime_folder clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} search query indexing pipeline_errors pipeline_parts"
 ANSWER = f"{SEARCH} qa answers context plugins file_locks settings_repr"
@@ -29,7 +29,7 @@ ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
     "init --dry-run": f"{FILES} app clients disk_space http_transport index lazy_imports ollama"
-    " runtime_folder sparse_files unicode_forms vault",
+    " regular_files runtime_folder sparse_files unicode_forms vault",
     "index -q {library}": f"{MANIFEST} lazy_imports app clients stores haystack qdrant_edge"
     " indexing memory_limits pipeline_errors pipeline_parts",
     "search backups": f"{SEARCH} app",

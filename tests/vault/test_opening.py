@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rag.support.regular_files import open_file
 from rag.vault import scan_folder
-from rag.vault.file_reader import open_file
 
 
 def make_socket(path: Path) -> None:

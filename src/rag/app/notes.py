@@ -52,7 +52,7 @@ def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) 
 
 
 def _read_lines(found: FoundNote) -> list[str]:
-    from rag.vault.file_reader import open_file
+    from rag.support.regular_files import open_file
     from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.readers import reader_of
 

@@ -18,10 +18,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from zlib import crc32
 
 from rag.index.shard_files import CONFIG
 from rag.support.durable_files import replace_durably
+from rag.support.regular_files import read_file
 from rag.support.sparse_files import Checksum, checksum
 
 SUMS = "checksums"
@@ -58,7 +60,7 @@ class Record:
         :raises ValueError: when it is damaged itself.
         """
         try:
-            head, _, body = (folder / SUMS).read_bytes().partition(b"\n")
+            head, _, body = read_file(folder / SUMS).partition(b"\n")
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -137,7 +139,7 @@ class Record:
         if self._stamps is None:
             self._stamps = {}
             with suppress(OSError, ValueError, TypeError, RecursionError):
-                self._stamps = dict(json.loads((self.folder / STAMPS).read_bytes()))
+                self._stamps = dict(json.loads(read_file(self.folder / STAMPS)))
         return self._stamps
 
     def remember(self) -> None:
@@ -210,6 +212,8 @@ def stamp_of(file: str | Path) -> str | None:
     try:
         facts = os.stat(file)  # noqa: PTH116
     except (OSError, ValueError):
+        return None
+    if not S_ISREG(facts.st_mode):  # a pipe would be waited for
         return None
     return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}"
 

@@ -25,6 +25,7 @@ from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, 
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
 from rag.index.sqlite import transaction
 from rag.index.vocabulary import Vocabulary
+from rag.support.regular_files import strange_kind
 from rag.text.normalize import name_key
 
 _SCHEMA = f"""
@@ -73,6 +74,8 @@ class Manifest:
 
         :raises IndexUnavailableError: when it is missing or damaged.
         """
+        if strange_kind(path):  # a pipe would be waited for
+            raise damaged_index(path.parent, path.name)
         try:
             # `immutable` keeps SQLite from making files beside a generation.
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"

@@ -41,6 +41,7 @@ from rag.index.sync_mark import SyncMark
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.owned_folders import claim_data_folder, claim_index_folder, make_owned, remove
+from rag.support.regular_files import read_file, strange_kind
 from rag.support.sparse_files import Checksum, checksum
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 LINKED = "narrow-"  # how the name of a folder of links to a shard begins
 _POINTS = "points"
+CURRENT = "CURRENT"
+_LOCK = "index.lock"
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 60.0  # seconds that nobody needs to open a shard
 
@@ -64,6 +67,16 @@ def damaged_index(path: Path, details: str) -> IndexUnavailableError:
     """Return the error that says that an index is damaged, and what mends it."""
     return IndexUnavailableError(
         f"the index at {path} is damaged", details, remedy=Remedy.INDEX_FROM_NOTES
+    )
+
+
+def not_a_file(path: Path, kind: str) -> IndexUnavailableError:
+    """Return the error that says that something else is in the place of a file."""
+    return IndexUnavailableError(
+        f"{path} is {kind}, and should be a file",
+        hint=f"Move {path} away.",
+        remedy=Remedy.MOVE_AWAY,
+        subject=str(path),
     )
 
 
@@ -81,7 +94,7 @@ class Generation:
     @property
     def points(self) -> int:
         """The number of points its shard was published with."""
-        return int((self.path / _POINTS).read_text("ascii"))
+        return int(read_file(self.path / _POINTS))
 
     def check(self, *wanted: str) -> bool:
         """Make sure that its files hold what was published, as far as their stamps tell.
@@ -142,11 +155,23 @@ class IndexDirectory:
         return next(filter(self.is_whole, names), announced)
 
     def announced(self) -> str | None:
-        """Return the name that CURRENT holds, which nothing may bear; `None` when there is none."""
+        """Return the name that CURRENT holds, which nothing may bear; `None` when there is none.
+
+        :raises IndexUnavailableError: when it is no file.
+        """
+        file = self.path / CURRENT
+        if kind := strange_kind(file):
+            raise not_a_file(file, kind)
         try:
-            return (self.path / "CURRENT").read_text("ascii", "replace").strip() or None
+            return file.read_text("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
+
+    def strange_files(self) -> Iterator[tuple[Path, str]]:
+        """Yield what is in the place of CURRENT or of a lock, and what it is: "a folder"."""
+        for file in (self.path / _LOCK, self.path / CURRENT, *self.path.glob("gen-*.lock")):
+            if kind := strange_kind(file):
+                yield file, kind
 
     def is_whole(self, name: str) -> bool:
         """Tell whether the files that a generation cannot do without are there, and not empty."""
@@ -154,7 +179,7 @@ class IndexDirectory:
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         with suppress(OSError, ValueError):
-            int((self.path / name / _POINTS).read_text("ascii"))
+            int(read_file(self.path / name / _POINTS))
             return all(_holds_something(self.path / name / part) for part in parts)
         return False
 
@@ -195,12 +220,12 @@ class IndexDirectory:
         """Open what a reader locks; nothing where it is missing and may not be made.
 
         Who may not write it may lock it none the less. On a disk that is read only nobody removes
-        a generation.
+        a generation, and neither where something else is in the place of the file.
         """
         path = self.path / f"{name}.lock"
-        for file, mode in ((path, "ab"), (path, "rb")):
+        for mode in () if strange_kind(path) else ("ab", "rb"):
             with suppress(OSError):
-                return file.open(mode)
+                return path.open(mode)
         return Path(os.devnull).open("rb")
 
     # -- the writer --------------------------------------------------------------------
@@ -213,6 +238,7 @@ class IndexDirectory:
 
         :param wait: wait for another writer to finish instead of failing.
         :raises LockedError: when another process is the writer.
+        :raises IndexUnavailableError: when something else is in the place of a file.
         """
         if self._lock is None:
             self._lock = self._acquire(wait)
@@ -227,7 +253,9 @@ class IndexDirectory:
 
     def _acquire(self, wait: bool) -> IO[bytes]:
         self._make()
-        lock = (self.path / "index.lock").open("a+b")
+        for file, kind in self.strange_files():
+            raise not_a_file(file, kind)
+        lock = (self.path / _LOCK).open("a+b")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -300,7 +328,7 @@ class IndexDirectory:
         sync_folder(self.path)
         # First: a working copy that lost what was announced must not be taken for what it was.
         self.working.publish(copied.work, record)
-        replace_durably(self.path / "CURRENT", name.encode())
+        replace_durably(self.path / CURRENT, name.encode())
         self.sweep()
 
     def sweep(self) -> None:

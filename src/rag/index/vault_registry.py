@@ -15,9 +15,10 @@ from pathlib import Path
 from rag.config import RAGConfig
 from rag.exceptions import Message, RAGError, Remedy, UsageError
 from rag.index.manifest import Manifest, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory, not_a_file
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
+from rag.support.regular_files import strange_kind
 
 
 @dataclass
@@ -38,6 +39,8 @@ class Registry:
         """Read the registry; a missing file is an empty one."""
         file = config.data_dir / "vaults.json"
         try:
+            if strange_kind(file):
+                raise ValueError("no file")
             data = json.loads(file.read_text("utf-8"))
             vaults = {str(name): Path(path) for name, path in data["vaults"].items()}
             return cls(file, vaults, set(data["removed"]))
@@ -50,12 +53,17 @@ class Registry:
             return cls(file, vaults, set(), _damaged(file, vaults, bool(configured)))
 
     def save(self) -> None:
-        """Write the registry, all of it or nothing."""
+        """Write the registry, all of it or nothing.
+
+        :raises IndexUnavailableError: when a folder is in the place of the file.
+        """
         data = {
             "vaults": {name: str(path) for name, path in sorted(self.vaults.items())},
             "removed": sorted(self.removed),
         }
         claim_data_folder(self.file.parent)
+        if self.file.is_dir():
+            raise not_a_file(self.file, strange_kind(self.file))
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         replace_durably(self.file, text.encode("utf-8"))
         self.notice = ""

@@ -12,9 +12,9 @@ from typing import Any
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.indexing.note_limits import bound_chunks
+from rag.support.regular_files import open_file
 from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id
-from rag.vault.file_reader import open_file
 from rag.vault.properties import searchable_fields
 from rag.vault.readers import reader_of
 

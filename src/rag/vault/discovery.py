@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
-from rag.vault.file_reader import open_file
+from rag.support.regular_files import open_file
 from rag.vault.limits import LARGEST_IGNORE_FILE
 from rag.vault.readers import is_note
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rag.app.doctor.check import Check, Examination
 from rag.exceptions import IndexUnavailableError, Message, Remedy
 from rag.index.checksums import find_damage
-from rag.index.snapshots import IndexDirectory
+from rag.index.snapshots import CURRENT, IndexDirectory
 
 _NAMED = 3
 _MENDED = Message(remedy=Remedy.INDEX_FROM_NOTES)
@@ -19,6 +19,10 @@ def check_files(examination: Examination) -> Iterator[Check]:
     Of a working copy that somebody is writing, or was when he was killed, nothing is said.
     """
     directory = IndexDirectory(examination.config.index_dir)
+    for file, kind in directory.strange_files():
+        if file.name != CURRENT:  # without which no index is read, which is said already
+            hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(file))
+            yield Check("files", "fail", f"{file} is {kind}, and should be a file", hint)
     try:
         generation = directory.open_current()
     except IndexUnavailableError:  # said already

@@ -25,6 +25,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.BRING_UP_TO_DATE: "Bring it up to date with `rag index`.",
     Remedy.WRITE_MISSING: "`rag index` writes what is missing.",
     Remedy.WRITE_VAULT_LIST: "`rag index` writes it anew.",
+    Remedy.MOVE_AWAY: "Move {subject} away, then run `rag index`.",
     Remedy.MAKE_CHECKSUMS: "`rag index` makes them.",
     Remedy.MAKE_INDEX: "Make one with `rag index FOLDER` (FOLDER holds your .md files).",
     Remedy.WAIT: "Try again later, or wait for it with `rag index --wait`.",

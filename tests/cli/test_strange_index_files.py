@@ -1,0 +1,120 @@
+"""Folders, pipes and sockets in the place of files of the index: said, and never waited for."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.config import load_config
+from rag.index.snapshots import CURRENT
+
+READERS = (("search", "backups"), ("get", "Backups"), ("status",), ("ask", "backups", "--no-model"))
+LOCKS = ("index.lock", "gen-*.lock")
+
+
+def make_folder(path: Path) -> None:
+    path.mkdir()
+    (path / "mine.txt").write_text("mine")
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))  # whose path may not be long
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "a folder": make_folder,
+    "a pipe": os.mkfifo,
+    "a socket": make_socket,
+}
+
+
+def replace(pattern: str, kind: str) -> Path:
+    """Put something else in the place of a file of the index, and return its path."""
+    [file] = load_config().index_dir.glob(pattern)
+    file.unlink()
+    KINDS[kind](file)
+    return file
+
+
+def says_what_to_do(err: str, file: Path, kind: str) -> bool:
+    told = f"{file} is {kind}, and should be a file"
+    return told in err and f"Move {file} away, then run `rag index`." in err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_command_reads_what_is_in_the_place_of_current(rag, indexed, kind):
+    file = replace(CURRENT, kind)
+    for command in (*READERS, ("index",)):
+        ran = rag(*command)
+        assert (ran.code, ran.out) == (3, ""), command
+        assert says_what_to_do(ran.err, file, kind)
+    assert rag("search", "backups", "--json").json["error"]["kind"] == "index"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pattern", LOCKS)
+def test_searches_do_without_a_lock_and_writers_do_not(rag, indexed, pattern, kind):
+    file = replace(pattern, kind)
+    for command in READERS:
+        assert rag(*command).code == 0
+    (indexed / "new.md").write_text("# New\n")
+    ran = rag("index")
+    assert ran.code == 3 and says_what_to_do(ran.err, file, kind)
+
+
+@pytest.mark.parametrize("pattern", [CURRENT, *LOCKS])
+def test_once_it_is_moved_away_an_index_run_mends_it(rag, indexed, tmp_path, pattern):
+    file = replace(pattern, "a folder")
+    (indexed / "new.md").write_text("# New\n")
+    file.rename(tmp_path / "moved")
+    assert rag("index").code == 0
+    assert rag("search", "new").code == 0
+    assert (tmp_path / "moved/mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("pattern", [CURRENT, *LOCKS])
+def test_doctor_says_so_too(rag, indexed, pattern, kind):
+    file = replace(pattern, kind)
+    ran = rag("doctor")
+    assert ran.code == 1 and says_what_to_do(ran.out, file, kind)
+    assert "the check broke" not in ran.out
+
+
+@pytest.mark.parametrize(
+    "name", ["points", "manifest.sqlite3", "checksums", "shard/edge_config.json"]
+)
+def test_a_pipe_in_a_generation_is_damage_like_any(rag, indexed, name):
+    replace(f"gen-*[0-9]/{name}", "a pipe")
+    ran = rag("search", "backups")
+    assert ran.code == 3 and f"is damaged ({'gen-' if '/' in name else ''}" in ran.err
+    assert rag("doctor").code == 1
+    assert rag("index").code == 0
+    assert rag("search", "backups").code == 0
+
+
+@pytest.mark.parametrize("name", ["checksums", "manifest.sqlite3", "shard/wal/first-index"])
+def test_so_is_one_in_the_working_copy(rag, indexed, name):
+    replace(f"work/{name}", "a pipe")
+    assert f"damaged: work/{name}" in rag("doctor").out
+    ran = rag("index")
+    assert ran.code == 0 and "the index is made anew" in ran.err
+
+
+def test_a_pipe_for_the_list_of_vaults_is_damage_that_the_next_run_mends(rag, indexed):
+    replace("../vaults.json", "a pipe")
+    ran = rag("index")
+    assert ran.code == 0 and "was damaged" in ran.err
+    assert rag("index").err == ""
+
+
+def test_a_folder_for_the_list_of_vaults_is_never_deleted(rag, indexed):
+    file = replace("../vaults.json", "a folder")
+    ran = rag("index")
+    assert ran.code == 3 and "vaults.json is a folder, and should be a file" in ran.err
+    assert (file / "mine.txt").exists()
