@@ -15,6 +15,7 @@ from rag.app.doctor.chunks import check_chunks
 from rag.app.doctor.environment import check_configuration, check_data_folder, check_disk
 from rag.app.doctor.index import check_index
 from rag.app.doctor.index_files import check_files
+from rag.app.doctor.marks import check_marks
 from rag.app.doctor.model_servers import check_models, check_servers
 from rag.app.doctor.plugins import check_transforms
 from rag.app.doctor.qdrant_server import check_server
@@ -46,6 +47,7 @@ _CHECKS: dict[str, Checker] = {
     "configuration": check_configuration,
     "transforms": check_transforms,
     "data folder": check_data_folder,
+    "marks": check_marks,
     "disk": check_disk,
     "vault": check_vaults,
     "index": check_index,

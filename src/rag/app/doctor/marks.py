@@ -1,0 +1,35 @@
+"""Whether the folders of the index bear the mark without which nothing of them is deleted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rag.app.doctor.check import Check, Examination
+from rag.exceptions import Message, Remedy
+from rag.index.snapshots import IndexDirectory
+from rag.support.owned_folders import MARK, is_marked
+from rag.support.regular_files import strange_kind
+
+
+def check_marks(examination: Examination) -> Iterator[Check]:
+    """Say which folders lost their mark, if any: some get it again, others would never go."""
+    directory = IndexDirectory.of(examination.config)
+    if not directory.path.is_dir():
+        return
+    claimed = [examination.config.data_dir, directory.path, directory.work]
+    kept = [path for path in sorted(directory.path.glob("gen-*")) if path.is_dir()]
+    bare = [path for path in claimed + kept if path.is_dir() and not is_marked(path)]
+    facts = {"unmarked": [str(path) for path in bare]}
+    for path in bare:
+        if kind := strange_kind(path / MARK):
+            message = f"{path / MARK} is {kind}, and should be a file"
+            hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(path / MARK))
+            yield Check("marks", "warn", message, hint, facts)
+        elif path in kept and directory.path not in bare:
+            message = f"{path} lost its mark, the file {MARK}, so that it is never deleted"
+            copied = shlex.join(["cp", str(directory.path / MARK), str(path)])
+            yield Check("marks", "warn", message, f"If it is an index's: `{copied}`", facts)
+        else:
+            message = f"{path} lost its mark, the file {MARK}"
+            yield Check("marks", "warn", message, Message(remedy=Remedy.WRITE_MISSING), facts)
