@@ -138,6 +138,13 @@ class TestConfig:
         (tmp_path / "rag.toml").write_text(text)
         assert rag("config", "--config", tmp_path / "rag.toml").code == 0
 
+    def test_defaults_as_json_are_not_what_is_set(self, rag, monkeypatch):
+        monkeypatch.setenv("RAG_SEARCH__TOP_K", "7")
+        found = rag("config", "--defaults", "--json").json["settings"]
+        assert found["search.top_k"] == {"value": 10, "origin": "default"}
+        assert {one["origin"] for one in found.values()} == {"default"}
+        assert {*found} == {*rag("config", "--json").json["settings"]}
+
     def test_a_file_is_read(self, rag, tmp_path):
         (tmp_path / "my.toml").write_text("[search]\ntop_k = 3\n")
         found = rag("config", "--json", "--config", tmp_path / "my.toml").json["settings"]

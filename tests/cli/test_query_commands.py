@@ -304,6 +304,11 @@ class TestGet:
     def test_paths_prints_where_it_is(self, rag, library):
         assert rag("get", "証明書", "--paths").out == f"{library / '証明書.md'}\n"
 
+    @pytest.mark.parametrize("option", ["--paths", "--print0"])
+    def test_json_goes_before_paths(self, rag, library, option):
+        found = rag("get", "証明書", option, "--json").json
+        assert found["file"] == str(library / "証明書.md")
+
     def test_json_has_all_that_is_known(self, rag, library):
         found = rag("get", "Backups:6-8", "--json").json
         assert set(found) == {

@@ -11,12 +11,16 @@ from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, to_json_text
 from rag.cli.render.remedies import worded
-from rag.config import default_toml, settings, values
+from rag.config import RAGConfig, default_toml, settings, values
 
 
 def config(
     defaults: Annotated[
-        bool, typer.Option("--defaults", help="Print a configuration file with every setting.")
+        bool,
+        typer.Option(
+            "--defaults",
+            help="Print a configuration file with every setting; with --json, each default.",
+        ),
     ] = False,
     json: Json = False,
     config_file: ConfigFile = None,
@@ -27,10 +31,10 @@ def config(
     rag config
     rag config --defaults > rag.toml     start a file of your own
     """
-    if defaults:
+    if defaults and not json:
         sys.stdout.write(default_toml())
         return
-    found = load_settings(config_file, may_ask=False)
+    found = RAGConfig() if defaults else load_settings(config_file, may_ask=False)
     shown = values(found)
     if json:
         from rag.app.settings import SettingsReport

@@ -36,10 +36,10 @@ def get(
         raise UsageError("no note named", hint='Name one: `rag get "title"`')
     with Workspace(config) as workspace:
         report = workspace.get_note(note, vaults)
-    if paths or print0:
-        print_file(report.note.file, print0)
-    elif json:
+    if json:  # which has the file too, as with a search
         print_report(report)
+    elif paths or print0:
+        print_file(report.note.file, print0)
     else:
         for line in report.lines:
             print_text(line)

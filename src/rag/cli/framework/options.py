@@ -54,7 +54,10 @@ ConfigFile = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="Read this configuration file.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Paths = Annotated[bool, typer.Option("--paths", help="Print only the files, one a line.")]
+Paths = Annotated[
+    bool,
+    typer.Option("--paths", help="Print only the files, one a line; --json goes before it."),
+]
 Print0 = Annotated[
     bool, typer.Option("--print0", help="As --paths, with a NUL after each file, for xargs -0.")
 ]
