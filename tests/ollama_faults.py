@@ -19,6 +19,7 @@ MESSAGES = {
     503: "server busy, please try again.  maximum pending requests exceeded",
 }
 _ANY_STATUS = ("status", "missing", "overflow", "slow", "html", "drop", "reset")
+DEEP = "[" * 100_000
 _PAGE = "<!doctype html><html><title>Sign in</title><body>Please sign in.</body></html>"
 
 
@@ -150,6 +151,18 @@ def _garbage(fault: Fault, answer: Answer, _: Any) -> None:
         answer.lines = itertools.chain(_first(answer.lines, fault.lines), ["} not JSON {"])
 
 
+def _deep(fault: Fault, answer: Answer, _: Any) -> None:
+    if answer.lines is None:
+        answer.body = DEEP
+    else:
+        answer.lines = itertools.chain(_first(answer.lines, fault.lines), [DEEP])
+
+
+def _deep_error(fault: Fault, answer: Answer, _: Any) -> None:
+    answer.body, answer.status, answer.lines = DEEP, fault.status, None
+    answer.content_type = JSON
+
+
 def _html(_: Fault, answer: Answer, __: Any) -> None:
     answer.body, answer.lines, answer.content_type = _PAGE, None, "text/html; charset=utf-8"
 
@@ -228,6 +241,8 @@ KINDS: dict[str, Callable[[Fault, Answer, Any], None]] = {
     "error_line": _error_line,  # {"error": …} in the stream; 500 where nothing streams
     "unfinished": _unfinished,  # the stream ends as it should, but without a last line
     "garbage": _garbage,  # not JSON, though the header says so
+    "deep": _deep,  # brackets without end, which Python's own parser fails at
+    "deep_error": _deep_error,  # an error answer with `status`, and brackets for its message
     "html": _html,  # 200 and the page of some other program
     "content_type": _content_type,  # the right answer under a wrong content type
     "drop": _ends("hangup", "start"),  # closed before any answer

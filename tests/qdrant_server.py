@@ -36,7 +36,7 @@ from qdrant_client.http.models import (
     UpdateVectors,
 )
 
-KINDS = ("status", "garbage", "html", "null", "hang", "drip", "hangup", "cut")
+KINDS = ("status", "garbage", "deep", "deep_error", "html", "null", "hang", "drip", "hangup", "cut")
 _DONE = models.UpdateResult(operation_id=0, status=models.UpdateStatus.COMPLETED)
 
 
@@ -259,6 +259,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self.end_headers()
             case "garbage":
                 self._send(200, b"\xff\xfe{]")
+            case "deep":
+                self._send(200, b"[" * 100_000)
+            case "deep_error":
+                self._send(500, b"[" * 100_000)
             case "html":
                 self._send(200, b"<html><body>Welcome to nginx!</body></html>", "text/html")
             case "null":

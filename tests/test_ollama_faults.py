@@ -147,6 +147,8 @@ def test_a_slow_stream_is_slow_between_its_lines(server: OllamaServer) -> None:
         ("reset", httpx.ReadError, httpx.ReadError),
         ("garbage", ValueError, ValueError),
         ("html", ValueError, ValueError),
+        ("deep", RecursionError, RecursionError),
+        ("deep_error", RecursionError, RecursionError),
     ],
 )
 def test_broken_answers(

@@ -123,7 +123,9 @@ def test_a_server_that_hangs_is_given_up(server: OllamaServer, settings: Setting
     assert time.monotonic() - started < 2
 
 
-@pytest.mark.parametrize("kind", ["garbage", "html", "drop", "reset", "cut", "status"])
+@pytest.mark.parametrize(
+    "kind", ["garbage", "deep", "deep_error", "html", "drop", "reset", "cut", "status"]
+)
 def test_a_server_of_another_kind_is_not_reachable(server: OllamaServer, kind: str) -> None:
     server.fail("/api/tags", kind, times=None)
     found = check_connection(server.url)

@@ -63,6 +63,8 @@ EMBEDDING = [
     ({"kind": "hangup"}, ConnectionError, "broke the connection", "ollama serve"),
     ({"kind": "cut"}, ConnectionError, "broke the connection", "ollama serve"),
     ({"kind": "garbage"}, ModelError, "not Ollama's", "another program"),
+    ({"kind": "deep"}, ModelError, "not Ollama's", "another program"),
+    ({"kind": "deep_error", "status": 500}, ModelError, "not Ollama's", "another program"),
     ({"kind": "html"}, ModelError, "not Ollama's", "another program"),
     ({"kind": "error_line"}, ModelError, "error 500", "ollama serve"),
     ({"kind": "nan"}, ModelError, "no numbers", "ollama run"),
@@ -86,6 +88,8 @@ GENERATION = [
     ({"kind": "error_line"}, UnfinishedError, "broke off .*an error", "ollama serve"),
     ({"kind": "unfinished"}, UnfinishedError, "without saying that it is complete", "Ask again"),
     ({"kind": "garbage"}, UnfinishedError, "not Ollama's", "another program"),
+    ({"kind": "deep"}, UnfinishedError, "not Ollama's", "another program"),
+    ({"kind": "deep_error", "status": 500}, ModelError, "not Ollama's", "another program"),
     ({"kind": "html"}, ModelError, "not Ollama's", "another program"),
 ]
 

@@ -154,7 +154,9 @@ def test_what_it_says_counts_and_not_the_name() -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/tags", "/api/show"])
-@pytest.mark.parametrize("kind", ["garbage", "html", "drop", "slow", "status", "endless"])
+@pytest.mark.parametrize(
+    "kind", ["garbage", "deep", "deep_error", "html", "drop", "slow", "status", "endless"]
+)
 def test_a_server_that_fails_when_it_is_asked_is_an_error_of_ours(
     server: OllamaServer, path: str, kind: str
 ) -> None:

@@ -131,7 +131,7 @@ def test_a_server_that_takes_long_for_its_work_is_waited_for(hanging: Hanging) -
         assert [request.path for request in slow.requests()] == ["/api/version", "/api/tags"]
 
 
-@pytest.mark.parametrize("kind", ["status", "html", "drop", "garbage"])
+@pytest.mark.parametrize("kind", ["status", "html", "drop", "garbage", "deep", "deep_error"])
 def test_any_answer_will_do(hanging: Hanging, kind: str) -> None:
     with OllamaServer(["bge-m3"]) as odd:
         odd.fail("/api/version", kind)

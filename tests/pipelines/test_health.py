@@ -815,8 +815,11 @@ class TestQdrant:
 
     @pytest.mark.parametrize(
         "answers",
-        [{}, {"/readyz": (503, "")}, {**READY, "/": (200, "[]")}, {**READY, "/": (200, "<html>")}],
-        ids=["nothing", "not ready", "a list", "a page"],
+        [
+            *({}, {"/readyz": (503, "")}, {**READY, "/": (200, "[]")}),
+            *({**READY, "/": (200, "<html>")}, {**READY, "/": (200, "[" * 100_000)}),
+        ],
+        ids=["nothing", "not ready", "a list", "a page", "brackets"],
     )
     def test_a_server_that_is_not_well(self, answers: dict[str, tuple[int, str]]) -> None:
         with qdrant(answers, []) as url:

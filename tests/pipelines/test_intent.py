@@ -413,7 +413,7 @@ class TestModels:
         plan("rollback tagged k8s", modelled)
         assert server.requests() == []
 
-    @pytest.mark.parametrize("kind", ["status", "garbage", "hangup", "slow"])
+    @pytest.mark.parametrize("kind", ["status", "garbage", "deep", "deep_error", "hangup", "slow"])
     def test_a_model_that_fails_is_not_asked_twice_and_nothing_is_lost(
         self, plan, modelled, server, kind
     ):

@@ -200,7 +200,9 @@ class TestTheServerStandsInTheWay:
                 assert isinstance(refusal(component, mode), ConnectionError)
 
     @pytest.mark.parametrize("path", ["/api/embed", "/api/tags"])
-    @pytest.mark.parametrize("kind", ["endless", "garbage", "html", "status", "drop", "cut"])
+    @pytest.mark.parametrize(
+        "kind", ["endless", "garbage", "deep", "deep_error", "html", "status", "drop", "cut"]
+    )
     def test_ill(self, embedder, server, path, kind):
         server.fail(path, kind, times=None)
         with embedder(query_timeout=0.1) as component:

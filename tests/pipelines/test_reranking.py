@@ -119,6 +119,8 @@ def test_nonsense_leaves_the_order_and_is_said(server: OllamaServer, answer: str
         "error_line",
         "unfinished",
         "garbage",
+        "deep",
+        "deep_error",
         "html",
         "drop",
         "reset",
@@ -169,6 +171,11 @@ def test_it_is_written_down_and_made_again() -> None:
     pipeline.add_component("reranker", reranker("http://127.0.0.1:1"))
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
     assert again.dumps() == pipeline.dumps()
+
+
+def test_brackets_without_end_are_no_ranking() -> None:
+    with pytest.raises(ValueError, match="no ranking"):
+        parse_ranking("[" * 100_000, 3)
 
 
 @given(st.text(), st.integers(1, 30))

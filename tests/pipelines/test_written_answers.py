@@ -230,6 +230,8 @@ _KINDS: list[tuple[str, dict[str, Any]]] = [
     ("status", {"status": 401}),
     ("missing", {}),
     ("garbage", {"lines": 0}),
+    ("deep", {"lines": 0}),
+    ("deep_error", {"status": 500}),
     ("html", {}),
     ("drop", {}),
     ("reset", {}),

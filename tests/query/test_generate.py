@@ -236,7 +236,7 @@ class TestPrompts:
 # -- what goes wrong -------------------------------------------------------------------
 
 FAULTS = [
-    *("drop", "reset", "garbage", "html", "missing", "overflow"),
+    *("drop", "reset", "garbage", "deep", "deep_error", "html", "missing", "overflow"),
     *("error_line", "unfinished", "hangup", "cut"),
 ]
 

@@ -114,6 +114,8 @@ def test_a_refusal_says_what_to_do(
     ("kind", "message"),
     [
         ("garbage", "not Qdrant's"),
+        ("deep", "not Qdrant's"),
+        ("deep_error", "error 500"),
         ("html", "not Qdrant's"),
         ("null", "not Qdrant's"),
         ("hangup", "broke the connection"),

@@ -34,7 +34,7 @@ def check_server(examination: Examination) -> Iterator[Check]:
             where = f"in {variable}" if variable else "in the variable that store.api_key_env names"
             hint = f"Put the server's API key {where}."
         yield Check("qdrant", "fail", f"{url} answered with error {status}", hint, facts)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as error:
         said = str(error).replace(key, "…") if key else str(error)
         message = f"{url} does not answer as Qdrant does ({said or type(error).__name__})"
         yield Check(

@@ -22,10 +22,11 @@ from rag.clients.ollama.silent_servers import silence
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError, RAGError, TooLongError
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by, is_loopback
 
-# All that the layers below raise; ValueError holds JSONDecodeError and UnicodeError.
+# All that the layers below raise; ValueError holds JSONDecodeError and UnicodeError. The parser of
+# JSON ends with a RecursionError where brackets lie in each other without end.
 BELOW: tuple[type[Exception], ...] = (
     *(ResponseError, httpx.HTTPError, httpx.StreamError, OSError),
-    *(ValueError, TypeError, KeyError, AttributeError),
+    *(ValueError, TypeError, KeyError, AttributeError, RecursionError),
 )
 
 

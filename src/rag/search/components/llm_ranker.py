@@ -130,7 +130,7 @@ def parse_ranking(answer: str, count: int) -> list[int]:
         found = json.loads(answer)
         given = found["ranking"] if isinstance(found, dict) else found
         numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError("the model's answer is no ranking") from error
     chosen = list(dict.fromkeys(n - 1 for n in numbers if 0 < n <= count))
     if not chosen:

@@ -108,5 +108,5 @@ def _said(content: bytes) -> str:
     """Return the message in an answer of Qdrant's, or the beginning of another's."""
     try:
         return brief(str(json.loads(content)["status"]["error"]))
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return brief(content[:1000].decode("utf-8", "replace"))
