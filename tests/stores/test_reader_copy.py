@@ -9,9 +9,12 @@ import pytest
 from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.index.checksums import Record
 from rag.index.snapshots import SHARD
 from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.edge.layout import snapshot_copy
 from rag.stores.edge.layout.field_indexes import has_points
+from rag.support.sparse_files import checksum
 
 Store = QdrantEdgeDocumentStore
 
@@ -59,6 +62,26 @@ def grown(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.write_documents([document(number) for number in range(COUNT, 2 * COUNT)])
         store.publish()
     return path
+
+
+def test_a_file_that_the_engine_makes_in_a_full_segment_is_summed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = snapshot_copy._open_once
+
+    def open_and_add(shard: Path, points: int) -> None:
+        opened(shard, points)
+        [full] = filter(has_points, shard.glob("segments/*"))
+        (full / "made.dat").write_bytes(b"new")
+
+    monkeypatch.setattr(snapshot_copy, "_open_once", open_and_add)
+    with Store(str(tmp_path / "index")) as store:
+        store.write_documents([document(number) for number in range(COUNT)])
+        store.publish()
+    [made] = (tmp_path / "index/gen-1").rglob("made.dat")
+    record = Record.read(tmp_path / "index/gen-1")
+    assert record and record.sums[str(made.relative_to(record.folder))] == checksum(made)
+    assert record.damaged(all_read=True) == []
 
 
 def indexes(index: Path, home: str, filled: bool) -> list[str]:

@@ -51,7 +51,7 @@ def copy_for_readers(
         if name != MARK:
             is_changed = name.startswith(changed) and not is_fixed(file)
             is_changed = is_changed or name.endswith("config.json")
-            copied[name] = sum_of(file) if is_changed else found[name]
+            copied[name] = (not is_changed and found.get(name)) or sum_of(file)
     for path in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
         found[str(path.relative_to(work))] = sum_of(path)
     return Copied(found, copied)
