@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.config import load_config, unknown_in_environment
+from rag.cli.render.remedies import worded
+from rag.config import load_config, unknown_in_environment, user_file
 from rag.config.files import MOST_BYTES, parse
+from rag.config.trust import trust_file
 from rag.exceptions import ConfigError
 
 _HUGE = b"0x" + b"f" * 20_000
@@ -79,14 +81,58 @@ def test_a_link_to_what_is_no_file_is_refused_at_once(project: Path, target: str
     os.mkfifo(project / "pipe")
     (project / "folder").mkdir()
     (project / "rag.toml").symlink_to(target)
-    with pytest.raises(ConfigError, match=r"cannot read"):
+    with pytest.raises(ConfigError, match=r"cannot read") as caught:
         load_config(env={}, cwd=project)
+    assert (
+        worded(caught.value.hint) == f"Mend {project / 'rag.toml'}, or name another with --config."
+    )
+    assert Path(target).name in caught.value.details
 
 
 def test_a_pipe_or_a_folder_of_that_name_is_no_file_of_settings(project: Path) -> None:
     os.mkfifo(project / "rag.toml")
     (project / "config/rag.toml").mkdir(parents=True)
-    assert load_config(env={}, cwd=project).root is None
+    config = load_config(env={}, cwd=project)
+    assert config.root is None
+    assert config.strange_files == {
+        project / "config/rag.toml": "a folder",
+        project / "rag.toml": "a pipe",
+    }
+
+
+def test_those_of_the_users_own_file_are_not_mended_by_naming_another(project: Path) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("a = [")
+    with pytest.raises(ConfigError, match=r"cannot read") as caught:
+        load_config(env={}, cwd=project)
+    assert worded(caught.value.hint) == f"Mend {user_file()}."
+    user_file().unlink()
+    os.mkfifo(user_file())
+    assert load_config(env={}, cwd=project).strange_files == {user_file(): "a pipe"}
+
+
+def test_none_is_looked_for_where_one_is_named_or_nearer(project: Path) -> None:
+    (project / "rag.toml").mkdir()
+    (project / "below").mkdir()
+    (project / "below/rag.toml").touch()
+    assert load_config(env={}, cwd=project / "below").strange_files == {}
+    assert load_config(project / "below/rag.toml", env={}, cwd=project).strange_files == {}
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a folder", "too large"])
+def test_a_list_of_trusted_files_that_is_none_is_named(project: Path, kind: str) -> None:
+    trust_file().parent.mkdir(parents=True, exist_ok=True)
+    make = {"a pipe": os.mkfifo, "a folder": Path.mkdir, "too large": _huge_file}[kind]
+    make(trust_file())
+    (project / "rag.toml").write_text("warm = true\n[ollama]\nurl = 'http://elsewhere:1'\n")
+    with pytest.raises(ConfigError, match=r"trusted\.json is damaged") as caught:
+        load_config(env={}, cwd=project)
+    assert worded(caught.value.hint).startswith(f"Delete {trust_file()}, then `rag trust`")
+
+
+def _huge_file(file: Path) -> None:
+    with file.open("wb") as opened:
+        opened.truncate((16 << 20) + 1)
 
 
 @given(st.binary(max_size=2000) | st.text(st.sampled_from('a.[]{}="\n#1\\'), max_size=500))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -281,3 +282,13 @@ class TestUnknownVariables:
         for number in range(100):
             monkeypatch.setenv(f"RAG_X{number}", "1")
         assert rag("search", "restore").err.splitlines()[-1] == "and 94 more: `rag doctor`"
+
+
+def test_what_is_no_file_of_settings_is_said_to_be_left_out(rag, library, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "rag.toml")
+    said = f"{tmp_path / 'rag.toml'} is a pipe, and left out"
+    for command in (("search", "backups"), ("search", "backups", "--json", "-q"), ("config",)):
+        ran = rag(*command)
+        assert ran.code == 0 and said in ran.err and "Move it away" in ran.err
+    assert said in rag("doctor").out

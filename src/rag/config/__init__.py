@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from rag.config.environment import from_environment, unknown_variables
-from rag.config.files import find_project, is_there, new_project_file, read_toml, user_file
+from rag.config.files import (
+    find_project,
+    is_there,
+    new_project_file,
+    read_user_file,
+    strange_files,
+    user_file,
+)
 from rag.config.keys import key_hosts
 from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_key
 from rag.config.modes import SearchMode
@@ -95,7 +102,7 @@ def load_config(
     cwd = cwd or Path.cwd()
     layers, mine = Layers(), user_file()
     if is_there(mine):
-        layers.add(str(mine), mine.parent, read_toml(mine))
+        layers.add(str(mine), mine.parent, read_user_file(mine))
     hosts = key_hosts(layers.values)
     project = find_project(path, env, cwd)
     variables = from_environment(env, layers.known, SECTIONS)
@@ -104,7 +111,8 @@ def load_config(
     layers.add(ENVIRONMENT, cwd, variables)
     if project:
         withhold_key(layers, str(project.file), hosts)
-    return _checked(layers.config())
+    strange = strange_files(bool(path or env.get("RAG_CONFIG")), cwd)
+    return _checked(replace(layers.config(), strange_files=strange))
 
 
 def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
@@ -125,7 +133,7 @@ def project_of(folder: Path) -> Project | None:
     """
     layers, mine = Layers(), user_file()
     if is_there(mine):
-        layers.add(str(mine), mine.parent, read_toml(mine))
+        layers.add(str(mine), mine.parent, read_user_file(mine))
     found = find_project(None, {}, folder)
     if found is None:
         return None

@@ -68,24 +68,56 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
             raise ConfigError(f"no configuration file {named}", remedy=Remedy.CHECK_FILE_NAME)
         # A variable that says `rag.toml` would mean another file in every folder.
         return _read_project(file, file.parent, bool(path) or expanded.is_absolute())
-    nearest = nearest_file(cwd)
-    return _read_project(*nearest) if nearest else None
+    nearest = _nearest(cwd)
+    if nearest is None:
+        return None
+    file, folder = nearest
+    return _read_project(_real(file), _real(folder), seen=file)
 
 
 def nearest_file(cwd: Path) -> tuple[Path, Path] | None:
     """Return the nearest project file from a folder up, and the folder that it is of; both are
     real paths. `None` when there is none."""
+    nearest = _nearest(cwd)
+    return (_real(nearest[0]), _real(nearest[1])) if nearest else None
+
+
+def _nearest(cwd: Path) -> tuple[Path, Path] | None:
     for folder in (cwd, *cwd.parents):
         for name in PROJECT_FILES:
             if is_there(folder / name):
-                # `realpath` takes a link to itself.
-                return Path(os.path.realpath(folder / name)), Path(os.path.realpath(folder))
+                return folder / name, folder
     return None
 
 
-def _read_project(file: Path, folder: Path, is_named: bool = False) -> ProjectFile:
-    content = read_bytes(file)
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # which takes a link to itself
+
+
+def _read_project(
+    file: Path, folder: Path, is_named: bool = False, seen: Path | None = None
+) -> ProjectFile:
+    content = _content(file, seen or file)
     return ProjectFile(file, folder, content, parse(content, file), is_named)
+
+
+def strange_files(is_named: bool, cwd: Path) -> dict[Path, str]:
+    """Return what has the name of a file of settings and is none, and what it is: "a folder".
+
+    :param is_named: whether the project's file was named, so that none is looked for.
+    """
+    nearest = None if is_named else _nearest(cwd)
+    places = [user_file()]
+    for folder in () if is_named else (cwd, *cwd.parents):
+        places += [folder / name for name in PROJECT_FILES]
+        if nearest and folder == nearest[1]:
+            break
+    found = [path for path in places if os.path.lexists(path) and not is_there(path)]
+    if not found:
+        return {}
+    from rag.support.regular_files import strange_kind
+
+    return {path: kind for path in found if (kind := strange_kind(path))}
 
 
 def is_there(file: Path) -> bool:
@@ -94,29 +126,44 @@ def is_there(file: Path) -> bool:
     return file.is_file() or file.is_symlink()
 
 
-def read_toml(file: Path) -> dict[str, Any]:
-    """Return the settings in a file.
+def read_user_file(file: Path) -> dict[str, Any]:
+    """Return the settings in the user's own file.
 
     :raises ConfigError: when it cannot be read or does not parse.
     """
-    return parse(read_bytes(file), file)
+    try:
+        return parse(_content(file, file), file)
+    except ConfigError as error:
+        # It counts whatever other file is named.
+        raise ConfigError(error.message, error.details, hint=f"Mend {file}.") from error
+
+
+def _content(file: Path, seen: Path) -> bytes:
+    """Return what a file of settings holds.
+
+    :param seen: the path that leads to it, which is the one to mend where it leads to no file.
+    :raises ConfigError: when it cannot be read.
+    """
+    try:
+        return read_bytes(file)
+    except (OSError, ValueError) as error:
+        why = str(error) if seen == file else f"it leads to {file}: {error}"
+        raise _unreadable(seen, why) from error
 
 
 def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
     """Return what a file holds; no device is read and no pipe waited for.
 
-    :raises ConfigError: when it cannot be read, is none, or holds more than `most` bytes.
+    :raises OSError: when it cannot be read.
+    :raises ValueError: when it is no file, or holds more than `most` bytes.
     """
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        with os.fdopen(descriptor, "rb") as opened:
-            if _is_empty_device(os.fstat(descriptor)):
-                return b""
-            content = opened.read(most + 1)
-    except (OSError, ValueError) as error:
-        raise _unreadable(file, str(error)) from error
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as opened:
+        if _is_empty_device(os.fstat(descriptor)):
+            return b""
+        content = opened.read(most + 1)
     if len(content) > most:
-        raise _unreadable(file, f"it is larger than {most >> 20} MB")
+        raise ValueError(f"it is larger than {most >> 20} MB")
     return content
 
 

@@ -270,6 +270,7 @@ class RAGConfig:
     folder that relative paths of the project file are relative to, or `None` without one.
     `project` is a project's file that asks for trust; `left_out` are settings of it that do not
     count, by name; outside `vaults_within`, if it is a folder, nothing is a vault of `vaults_dir`.
+    `strange_files` have the name of a file of settings, and are something else: "a folder".
     """
 
     data_dir: Path = _setting(lambda: platform_folder("user_data_dir"), "where the index is kept")
@@ -296,6 +297,7 @@ class RAGConfig:
     project: Project | None = field(default=None, compare=False)
     left_out: Mapping[str, LeftOut] = field(default_factory=dict, compare=False)
     vaults_within: Path | None = field(default=None, compare=False)
+    strange_files: Mapping[Path, str] = field(default_factory=dict, compare=False)
 
     @property
     def index_dir(self) -> Path:
@@ -307,7 +309,7 @@ class RAGConfig:
 
 
 SECTIONS = ("index", "search", "ask", "ollama", "store", "routes", "planner")
-_INTERNAL = ("origins", "root", "project", "left_out", "vaults_within")
+_INTERNAL = ("origins", "root", "project", "left_out", "vaults_within", "strange_files")
 _hints = cache(get_type_hints)
 
 

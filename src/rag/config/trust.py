@@ -20,6 +20,7 @@ from rag.config.sections import platform_folder
 from rag.exceptions import ConfigError, Remedy
 
 _MOST_BYTES = 16 << 20
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -64,15 +65,14 @@ class TrustList:
         file = trust_file()
         if not os.path.lexists(file):
             return cls()
-        content = read_bytes(file, _MOST_BYTES)
         try:
-            data = json.loads(content)
+            data = json.loads(read_bytes(file, _MOST_BYTES))
             files = {
                 str(path): Entry(str(e["sha256"]), e["trusted"] is True, str(e.get("since", "")))
                 for path, e in data["files"].items()
             }
             return cls(files, {str(k): str(v) for k, v in data["told"].items()})
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        except _DAMAGE as error:
             raise ConfigError(
                 f"the list of trusted files {file} is damaged",
                 str(error),

@@ -30,9 +30,13 @@ def check_configuration(examination: Examination) -> Iterator[Check]:
     for name, one in examination.config.left_out.items():
         said = f"{name} is left out ({one.value}): {one.reason}"
         yield Check("configuration", "warn", said, one.hint, {"left_out": name})
+    for file, kind in examination.config.strange_files.items():
+        hint = "Move it away, or put a file there."
+        facts = {"left_out": str(file)}
+        yield Check("configuration", "warn", f"{file} is {kind}, and left out", hint, facts)
     for name, near in unknown_in_environment(examination.config, os.environ).items():
-        hint = Message(hint=f"Did you mean {near}?", remedy=Remedy.LIST_SETTINGS)
-        yield Check("configuration", "warn", f"{name} in the environment sets nothing", hint)
+        nearest = Message(hint=f"Did you mean {near}?", remedy=Remedy.LIST_SETTINGS)
+        yield Check("configuration", "warn", f"{name} in the environment sets nothing", nearest)
 
 
 def check_data_folder(examination: Examination) -> Iterator[Check]:

@@ -37,7 +37,9 @@ def load_settings(config_file: Path | None, *, may_ask: bool = True) -> RAGConfi
 
 
 def say_left_out(config: RAGConfig) -> None:
-    """Say which settings of a project's file do not count, and what makes them count."""
+    """Say which files and settings do not count, and what makes them count."""
+    for file, kind in config.strange_files.items():
+        say(f"{file} is {kind}, and left out. Move it away, or put a file there.")
     by_reason: dict[tuple[str, str], list[str]] = {}
     for name, one in config.left_out.items():
         if name != "store.api_key_env" or os.environ.get(one.value):  # else there is no key
