@@ -13,8 +13,8 @@ import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import date, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,7 +29,8 @@ from rag.support.owned_folders import claim_data_folder, narrow
 
 FOLDER, FILE = Path("logs", "query_transform"), "query_audit_trail.jsonl"
 LARGEST = 1 << 20  # bytes of a line
-_LONGEST, _SHORTEST = 1 << 18, 1 << 6  # characters of a text, and items of a list, in a cut record
+# Characters of a text, and items of a list or table, in a cut record.
+_LONGEST, _SHORTEST = 1 << 18, 1 << 6
 _SECONDS = 0.2  # that a query waits for another process
 _BLOCK = 1 << 16
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_APPEND
@@ -96,7 +97,7 @@ class AuditRecord(BaseModel):
             fallbacks=result.fallbacks,
             responses=trace.responses,
             tools=trace.tools,
-            settings=asdict(settings),
+            settings={**vars(settings)},  # `asdict` would copy each of very many aliases
             catalogue=catalogue,
         )
 
@@ -265,7 +266,8 @@ def _shortened(value: Any, longest: int) -> Any:
     if isinstance(value, list):
         return [_shortened(item, longest) for item in value]
     if isinstance(value, dict):
-        return {key: _shortened(item, longest) for key, item in value.items()}
+        kept = islice(value.items(), longest)
+        return {key: _shortened(item, longest) for key, item in kept}
     return value
 
 
