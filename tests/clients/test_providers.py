@@ -12,10 +12,18 @@ from haystack import Pipeline, component
 from haystack.dataclasses import ChatMessage, Document
 
 from ollama_server import OllamaServer, refused
-from rag.clients.factory import chat_provider, embedding_provider
+from rag.app.doctor import run_checks
+from rag.app.doctor.check import Examination, IndexView
+from rag.app.doctor.vectors import check_vectors
+from rag.cli.render.remedies import worded
+from rag.clients.factory import EMBEDDING_PROVIDERS, chat_provider, embedding_provider
+from rag.clients.ollama.connection import Connection
+from rag.clients.ollama.inventory import ServerView
+from rag.clients.ollama.model_info import ModelInfo
 from rag.clients.protocols import EmbeddingIdentity
 from rag.config import OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError
+from rag.index.embedding_space import Embedded, Space, other_model
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.qa.conversation import Conversation
@@ -115,6 +123,14 @@ class Letters:
     """Vectors of the counts of two letters: an embedding provider of nobody's."""
 
     is_configured = True
+    document_prefix = ""
+
+    def __init__(self, config: OllamaConfig) -> None:
+        self.config = config
+
+    def is_model(self, name: str) -> bool:
+        """Compare names."""
+        return name == self.config.embedding_model
 
     def check_listening(self) -> None:
         """Answer at once."""
@@ -127,7 +143,7 @@ class Letters:
         """Count letters."""
         return [[float(text.count("a")), float(text.count("b"))] for text in texts]
 
-    def embed_documents(self, texts, measure, limit=0, dimension=0):
+    def embed_documents(self, texts, measure, limit=0, dimension=0, patient=True):
         """Count letters."""
         from rag.clients import EmbeddedBatch
 
@@ -143,13 +159,14 @@ class Letters:
 
 
 def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch) -> None:
-    for module in ("indexing.run", "indexing.chunk_embedding", "search.components.query_embedder"):
-        monkeypatch.setattr(f"rag.{module}.embedding_provider", lambda config: Letters())
+    monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
     vault = tmp_path / "v"
     vault.mkdir()
     (vault / "a.md").write_text("aaaa aaa")
     (vault / "b.md").write_text("bbbb bbb")
-    ollama = OllamaConfig(url="http://127.0.0.1:9", embedding_model="letters")
+    ollama = OllamaConfig(
+        url="http://127.0.0.1:9", embedding_model="letters", embedding_provider="letters"
+    )
     config = RAGConfig(data_dir=tmp_path / "data", ollama=ollama)
     with IndexRun(config) as run:
         run.index_vault("v", vault)
@@ -212,7 +229,7 @@ def test_vectors_of_examples_are_told_apart_by_the_provider(tmp_path: Path) -> N
 
         def identity(self, whole: bool = False) -> EmbeddingIdentity:
             """Return one model with the key."""
-            return EmbeddingIdentity("letters", query_key=self.key)
+            return EmbeddingIdentity("letters", query_prefix=self.key)
 
         def embed_query(self, texts, dimension=0):
             """Count the texts too."""
@@ -230,16 +247,6 @@ def test_vectors_of_examples_are_told_apart_by_the_provider(tmp_path: Path) -> N
 
     with get_document_store(RAGConfig(data_dir=tmp_path / "data")) as store:
         assert [made_by("one"), made_by("one"), made_by("two")] == [3, 1, 3]
-
-
-def test_ollama_tells_vectors_of_queries_apart_by_model_digest_and_prefix(config) -> None:
-    keys = {
-        embedding_provider(config(**given)).identity(whole).query_key
-        for given in ({}, {"embedding_model": f"{EMBEDDER}:latest"}, {"query_prefix": "q: "})
-        for whole in (False, True)
-    }
-    assert len(keys) == 2
-    assert all(key.startswith(f"{EMBEDDER}:latest ") for key in keys)
 
 
 @component
@@ -265,3 +272,31 @@ def test_another_generator_rewrites_follow_ups_by_a_brief_reply(tmp_path: Path) 
     session.turns.append(turn)
     talk = Conversation(pipeline, session)
     assert talk.understood("and how often?") == "How often do we test backups?"
+
+
+def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
+    tmp_path: Path,
+) -> None:
+    config = OllamaConfig(embedding_provider="gemini", enabled=False)
+    with pytest.raises(ConfigError, match=r"ollama\.embedding_provider: .*'gemini'") as caught:
+        embedding_provider(config)
+    assert worded(caught.value.hint) == "There are: ollama. `rag config` lists all settings."
+    [check] = [
+        c for c in run_checks(RAGConfig(data_dir=tmp_path, ollama=config)) if c.name == "vectors"
+    ]
+    assert check.status == "fail" and "'gemini'" in check.message
+
+
+def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
+    made = Space("Letters", "", 2, "")
+    config = OllamaConfig(embedding_model="letters", embedding_provider="letters")
+    assert not made.is_configured(config)
+    assert Space("letters", "", 2, "").is_configured(config)
+    assert "were made by Letters, not letters" in str(other_model(made, config))
+    view = ServerView(Connection("http://127.0.0.1:9"), ModelInfo("letters"))
+    sample = [Document(id="a", content="aab", embedding=[2.0, 1.0])]
+    index = IndexView(Embedded(Space("letters", "", 2, ""), 1, 1), 2, sample)
+    examination = Examination(RAGConfig(data_dir=tmp_path, ollama=config), index, [view])
+    checks = {check.name: check for check in check_vectors(examination)}
+    assert checks["vector sample"].facts["compared"] == 1

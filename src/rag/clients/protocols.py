@@ -29,8 +29,7 @@ class EmbeddingIdentity:
     :param document_prefix: what is put before a text of a note.
     :param dimension: the length of vectors; 0 when nobody asked the model for one.
     :param limit: the most tokens of a text; 0 if not told.
-    :param query_key: what tells vectors of queries from those of others; without it the model and
-        its digest do.
+    :param query_prefix: what is put before a query.
     """
 
     model: str
@@ -38,7 +37,7 @@ class EmbeddingIdentity:
     document_prefix: str = ""
     dimension: int = 0
     limit: int = 0
-    query_key: str = ""
+    query_prefix: str = ""
 
 
 class EmbeddingProvider(Protocol):
@@ -47,6 +46,13 @@ class EmbeddingProvider(Protocol):
     @property
     def is_configured(self) -> bool:
         """Whether there is a model to ask."""
+
+    @property
+    def document_prefix(self) -> str:
+        """What is put before a text of a note, as far as the settings tell."""
+
+    def is_model(self, name: str) -> bool:
+        """Return whether a name is that of the configured model, however it is spelt."""
 
     def check_listening(self) -> None:
         """Raise a `ConnectionError` when it is plain that nobody answers."""
@@ -72,9 +78,12 @@ class EmbeddingProvider(Protocol):
         measure: Callable[[str], int],
         limit: int = 0,
         dimension: int = 0,
+        patient: bool = True,
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done.
 
+        :param patient: wait for a server that is busy, and find out which text is at fault; else
+            whatever goes wrong is raised at once.
         :raises ConnectionError: when nobody does the work; what came before stays valid.
         """
 

@@ -109,6 +109,7 @@ class OllamaConfig:
     urls: list[str] = _setting(list, "embedding servers, used in parallel; empty means url")
     generation_url: str = _setting("", "the server of the chat model; empty means url")
     embedding_model: str = _setting("bge-m3", "gives the vectors; empty means search by words")
+    embedding_provider: str = _setting("ollama", "who makes the vectors: ollama")
     chat_model: str = _setting(
         AUTO,
         "writes the answers; auto: the first installed one that can; empty: answers by quotation",

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from rag.clients.factory import embedding_provider
 from rag.exceptions import IndexUnavailableError, Remedy
 from rag.index.manifest import UNEMBEDDED, Manifest
 
@@ -39,11 +40,10 @@ class Space:
 
     def is_configured(self, config: OllamaConfig) -> bool:
         """Tell whether the settings ask for embeddings of this space, as far as they know."""
-        from rag.clients.ollama.model_info import full_name, traits
-
+        provider = embedding_provider(config)
         return (
-            full_name(self.model) == full_name(config.embedding_model)
-            and self.document_prefix == traits(config).document_prefix
+            provider.is_model(self.model)
+            and self.document_prefix == provider.document_prefix
             and self.version == TEXT_VERSION
         )
 
@@ -106,9 +106,7 @@ def may_lack_embeddings(manifest: Manifest, config: OllamaConfig, anew: bool = F
 
 def other_model(space: Space, config: OllamaConfig) -> IndexUnavailableError:
     """Say that the index's embeddings cannot be used, and what to do."""
-    from rag.clients.ollama.model_info import full_name
-
-    same = full_name(space.model) == full_name(config.embedding_model)
+    same = embedding_provider(config).is_model(space.model)
     made = f"another version of {space.model}, or with another prefix" if same else f"{space.model}"
     wanted = "" if same else f", not {config.embedding_model}"
     return IndexUnavailableError(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from operator import mul
 from typing import TYPE_CHECKING
 
 from rag.app.doctor.check import Check, Examination, IndexView, from_error
-from rag.clients.ollama.batch_embedder import BatchEmbedder, TextFailure
-from rag.clients.ollama.model_info import ModelInfo, traits
-from rag.clients.ollama.server_pool import ServerPool
+from rag.clients.factory import embedding_provider
+from rag.clients.ollama.model_info import ModelInfo
 from rag.config import OllamaConfig
-from rag.exceptions import Message, RAGError, Remedy
+from rag.exceptions import Message, ModelError, RAGError, Remedy
 from rag.index.embedding_space import Embedded, other_model
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens
@@ -22,13 +23,18 @@ if TYPE_CHECKING:
     from haystack import Document
 
 _SAMPLE = 8  # chunks
+_TIMEOUTS = ("read_timeout", "request_timeout")
 _ALIKE = 0.99  # cosine; the same text in another batch differs in the last digits
 _ANEW = Message(remedy=Remedy.MAKE_THEM_ANEW)
 
 
 def check_vectors(examination: Examination) -> Iterator[Check]:
-    """Say how many chunks have vectors, and compare some with what the model gives now."""
+    """Say how many chunks have vectors, and compare some with what the model gives now.
+
+    :raises ConfigError: when the settings name a provider that does not exist.
+    """
     index, ollama = examination.index, examination.config.ollama
+    provider = embedding_provider(ollama)
     if index is None:  # said already
         return
     made = index.embedding
@@ -39,7 +45,7 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
             Message(remedy=Remedy.MAKE_VECTORS),
         )
         return
-    if not (ollama.enabled and ollama.embedding_model):
+    if not provider.is_configured:
         message = "there, and not used: no embedding model is configured, or Ollama is off"
         yield Check("vectors", "pass", message, facts=made.to_json())
         return
@@ -103,29 +109,22 @@ def _compare(
 
     :raises RAGError: when there is no new one.
     """
-    from rag.clients.ollama.http_client import OllamaClient
     from rag.index.searchable_text import embedded_text
 
-    until = time.monotonic() + ollama.query_timeout
-    with OllamaClient(url, ollama, read_timeout=ollama.query_timeout) as client:
+    seconds = ollama.query_timeout
+    until = time.monotonic() + seconds
+    longest = {name: min(getattr(ollama, name), seconds) for name in _TIMEOUTS}
+    one = replace(ollama, url=url, urls=[], retries=0, max_in_flight=1, **longest)
+    with closing(embedding_provider(one)) as provider:
         for document in documents:
             if time.monotonic() > until:
                 return
-            embedder = BatchEmbedder(
-                ServerPool([client], 1),
-                ollama.embedding_model,
-                prefix=traits(ollama).document_prefix,
-                limit=limit,
-                measure=count_tokens,
-                keep_alive=ollama.keep_alive,
-                retries=0,
-                seconds=ollama.query_timeout,
-                patient=False,
-            )
-            [outcome] = embedder.embed([embedded_text(document.meta, document.content)])
-            if isinstance(outcome, TextFailure):
-                raise outcome.error
-            yield _cosine(document.embedding or [], outcome)
+            text = embedded_text(document.meta, document.content)
+            for batch in provider.embed_documents([text], count_tokens, limit, patient=False):
+                for _, why in batch.failures:
+                    raise ModelError(why, url)
+                for _, vector in batch.vectors:
+                    yield _cosine(document.embedding or [], vector)
 
 
 def _cosine(one: list[float], other: list[float]) -> float:

@@ -32,6 +32,19 @@ class OllamaEmbeddings:
         """Whether there is a model to ask."""
         return self.config.enabled and bool(self.config.embedding_model)
 
+    @property
+    def document_prefix(self) -> str:
+        """What is put before a text of a note."""
+        from rag.clients.ollama.model_info import traits
+
+        return traits(self.config).document_prefix
+
+    def is_model(self, name: str) -> bool:
+        """Return whether a name is that of the configured model, with its tag or without."""
+        from rag.clients.ollama.model_info import full_name
+
+        return full_name(name) == full_name(self.config.embedding_model)
+
     def check_listening(self) -> None:
         """Raise a `ConnectionError` when it is plain that no server answers."""
         check_listening(self.config.embedding_urls)
@@ -41,10 +54,11 @@ class OllamaEmbeddings:
         from rag.clients.ollama.model_info import ask_servers, describe_model, find_digest, traits
 
         config, model = self.config, self.config.embedding_model
-        prefix, seconds = traits(config).document_prefix, config.query_timeout
+        wanted, seconds = traits(config), config.query_timeout
+        document, query = wanted.document_prefix, wanted.query_prefix
         if not whole:
             digest = ask_servers(config, lambda client: find_digest(client, model, seconds))
-            return EmbeddingIdentity(model, digest, prefix, query_key=self._query_key(digest))
+            return EmbeddingIdentity(model, digest, document, query_prefix=query)
         info = ask_servers(config, lambda client: describe_model(client, model, seconds))
         _check_versions(config)
         # What it says of itself may be wrong, and it may not load: one vector tells.
@@ -53,14 +67,7 @@ class OllamaEmbeddings:
         if not sizes:
             hint = f"Try `ollama run {model} test`, or another ollama.embedding_model."
             raise ModelError(f"{model} gives no embeddings", config.remote_url, hint=hint)
-        key = self._query_key(info.digest)
-        return EmbeddingIdentity(model, info.digest, prefix, sizes[0], info.limit, key)
-
-    def _query_key(self, digest: str) -> str:
-        from rag.clients.ollama.model_info import full_name, traits
-
-        name, prefix = full_name(self.config.embedding_model), traits(self.config).query_prefix
-        return f"{name} {digest} {prefix}"
+        return EmbeddingIdentity(model, info.digest, document, sizes[0], info.limit, query)
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         """Return the vectors of a query and of what else to search for, in one request."""
@@ -78,6 +85,7 @@ class OllamaEmbeddings:
         measure: Callable[[str], int] | None = None,
         limit: int = 0,
         dimension: int = 0,
+        patient: bool = True,
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done."""
         from rag.clients.ollama.batching import estimate_tokens
@@ -89,6 +97,7 @@ class OllamaEmbeddings:
             measure=measure or estimate_tokens,
             limit=limit,
             dimension=dimension,
+            patient=patient,
         )
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:

@@ -40,6 +40,7 @@ def embed_texts(
     limit: int = 0,
     dimension: int = 0,
     backoff: float = 0.5,
+    patient: bool = True,
 ) -> Generator[EmbeddedBatch, None, None]:
     """Embed documents, several requests and servers at once.
 
@@ -51,6 +52,7 @@ def embed_texts(
     :param limit: the most tokens the model reads (`ModelInfo.limit`); 0 when not known.
     :param dimension: the length vectors must have; 0 takes that of the first.
     :param backoff: seconds before a failed request is sent again.
+    :param patient: see `BatchEmbedder`.
     :raises ConnectionError: when no server does its work; what came before stays valid.
     :raises ConfigError: when no embedding model is configured.
     """
@@ -66,6 +68,7 @@ def embed_texts(
         keep_alive=config.keep_alive,
         retries=config.retries,
         backoff=backoff,
+        patient=patient,
     )
     workers = _Workers(embedder, pack(texts, measure, config.batch_tokens), pool.slots)
     try:

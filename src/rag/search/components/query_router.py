@@ -200,7 +200,7 @@ class QueryRouter:
     def _space(self) -> str:
         """Return what tells the vectors of the present model from those of others."""
         made = self.embeddings.identity()
-        return made.query_key or f"{made.model} {made.digest}"
+        return f"{made.model} {made.digest} {made.query_prefix}"
 
 
 def check_routes(routes: RoutesConfig) -> None:
