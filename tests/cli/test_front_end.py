@@ -14,7 +14,7 @@ from rag.app.schema import to_json
 from rag.app.workspace import Workspace
 from rag.cli.render.remedies import worded
 from rag.config import load_config
-from rag.exceptions import IndexUnavailableError, UsageError
+from rag.exceptions import IndexUnavailableError, Remedy, UsageError
 from rag.search.results import QueryFilters
 
 Run = Callable[..., Any]
@@ -80,6 +80,45 @@ def test_a_vault_that_is_not_there_is_refused_with_near_names(library: Path) -> 
 def test_without_an_index_it_says_so() -> None:
     with Workspace(load_config()) as workspace, pytest.raises(IndexUnavailableError):
         workspace.search(SearchRequest("backups"))
+
+
+def test_a_vault_that_is_added_or_removed_has_json(indexed: Path, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    with Workspace(load_config()) as workspace:
+        added = to_json(workspace.add_vault(tmp_path / "more"))
+        assert added == {"vault": "more", "notes": 0, "notice": ""}
+        assert to_json(workspace.remove_vault("work"))["notes"] == 3
+
+
+def test_each_check_has_json_as_soon_as_it_is_known_and_all_have(library: Path, rag: Run) -> None:
+    with Workspace(load_config()) as workspace:
+        each = [to_json(check, worded) for check in workspace.checks()]
+        whole = to_json(workspace.doctor(), worded)
+    printed = rag("doctor", "--json").json
+    assert {"schema", *whole} == {*printed}
+    assert without_room(each) == without_room(whole["checks"]) == without_room(printed["checks"])
+
+
+def without_room(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return checks without the one of the disk, which others fill meanwhile."""
+    return [check for check in checks if check["name"] != "disk"]
+
+
+def test_an_error_that_nobody_words_has_the_code_of_its_remedy(library: Path) -> None:
+    with Workspace(load_config()) as workspace, pytest.raises(UsageError) as caught:
+        workspace.remove_vault("wrk")
+    assert to_json(caught.value)["error"] == {
+        "kind": "usage",
+        "message": "no vault named 'wrk'",
+        "hint": "Did you mean: work?",
+        "remedy": "list_vaults",
+    }
+    assert "remedy" not in to_json(caught.value, worded)["error"]
+    with_subject = UsageError(
+        "it", hint="Mend it.", remedy=Remedy.MEND_SETTING, subject="vaults_dir"
+    )
+    assert to_json(with_subject)["error"]["subject"] == "vaults_dir"
+    assert "remedy" not in to_json(UsageError("it", hint="Mend it."))["error"]
 
 
 def test_what_is_no_report_has_no_json() -> None:

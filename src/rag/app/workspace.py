@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
     from rag.app.audit import AuditReport, RecordReport, Replay
     from rag.app.chat import Chat, SessionsReport
-    from rag.app.doctor import Check
+    from rag.app.doctor import Check, DoctorReport
     from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import NoteReport
     from rag.app.plan import PlanReport
@@ -152,6 +152,12 @@ class Workspace:
         from rag.app.doctor import run_checks
 
         return run_checks(self.config)
+
+    def doctor(self) -> DoctorReport:
+        """Return what all checks find, once the last is done."""
+        from rag.app.doctor import DoctorReport
+
+        return DoctorReport([*self.checks()])
 
     def get_note(self, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
         """Read a note; see `rag.app.notes.get_note`."""

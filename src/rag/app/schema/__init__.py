@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from rag.exceptions import RAGError
+from rag.exceptions import Message, RAGError
 
 # The class of a report -> what writes it. A report brings what made it, and its writer is
 # imported with it: who prints one has no need of the others.
@@ -32,6 +32,8 @@ _WRITERS = {
     "SyncPreview": "sync.preview_to_json",
     "SyncCopy": "sync.copy_to_json",
     "VaultsReport": "index.vaults_to_json",
+    "VaultChange": "index.vault_change_to_json",
+    "Check": "setup.check_to_json",
     "DoctorReport": "setup.checks_to_json",
     "SetupReport": "setup.setup_to_json",
     "SettingsReport": "setup.settings_to_json",
@@ -48,7 +50,7 @@ def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict
     """Return a report, or an error, as schema 1 has it.
 
     :param wording: adds to a text what mends it, as this front-end names it; without it texts
-        name no command.
+        name no command, and beside a hint stand the code of its `remedy` and its `subject`.
     :raises TypeError: for what is neither.
     """
     name = type(report).__name__
@@ -57,8 +59,21 @@ def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict
         raise TypeError(f"no report: {name}")
     module, _, function = writer.partition(".")
     found = getattr(import_module(f"{__name__}.{module}"), function)(report)
-    made: dict[str, Any] = _worded(found, wording) if wording else found
+    made: dict[str, Any] = _worded(found, wording) if wording else _with_remedies(found)
     return made
+
+
+def _with_remedies(data: Any) -> Any:
+    """Return JSON in which a hint has the code of its remedy, and what it is for, beside it."""
+    if isinstance(data, dict):
+        made = {name: _with_remedies(value) for name, value in data.items()}
+        hint = data.get("hint")
+        if isinstance(hint, Message) and hint.remedy:
+            made["remedy"] = hint.remedy.value
+            if hint.subject:
+                made["subject"] = hint.subject
+        return made
+    return [_with_remedies(value) for value in data] if isinstance(data, (list, tuple)) else data
 
 
 def _worded(data: Any, wording: Callable[[str], str]) -> Any:

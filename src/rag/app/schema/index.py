@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport
     from rag.app.status import StatusReport
-    from rag.app.vaults import VaultsReport
+    from rag.app.vaults import VaultChange, VaultsReport
 
 
 def note_to_json(report: NoteReport) -> dict[str, Any]:
@@ -54,6 +54,11 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
         "not_indexed": report.not_indexed,
         "problems": [asdict(problem) for problem in report.problems],
     }
+
+
+def vault_change_to_json(change: VaultChange) -> dict[str, Any]:
+    """Return which vault was added or removed, and how many notes went with it."""
+    return {"vault": change.name, "notes": change.notes, "notice": change.notice}
 
 
 def vaults_to_json(report: VaultsReport) -> dict[str, Any]:
