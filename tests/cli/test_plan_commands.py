@@ -228,7 +228,7 @@ def test_an_index_of_an_older_version_says_so(rag, write_notes, monkeypatch, tmp
         assert rag("index", "-q", write_notes("work", {"a.md": "A note. #ops"})).code == 0
     for command in (["search", "note #ops"], ["plan", "note #ops"]):
         ran = rag(*command)
-        assert ran.code == 3 and "Bring it up to date with `rag index`" in ran.err
+        assert ran.code == 3 and "`rag index` brings the index up to date." in ran.err
     assert rag("index", "-q").code == 0
     assert rag("search", "note #ops").code == 0
 

@@ -106,3 +106,12 @@ def test_json_is_worded_wherever_a_text_stands() -> None:
     [plain] = to_json(SessionsReport([session]))["sessions"]
     [found] = to_json(SessionsReport([session]), worded)["sessions"]
     assert (plain["notices"], found["notices"]) == (["text", "no vectors"], ["text", said])
+
+
+def test_no_two_say_the_same_of_the_same_command() -> None:
+    def essence(words: str) -> str:
+        them = r"\b(them|it|the index|the vectors|all|all settings)\b"
+        return re.sub(them, "…", words.casefold()).rstrip(".")
+
+    said = [essence(words) for words in WORDS.values()]
+    assert sorted(said) == sorted(set(said))

@@ -185,7 +185,7 @@ def _checked(config: RAGConfig) -> RAGConfig:
     for name, (holds, demand) in rules.items():
         if not holds:
             origin = config.origins.get(name) or config.origins["routes.rules"]
-            raise ConfigError(f"{name} {demand} (from {origin})", remedy=Remedy.SEE_SETTINGS)
+            raise ConfigError(f"{name} {demand} (from {origin})", remedy=Remedy.SHOW_SETTINGS)
     _check_key_variable(config.store.api_key_env, config.origins["store.api_key_env"])
     return config
 

@@ -120,7 +120,7 @@ class Layers:
                 raise ConfigError(
                     f"unknown setting {name[:100]!r} in {origin}",
                     hint=f"Did you mean {_nearest(name, [*self.known])!r}?",
-                    remedy=Remedy.LIST_ALL,
+                    remedy=Remedy.LIST_SETTINGS,
                 )
             values[name] = _coerce(name, value, self.known[name][1], base, origin)
         return values
@@ -187,7 +187,7 @@ def _coerce(name: str, value: Any, default: Any, base: Path, origin: str) -> Any
         want = {"list": "list of strings", "dict": "table"}.get(kind, kind)
         raise ConfigError(
             f"{name} in {origin} must be of type {want}, not {_brief(value)}",
-            remedy=Remedy.SEE_SETTINGS,
+            remedy=Remedy.SHOW_SETTINGS,
         )
     return _path(name, value, base, origin) if name.endswith("_dir") else value
 
@@ -200,7 +200,7 @@ def _path(name: str, text: str, base: Path, origin: str) -> Path:
         why = "the name is too long"
     except (RuntimeError, ValueError, OSError) as error:  # ~nobody, a zero byte
         why = str(error)
-    raise ConfigError(f"{name} in {origin}: {why[:200]}", remedy=Remedy.SEE_SETTINGS)
+    raise ConfigError(f"{name} in {origin}: {why[:200]}", remedy=Remedy.SHOW_SETTINGS)
 
 
 def _brief(value: Any) -> str:

@@ -47,7 +47,7 @@ def reading(manifest: Manifest, directory: IndexDirectory) -> Iterator[None]:
         if not readable(manifest.get("fingerprint")):
             raise IndexUnavailableError(
                 "the index was made by another version of rag",
-                remedy=Remedy.BRING_UP_TO_DATE,
+                remedy=Remedy.UPDATE_INDEX,
             )
         yield
     except (sqlite3.DatabaseError, json.JSONDecodeError) as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 _SAMPLE = 40  # chunks, spread over the index
-_REBUILD = Message(remedy=Remedy.REBUILD_THE_INDEX)
+_REBUILD = Message(remedy=Remedy.REBUILD_INDEX)
 _INDEX = Message(remedy=Remedy.WRITE_MISSING)
 
 

@@ -31,7 +31,7 @@ def check_files(examination: Examination) -> Iterator[Check]:
         found = find_damage(generation.path, all_read=True, remember=False)
     if found is None:
         message = "an older version of rag made it, and no checksums of its files"
-        yield Check("files", "warn", message, Message(remedy=Remedy.MAKE_CHECKSUMS))
+        yield Check("files", "warn", message, Message(remedy=Remedy.WRITE_MISSING))
         return
     lost = [f"{generation.name}/{name}" for name in found]
     lost += [f"{directory.work.name}/{name}" for name in directory.working.damage()]

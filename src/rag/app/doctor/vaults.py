@@ -30,7 +30,7 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
     yield from _check_settings(config)
     registry = Registry.load(config)
     if registry.notice:
-        yield Check("vault", "warn", registry.notice, Message(remedy=Remedy.WRITE_VAULT_LIST))
+        yield Check("vault", "warn", registry.notice, Message(remedy=Remedy.INDEX_ANEW))
     vaults = known_vaults(config, roots, registry)
     if not vaults:
         hint = Message(remedy=Remedy.FIND_VAULTS)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SAMPLE = 8  # chunks
 _TIMEOUTS = ("read_timeout", "request_timeout")
 _ALIKE = 0.99  # cosine; the same text in another batch differs in the last digits
-_ANEW = Message(remedy=Remedy.MAKE_THEM_ANEW)
+_ANEW = Message(remedy=Remedy.MAKE_VECTORS_ANEW)
 
 
 def check_vectors(examination: Examination) -> Iterator[Check]:

@@ -7,8 +7,7 @@ from rag.exceptions import Message, Remedy
 # A remedy -> what to type. `{hint}` is what the message itself says to do, which the other rows
 # say in words of their own; `{subject}` is what the remedy is for.
 WORDS: dict[Remedy, str] = {
-    Remedy.REBUILD_INDEX: "Make it anew with `rag index --rebuild`.",
-    Remedy.REBUILD_THE_INDEX: "Make the index anew with `rag index --rebuild`.",
+    Remedy.REBUILD_INDEX: "Make the index anew with `rag index --rebuild`.",
     Remedy.REBUILD_IF_AGAIN: "If it happens again, make the index anew with `rag index --rebuild`.",
     Remedy.REBUILD_OR_REPORT: "If `rag index --rebuild` does not help, report it.",
     Remedy.RUN_INDEX: "`rag index`",
@@ -22,11 +21,8 @@ WORDS: dict[Remedy, str] = {
     " --prune`. Until then searches use the old index.",
     Remedy.INDEX_INTO_SERVER: "Index straight into the server with `rag index`.",
     Remedy.UPDATE_INDEX: "`rag index` brings the index up to date.",
-    Remedy.BRING_UP_TO_DATE: "Bring it up to date with `rag index`.",
     Remedy.WRITE_MISSING: "`rag index` writes what is missing.",
-    Remedy.WRITE_VAULT_LIST: "`rag index` writes it anew.",
     Remedy.MOVE_AWAY: "Move {subject} away, then run `rag index`.",
-    Remedy.MAKE_CHECKSUMS: "`rag index` makes them.",
     Remedy.MAKE_INDEX: "Make one with `rag index FOLDER` (FOLDER holds your .md files).",
     Remedy.WAIT: "Try again later, or wait for it with `rag index --wait`.",
     Remedy.NAME_NOTES: "Name a folder that holds your .md files: `rag index FOLDER`",
@@ -53,7 +49,6 @@ WORDS: dict[Remedy, str] = {
     " lexical.",
     Remedy.CHOOSE_MODE: "Search by words: --mode lexical.",
     Remedy.MAKE_VECTORS: "`rag index --embed` makes them.",
-    Remedy.MAKE_THEM_ANEW: "`rag index --embed` makes them anew.",
     Remedy.MAKE_VECTORS_ANEW: "`rag index --embed` makes the vectors anew.",
     Remedy.SET_CHUNK_SIZE: "Set index.chunk_size below {subject}, then `rag index`.",
     Remedy.CHECK_CHAT_MODEL: "Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks"
@@ -62,9 +57,7 @@ WORDS: dict[Remedy, str] = {
     " start `ollama serve` anew; ollama.url names another.",
     Remedy.SEE_DOCTOR: "See `rag doctor`.",
     Remedy.SHOW_SETTINGS: "`rag config` shows the settings.",
-    Remedy.SEE_SETTINGS: "`rag config`",
     Remedy.LIST_SETTINGS: "{hint} `rag config` lists all settings.",
-    Remedy.LIST_ALL: "{hint} `rag config` lists all.",
     Remedy.MEND_SETTING: "Mend {subject}: `rag config` says where it is set.",
     Remedy.MEND_FILE: "Mend {subject}, or name another with --config.",
     Remedy.CHECK_FILE_NAME: "Check --config and RAG_CONFIG.",

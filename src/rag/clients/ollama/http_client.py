@@ -64,7 +64,7 @@ class OllamaClient(ollama.Client):
             raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
         if not is_address(url):
             raise ConfigError(
-                f"{url!r} is not an address such as {config.url}", remedy=Remedy.SEE_SETTINGS
+                f"{url!r} is not an address such as {config.url}", remedy=Remedy.SHOW_SETTINGS
             )
         self.url, self._settings = url.rstrip("/"), config
         silence = min(read_timeout or config.read_timeout, config.request_timeout)
