@@ -32,6 +32,7 @@ _VOLATILE = [
         (r"\d{4}-\d\d-\d\dT[\d:.]+(?:[+-]\d\d:\d\d|Z)?", "TIME"),
         (r"(?<!\d)\d{4}-\d\d-\d\d-\d{6}(-\d+)?\b", "SESSION"),
         (r"\bm(?=[a-z]*\d)[a-z0-9]{10,11}\b", "RECORD"),
+        (r'("(?:audit|id)": ")m[a-z]{11}"', r'\1RECORD"'),  # which by chance has no digit
         (r'"timings": \{[^}]*\}', '"timings": {}'),
         (r'("[a-z_]*latency_ms[a-z_0-9]*": )(\{[^}]*\}|[\d.]+)', r"\1N"),
         (r'("(elapsed_ms|ms|milliseconds|size|bytes|\w*tokens|\w+_bytes)": )[\d.]+', r"\1N"),
