@@ -132,7 +132,7 @@ def edges(word: str) -> list[str]:
 
 def edge_dimension(edge: str) -> int:
     """Return the dimension of the first letters of a word."""
-    return EDGES | word_dimension(edge)
+    return EDGES | crc32(edge.encode("utf-8", "surrogatepass")) & _HASH_MASK
 
 
 def shingle_dimension(first: int, second: int) -> int:

@@ -27,13 +27,12 @@ from rag.text.bm25 import (
     B,
     SparseVector,
     edge_dimension,
-    edges,
     pieces,
     word_dimension,
 )
 from rag.text.ngrams import hash_grams
 from rag.text.normalize import fold_accents
-from rag.text.tokenizer import MAX_WORD, cleaned, stem
+from rag.text.tokenizer import MAX_WORD, cleaned, stem_letters
 
 _BATCH = 512  # texts: some 200,000 numbers to sort
 _MAX_WORDS = 1 << 18
@@ -166,8 +165,10 @@ class _WordTable(dict[str, int]):
         self._written: list[tuple[str, ...]] = [()]
 
     def __missing__(self, word: str) -> int:
-        dimensions = [word_dimension(stem(word)), *map(edge_dimension, edges(word))]
-        self._rows.extend(dimensions + [0] * (_COLUMNS - len(dimensions)))
+        letters = fold_accents(word[:MAX_WORD])
+        self._rows.append(word_dimension(stem_letters(letters)))
+        for length in EDGE_LENGTHS:
+            self._rows.append(edge_dimension(letters[:length]) if len(letters) > length else 0)
         if not _is_kept(word):
             self._written.append(())
         elif word.isascii():

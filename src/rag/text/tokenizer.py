@@ -42,9 +42,14 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        stem: str = _stem_word(fold_accents(word[:MAX_WORD]))
-        self[word] = stem
+        self[word] = stem = stem_letters(fold_accents(word[:MAX_WORD]))
         return stem
+
+
+def stem_letters(letters: str) -> str:
+    """Return the index term of a word without accents, cut to `MAX_WORD`."""
+    stem: str = _stem_word(letters)
+    return stem
 
 
 _stems = _Stems()

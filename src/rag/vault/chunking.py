@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha1
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ MeasureAll = Callable[[Sequence[str]], Sequence[int]]
 # How many pieces, and characters of them, are measured together: few enough to be held at once.
 _MOST_TOGETHER = 1_000
 _LONGEST_TOGETHER = 100_000
+_LAST_MEASURED = 4
 _BYTES = 4  # of a character at most
 _CHARACTERS = 4  # of a token, about
 _LARGE_BLOCK = (
@@ -172,7 +174,8 @@ class _Cutter:
     ) -> None:
         self.lines, self.found = note.lines, note.outline
         self.size, self.overlap = size, overlap
-        self.measure = measure
+        # A long section that is one block, and one sentence, is measured as each of the three.
+        self.measure = lru_cache(_LAST_MEASURED)(measure)
         self.measure_all = measure_all or (lambda texts: [*map(measure, texts)])
         self.problems: dict[str, None] = {}
         self._left = limits.MOST_PIECES
@@ -297,7 +300,8 @@ class _Cutter:
     def _with_costs(
         self, text: str, spans: list[tuple[int, int, bool]]
     ) -> Iterator[tuple[int, int, bool, int]]:
-        costs = self.measure_all([text[start:end] for start, end, _ in spans])
+        texts = [text[start:end] for start, end, _ in spans]
+        costs = self.measure_all(texts) if len(texts) > 1 else map(self.measure, texts)
         for (start, end, solid), cost in zip(spans, costs, strict=True):
             yield start, end, solid, cost
 

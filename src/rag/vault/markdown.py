@@ -71,6 +71,9 @@ class Outline:
     problems: dict[str, None] = field(default_factory=dict)
 
 
+_MANY_HEADINGS = limits.too_many("headings", limits.MOST_HEADINGS)
+
+
 class _Comments:
     """Follows `%%…%%` and `<!--…-->` over line ends.
 
@@ -142,8 +145,7 @@ def _read_line(found: Outline, lines: list[str], number: int, text: str, first: 
     found.kinds[number] = Kind.TEXT
     atx = _ATX.match(text) if "#" in text else None
     if atx:
-        title = _without_closing_hashes(atx[2] or "")
-        _add_heading(found, len(atx[1]), title, number, number)
+        _add_heading(found, len(atx[1]), _without_closing_hashes(atx[2] or ""), number, number)
     elif "|" in text or (number > first and found.kinds[number - 1] == Kind.TABLE):
         _read_table_line(found, lines, number, text, first)
     elif "=" in text or "-" in text:
@@ -154,7 +156,7 @@ def _read_line(found: Outline, lines: list[str], number: int, text: str, first: 
 
 def _add_heading(found: Outline, level: int, title: str, line: int, last_line: int) -> None:
     if len(found.headings) == limits.MOST_HEADINGS:
-        found.problems[limits.too_many("headings", limits.MOST_HEADINGS)] = None
+        found.problems[_MANY_HEADINGS] = None
         return
     text = plain(title)
     if len(text) > limits.LONGEST_HEADING:
@@ -200,7 +202,7 @@ def _read_setext(found: Outline, lines: list[str], number: int, text: str, first
 
 def _read_inline(found: Outline, text: str) -> None:
     # Paths and tags are NFC everywhere; a mark of its own would also end a tag.
-    text = compose(_CODE_SPAN.sub(" ", text))
+    text = compose(_CODE_SPAN.sub(" ", text) if "`" in text else text)
     if "](" in text:
         for link in _MD_LINK.finditer(text):
             path = compose(unquote((link[1] or link[2]).partition("#")[0]))
@@ -214,7 +216,7 @@ def _read_inline(found: Outline, text: str) -> None:
                 break
         text = _WIKI_LINK.sub(" ", text)  # [[Note#Heading]] holds no tag
     if "#" in text:
-        for match in _TAG.finditer(INVISIBLE.sub("", text)):
+        for match in _TAG.finditer(text if text.isascii() else INVISIBLE.sub("", text)):
             tag = match[1]
             is_number = tag.replace("/", "").replace("-", "").isdigit()
             if not is_number and tag.strip("/-_") and not _keep_tag(found, tag.strip("/")):
