@@ -6,6 +6,7 @@ The server is the client's own in-memory engine behind a real socket (`qdrant_se
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -23,8 +24,10 @@ from property_examples import examples
 from qdrant_server import QdrantServer
 from rag.config import IndexConfig, RAGConfig, StoreConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError
+from rag.index import sync_mark
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
+from rag.indexing.run import IndexRun
 from rag.indexing.server_migration import copy_to_server
 from rag.pipelines import QueryFilters, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.run import open_store
@@ -336,6 +339,25 @@ def test_a_run_that_broke_off_is_completed_by_the_next(
     refresh(config=remote, work=folder)
     refresh(config=config, work=folder)
     assert points(remote) == points(config)
+
+
+def test_after_a_restart_of_the_machine_it_is_completed_too_and_not_made_anew(
+    on_server: tuple[RAGConfig, QdrantServer],
+    write_notes: Callable[..., Path],
+    refresh: Refresh,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remote, _ = on_server
+    folder = write_notes("work", NOTES["work"])
+    refresh(config=remote, work=folder)
+    (folder / "new.md").write_text("one more note")
+    with IndexRun(remote) as run:
+        run.index_vault("work", folder)
+        shutil.copytree(remote.data_dir, tmp_path / "left")  # as it was when the machine went down
+    monkeypatch.setattr(sync_mark, "boot", lambda: "started again")
+    report = refresh(config=replace(remote, data_dir=tmp_path / "left"), work=folder)
+    assert (report.notices, report.notes) == ([], len(NOTES["work"]) + 1)
 
 
 def test_while_the_server_is_away_a_search_fails_with_its_error(

@@ -48,14 +48,16 @@ class Manifest:
         self._db = connection
 
     @classmethod
-    def open_work(cls, path: Path) -> Manifest:
+    def open_work(cls, path: Path, is_synced: bool = True) -> Manifest:
         """Open the writer's manifest; make it when it is missing.
 
+        :param is_synced: whether a change that was made survives a power cut.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, isolation_level=None)
-        db.execute("PRAGMA synchronous=OFF")  # nothing of a working copy is synced
+        if not is_synced:
+            db.execute("PRAGMA synchronous=OFF")
         _verify(db)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")

@@ -56,6 +56,7 @@ class WorkingCopy:
         self._vectors: VectorCache | None = None
         self._without = 0  # chunks written without an embedding
         self._prepared = False
+        self._is_on_server = bool(config.store.url)
         self._is_suspect = False  # whether what readers have may be damaged
         self._is_doubtful = False  # whether its own files may be
         self._rebuild = rebuild
@@ -99,11 +100,12 @@ class WorkingCopy:
         if not self._rebuild and mark.is_of_another_run and (lost := working.differences()):
             why = "the machine went down while the index was written, or it was damaged"
             return self._start_anew(f"{why} ({lost[0]})")
-        mark.begin()  # in this run of the machine it need not be read again
+        if not self._is_on_server:
+            mark.begin()  # in this run of the machine it need not be read again
         if lost := working.check():
             return self._start_anew(f"the index was damaged ({lost[0]})")
         try:
-            manifest = Manifest.open_work(self.directory.work / MANIFEST)
+            manifest = self._open_work()
             known = manifest.get("fingerprint")
         except sqlite3.DatabaseError as error:
             if is_of_full_disk(error, self.directory.path):
@@ -119,6 +121,10 @@ class WorkingCopy:
             manifest.close()
             return self._start_anew("the index was damaged")
         return manifest
+
+    def _open_work(self) -> Manifest:
+        # Nothing else of a working copy is synced; of an index on a server there is nothing else.
+        return Manifest.open_work(self.directory.work / MANIFEST, self._is_on_server)
 
     def _can_republish(self) -> bool:
         """Look at what readers have. Where it is damaged, or not known to be whole, it is
@@ -144,7 +150,7 @@ class WorkingCopy:
     def _start_anew(self, why: str) -> Manifest:
         self.notices.append(f"{why}: the index is made anew")
         self.directory.clear_work()
-        manifest = Manifest.open_work(self.directory.work / MANIFEST)
+        manifest = self._open_work()
         self._begin(manifest)
         self.settled.clear()
         self.words.clear()
@@ -318,7 +324,7 @@ class WorkingCopy:
             self.store.publish(number)
             self._is_suspect = False
         finally:
-            self.manifest = Manifest.open_work(self.directory.work / MANIFEST)
+            self.manifest = self._open_work()
 
     def _check_adopted(self) -> None:
         """Publish no segment that the engine did not take for what it is."""
