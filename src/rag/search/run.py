@@ -41,7 +41,7 @@ def search(
     pipeline: Pipeline,
     query: str,
     filters: QueryFilters | None = None,
-    top_k: int | None = None,
+    top_k: int = 5,
     *,
     mode: str | None = None,
     chunks: bool = False,
@@ -53,7 +53,8 @@ def search(
 
     :param pipeline: from `create_search_pipeline`.
     :param query: plain words, or the syntax of `rag.query.syntax`.
-    :param top_k: how many results; without it `search.top_k` of the pipeline's settings.
+    :param top_k: how many results. `search.top_k` is for commands, and for a pipeline that runs by
+        itself.
     :param mode: `auto`, `lexical`, `dense` or `hybrid`; without it `search.mode`.
     :param chunks: list chunks, several of one note perhaps, instead of notes.
     :param explained: take each result's score apart.
@@ -67,8 +68,7 @@ def search(
         embeddings that `mode` could use.
     :raises ConnectionError: when `mode` needs an embedding of the query and there is none.
     """
-    if top_k is not None:
-        check_top_k(top_k)
+    check_top_k(top_k)
     store = open_store(pipeline)
     top_k, mode = chosen(pipeline, top_k, mode)
     with store.pinned(), own_errors(QueryError, "the search failed"):
