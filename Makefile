@@ -79,7 +79,7 @@ faults: install
 
 # The command-line suite in the warm process and cold, byte for byte: some ten minutes.
 warm: install
-	$(BIN)/python tests/both_ways.py
+	$(BIN)/python tests/support/both_ways.py
 
 # Two hundred commands at once in the warm process, and kill -9 of any part of it.
 warm-load: install

@@ -24,7 +24,7 @@ from textwrap import dedent
 from rag.config import OllamaConfig, RAGConfig
 from rag.indexing.run import IndexRun
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
+SUPPORT = Path(__file__).resolve().parents[1] / "tests" / "support"
 AIM = 1.5  # milliseconds a chunk
 _SERVER = """
     import sys; sys.path.insert(0, sys.argv[1])
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=1024)
     parser.add_argument("--profile", action="store_true", help="Show where embedding's time goes.")
     arguments = parser.parse_args()
-    command = [sys.executable, "-c", dedent(_SERVER), str(TESTS), str(arguments.dimension)]
+    command = [sys.executable, "-c", dedent(_SERVER), str(SUPPORT), str(arguments.dimension)]
     with (
         tempfile.TemporaryDirectory() as folder,
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,

@@ -2,7 +2,7 @@
 
     python benchmarks/planning.py [--notes 10000] [--tags 5000]
 
-The queries are those of `tests/query/plan_table.py`, and their names are among those of the
+The queries are those of `tests/support/plan_table.py`, and their names are among those of the
 index. A plan is made as the program makes it, the record of it included, and nothing is kept
 from one query to the next. Each query is planned and searched three times, in turn; its median
 counts. Every tag stands on about as many notes, and a note has four words and three tags.
@@ -29,7 +29,7 @@ from rag.query.planner.rules.cue_gate import looks_filtered
 from rag.search.planned_query import find_intent
 from rag.stores import get_document_store
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "query"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from plan_table import CATALOGUE, ROWS, TODAY  # type: ignore[import-not-found]
 

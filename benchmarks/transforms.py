@@ -30,7 +30,7 @@ from rag.stores import get_document_store
 from rag.text.bm25 import content_words
 from rag.text.tokenizer import cleaned
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from ollama_server import OllamaServer  # type: ignore[import-not-found]
 

@@ -49,7 +49,7 @@ _FIRST, _THEN = "written later", "written later and changed since"
 _EPOCH = 1_700_000_000.0
 _MEMORY = 16 << 30  # bytes that it may map: a damaged length may ask for any number
 _DAY = 24 * 3600.0
-_TESTS = Path(__file__).resolve().parents[2] / "tests"
+_SUPPORT = Path(__file__).resolve().parents[2] / "tests" / "support"
 _QUERIES = ("サーバー anchor",)
 # The list of vaults has no second copy: who mends it, and how, is for the part `power`.
 _LEFT_OUT = ("vaults.json", "index.lock")
@@ -131,7 +131,7 @@ class Site:
 def _site(room: Path, notes: int = _NOTES) -> Iterator[Site]:
     room.mkdir(exist_ok=True)
     site = Site(room, room / "notes", room / "pristine", room / "data")
-    command = [sys.executable, "-c", dedent(_SERVER), str(_TESTS)]
+    command = [sys.executable, "-c", dedent(_SERVER), str(_SUPPORT)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout

@@ -19,7 +19,7 @@ from statistics import median
 from faults import Row
 from measuring import Measured, TooLong, measure
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "vault"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
 from hostile import FAMILIES  # type: ignore[import-not-found]
 

@@ -1,4 +1,4 @@
-"""Queries that attack: 4,000 characters of each family of `tests/query/hostile_queries.py`.
+"""Queries that attack: 4,000 characters of each family of `tests/support/hostile_queries.py`.
 
 They are searched, asked (quoted, without a model), planned and transformed over 1,000 generated
 notes, in this process, after plain queries have warmed it up; what counts is the CPU time above
@@ -33,7 +33,7 @@ from rag.stores.base.protocol import NoteStore
 from rag.text.snippets import snippet
 from vaults import BYTES, make_vault, title_query
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "query"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
 from hostile_queries import FAMILIES, query, stock_of  # type: ignore[import-not-found]
 

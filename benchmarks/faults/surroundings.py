@@ -16,7 +16,7 @@ from pathlib import Path
 from faults import Row
 from faults.hostile_names import commands, leaks, on_terminal, write_vault
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
 from ollama_server import Model, OllamaServer  # type: ignore[import-not-found]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from context_parts import Words, contents, item
 
+from context_parts import Words, contents, item
 from rag.context import (
     BudgetAllocation,
     ContextItem,

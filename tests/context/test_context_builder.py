@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from context_parts import Shelf, Words, contents, item
 from haystack import Document, Pipeline
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
+from context_parts import Shelf, Words, contents, item
 from rag.context import (
     AnthropicFormatter,
     ContextBuilder,

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from context_parts import Shelf, Words, contents, item
 
+from context_parts import Shelf, Words, contents, item
 from rag.context import ContextPipeline, ContextResult, PipelineStep, QueryBundle, retriever_step
 
 EVENTS = (

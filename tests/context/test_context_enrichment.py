@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from context_parts import said
 
+from context_parts import said
 from rag.context import MemoryContextEnricher
 
 TALK = [said(str(n), "user", n) for n in range(7)]

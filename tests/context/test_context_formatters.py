@@ -6,11 +6,11 @@ import itertools
 from typing import Any
 
 import pytest
-from context_parts import contents, item, items, said
 from haystack.dataclasses import ChatMessage
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_parts import contents, item, items, said
 from rag.context import (
     AnthropicFormatter,
     ChatMessageFormatter,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from context_parts import contents, item
 
+from context_parts import contents, item
 from rag.context import reciprocal_rank_fusion
 
 A, B, C = item("a", score=0.3, metadata={"m": 1}), item("b"), item("c")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from context_parts import Words, contents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_parts import Words, contents
 from rag.context import (
     ContextPipeline,
     ConversationTurn,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from context_parts import contents, item
 from pydantic import ValidationError
 
+from context_parts import contents, item
 from rag.context import (
     ContextItem,
     ContextResult,

@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from context_parts import contents, item
 
+from context_parts import contents, item
 from rag.context import ContextPipeline, find_formatter, find_step
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "context.md"

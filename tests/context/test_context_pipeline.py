@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from context_parts import Remembered, Shelf, Words, contents, item, said
 
+from context_parts import Remembered, Shelf, Words, contents, item, said
 from rag.context import (
     AnthropicFormatter,
     ContextItem,

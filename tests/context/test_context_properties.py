@@ -6,10 +6,10 @@ import asyncio
 from collections import Counter
 from itertools import pairwise
 
-from context_parts import Remembered, Words, budgets, items
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_parts import Remembered, Words, budgets, items
 from rag.context import (
     ContextItem,
     ContextPipeline,

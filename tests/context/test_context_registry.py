@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from context_parts import contents, item
 
+from context_parts import contents, item
 from rag.context import (
     ChatMessageFormatter,
     ContextPipeline,

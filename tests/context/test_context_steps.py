@@ -6,8 +6,8 @@ import asyncio
 from functools import partial
 
 import pytest
-from context_parts import Shelf, contents, item
 
+from context_parts import Shelf, contents, item
 from rag.context import (
     ContextItem,
     PipelineStep,

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from context_parts import contents, item
 from haystack import Document, Pipeline, component
 from haystack.components.embedders import MockDocumentEmbedder, MockTextEmbedder
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
@@ -19,6 +18,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_parts import contents, item
 from rag.config import OllamaConfig, RAGConfig
 from rag.context import (
     AsyncReranker,

@@ -5,23 +5,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostile_queries import FAMILIES, fragments, query
 from property_examples import examples
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
 from rag.search.relaxation import intent_of
 from rag.stores import get_document_store
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "query"))
-
-from hostile_queries import FAMILIES, fragments, query
 
 NOTES = {
     f"{number}.md": f"---\ntags: [work, t{number}]\n---\n# Note {number}: 証明書の更新\n\n"

@@ -63,7 +63,7 @@ def test_a_pattern_means_what_it_does_in_gitignore(places, globs):
 
 ENDLESS = """
 import sys
-sys.path[:0] = [{tests!r}, {tests!r} + "/.."]
+sys.path[:0] = [{tests!r}, {tests!r} + "/../support"]
 from test_places import Manifest, Places, row
 with Manifest.empty() as manifest:
     manifest.finish([row("a" * 100 + ".md"), row("a/" * 50 + "a.md")])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plan_table import ROWS
 
+from plan_table import ROWS
 from rag.query.planner.rules.cue_gate import looks_filtered
 
 FIRES_ON = 0.8  # of the queries of the table that filter; the others need --plan

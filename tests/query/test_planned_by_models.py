@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from haystack.dataclasses import ChatMessage
-from plan_table import CATALOGUE, ROWS, TODAY
 
 from ollama_server import OllamaServer, Reply
+from plan_table import CATALOGUE, ROWS, TODAY
 from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.config import OllamaConfig, PlannerConfig
 from rag.query import FullTransformationResult, LiveAsker, MetadataTransformer

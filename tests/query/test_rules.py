@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_table import CATALOGUE, ROWS, TODAY, Row
 
+from plan_table import CATALOGUE, ROWS, TODAY, Row
 from property_examples import examples
 from rag.query.planner.catalog import StaticCatalogue
 from rag.query.planner.plan import Extraction, MetadataExtraction

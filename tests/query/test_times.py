@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from plan_table import TODAY
 
+from plan_table import TODAY
 from rag.query.planner.plan import TimeWindow, WindowName
 from rag.query.planner.rules.normalized_query import Folded
 from rag.query.planner.rules.time_range_reader import find_time

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hostile import FAMILIES, FRAGMENTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostile import FAMILIES, FRAGMENTS
 from property_examples import examples
 from rag.index.searchable_text import lexical_parts
 from rag.indexing.note_reader import chunk_meta, cut_note

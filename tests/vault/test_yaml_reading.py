@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from hostile import heads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostile import heads
 from property_examples import examples
 from rag.vault import read_note
 from rag.vault.limits import MOST_NESTED

@@ -24,11 +24,11 @@ from typing import Any
 
 from rag.daemon import endpoint as place
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from processes import processes_with, state_of
 
-REPO = Path(__file__).resolve().parents[1]
+REPO = Path(__file__).resolve().parents[2]
 RAG = [sys.executable, "-m", "rag"]
 _LIGHT = """
 from rag.daemon import preload, server

@@ -1,6 +1,6 @@
 """Run the command-line suite twice, cold and in the warm process, and compare every byte.
 
-    python tests/both_ways.py [FILE ...]
+    python tests/support/both_ways.py [FILE ...]
 
 It is what `make warm` does. `RAG_TEST_WARM` makes the helpers of `tests/cli` run the real program
 instead of calling it in their own process: with 0 each command runs cold, with 1 in a warm process

@@ -8,7 +8,7 @@
 
 The API is in ollama_api.py and ollama_shapes.py, the models and their vectors in
 ollama_models.py, the replies in ollama_replies.py, what can go wrong in ollama_faults.py, and
-the sockets in ollama_http.py. `python tests/ollama_server.py` runs it by itself.
+the sockets in ollama_http.py. `python tests/support/ollama_server.py` runs it by itself.
 """
 
 from __future__ import annotations
