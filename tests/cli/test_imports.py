@@ -1,6 +1,6 @@
 """What a command imports, since each of these is waited for whenever it runs cold.
 
-What a warm command imports is in `tests/service/test_hygiene.py`.
+What a warm command imports is in `tests/daemon/test_hygiene.py`.
 """
 
 from __future__ import annotations

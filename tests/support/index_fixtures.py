@@ -1,4 +1,4 @@
-"""Indexes for the tests of the pipelines: the real engine, in folders of the tests' own."""
+"""Indexes for tests of several packages: the real engine, in folders of the tests' own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ollama_answers import ANSWER_NOTES
 from ollama_server import Model, OllamaServer
 from rag.config import OllamaConfig, RAGConfig
 from rag.indexing.reports import RunReport
@@ -19,6 +20,13 @@ from rag.stores import get_document_store
 
 Vaults = Mapping[str, Mapping[str, str]]
 Points = dict[str, tuple[str | None, str]]
+NOTES = {
+    "Backups.md": "---\ntags: [ops/backup]\ncreated: 2025-03-01\naliases: [Safety copies]\n---\n"
+    "# Backups\n\nWe keep backups for ninety days.\n\n## Restore\n\nRun the restore script.\n",
+    "runbooks/Rollback.md": "---\ntags: [ops]\ncreated: 2025-06-30\n---\n"
+    "# Rolling back\n\nRolling back a deploy takes two minutes.\n",
+    "証明書.md": "---\ncreated: 2024-01-01\n---\n# 証明書の更新\n\n証明書は毎年三月に更新する。\n",
+}
 
 
 @pytest.fixture
@@ -100,6 +108,39 @@ def age() -> Callable[[Path], None]:
             os.utime(file, (second, second))
 
     return make_old
+
+
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three notes in a vault `work`, indexed once: nobody may change them."""
+    base = tmp_path_factory.mktemp("shelf")
+    for path, text in NOTES.items():
+        (base / "work" / path).parent.mkdir(parents=True, exist_ok=True)
+        (base / "work" / path).write_text(text, "utf-8")
+    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
+        run.index_vault("work", base / "work")
+        run.publish()
+    return base
+
+
+@pytest.fixture
+def library(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The indexed notes for tests that only read."""
+    monkeypatch.setenv("RAG_DATA_DIR", str(shelf / "data"))
+    return shelf / "work"
+
+
+@pytest.fixture(scope="session")
+def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the index of `ANSWER_NOTES`; link to it, so that nothing is added."""
+    base = tmp_path_factory.mktemp("answers")
+    (base / "v").mkdir()
+    for path, text in ANSWER_NOTES.items():
+        (base / "v" / path).write_text(text, "utf-8")
+    with IndexRun(RAGConfig(data_dir=base / "data")) as run:
+        run.index_vault("v", base / "v")
+        run.publish()
+    return base / "data"
 
 
 @pytest.fixture

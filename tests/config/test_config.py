@@ -12,7 +12,7 @@ from rag.config import StoreConfig, default_toml, load_config, settings, values
 from rag.config.layers import flatten
 from rag.exceptions import ConfigError
 
-REPO = Path(__file__).resolve().parents[1]
+REPO = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

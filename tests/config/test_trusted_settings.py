@@ -394,7 +394,7 @@ class TestOwnFiles:
         assert set(load(project).left_out) == {"ollama.url", "vaults_dir"}
 
     def test_the_file_of_this_project_asks_for_nothing(self) -> None:
-        found = project_of(Path(__file__).parents[1])
+        found = project_of(Path(__file__).parents[2])
         assert found is not None and found.asks == ()
 
 
