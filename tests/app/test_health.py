@@ -53,6 +53,7 @@ from rag.stores import get_document_store
 
 Checker = Callable[[Examination], Iterator[Check]]
 EMBED, CHAT = "nomic-embed-text", "llama3.2"
+MODELS = [EMBED, CHAT, "all-minilm"]
 NOTES = {
     "Backups.md": "# Backups\n\nWe keep backups for ninety days.\n\n## Restore\n\nRun it.\n",
     "Rollback.md": "# Rolling back\n\nRolling back a deploy takes two minutes.\n",
@@ -436,12 +437,6 @@ class TestChunks:
         shutil.rmtree(config.index_dir / str(current) / "shard")
         found = {check.name: check for check in run_checks(config)}
         assert found["chunks"].status == "fail" and "`rag index`" in worded(found["chunks"].hint)
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer([EMBED, CHAT, "all-minilm"]) as running:
-        yield running
 
 
 def embedded(documents: list[Document], model: Model) -> list[Document]:

@@ -13,6 +13,7 @@ import pytest
 
 from both_ways import WAY, run_program, typed
 from index_fixtures import NOTES
+from ollama_server import OllamaServer
 from rag.cli.app import run as run_app
 
 REPO = Path(__file__).resolve().parents[2]
@@ -73,3 +74,18 @@ def indexed(notes: Path, rag: Callable[..., Ran]) -> Path:
     """The same, indexed as the vault `work`."""
     assert rag("index", "-q", notes).code == 0
     return notes
+
+
+@pytest.fixture
+def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServer:
+    """The Ollama server, switched on in the environment; nothing is tried twice."""
+    for name, value in (("ENABLED", "true"), ("URL", server.url), ("RETRIES", "0")):
+        monkeypatch.setenv(f"RAG_OLLAMA__{name}", value)
+    return server
+
+
+@pytest.fixture
+def answer_index(answer_data: Path, tmp_path: Path) -> None:
+    """A data folder of the test's own with the index of `ANSWER_NOTES` in it."""
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "index").symlink_to(answer_data / "index")

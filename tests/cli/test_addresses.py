@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from ollama_server import Model, OllamaServer
 from rag.cli.framework.lazy_group import COMMANDS as ALL
+
+MODELS = [Model("bge-m3", 32)]
 
 COMMANDS = {
     "index": ["index"],
@@ -42,6 +44,16 @@ OLLAMA_NEEDED = ("index --embed", "search --mode dense", "search --mode hybrid")
 
 
 @pytest.fixture
+def server(server: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> OllamaServer:
+    """Name what else might lead a client astray."""
+    monkeypatch.setenv("OLLAMA_HOST", "http://elsewhere.example:11434")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://proxy.example:3128")
+        monkeypatch.setenv(name.lower(), "http://proxy.example:3128")
+    return server
+
+
+@pytest.fixture
 def contacted(monkeypatch: pytest.MonkeyPatch) -> set[object]:
     """Every address that a socket connects or sends to, and every name that is looked up."""
     seen: set[object] = set()
@@ -64,19 +76,6 @@ def contacted(monkeypatch: pytest.MonkeyPatch) -> set[object]:
     monkeypatch.setattr(socket.socket, "sendto", noting(socket.socket.sendto))
     monkeypatch.setattr(socket, "getaddrinfo", named)
     return seen
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-    with OllamaServer([Model("bge-m3", 32)]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        # What else might lead a client astray.
-        monkeypatch.setenv("OLLAMA_HOST", "http://elsewhere.example:11434")
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            monkeypatch.setenv(name, "http://proxy.example:3128")
-            monkeypatch.setenv(name.lower(), "http://proxy.example:3128")
-        yield running
 
 
 @pytest.fixture

@@ -11,26 +11,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from ollama_answers import QUESTION, TRUE
 from ollama_server import OllamaServer, Reply, refused
 
+MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
+
 
 @pytest.fixture
-def server(answer_data, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
+def server(server, answer_index, monkeypatch) -> OllamaServer:
     """A server that the settings name, and a data folder with the index in it."""
-    (tmp_path / "data").mkdir(exist_ok=True)
-    (tmp_path / "data" / "index").symlink_to(answer_data / "index")
-    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-    monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
     monkeypatch.setenv("RAG_OLLAMA__READ_TIMEOUT", "2")
     monkeypatch.setenv("RAG_OLLAMA__QUERY_TIMEOUT", "2")
-    with OllamaServer(["nomic-embed-text", "llama3.2", "qwen3"]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        yield running
+    return server
 
 
 @pytest.fixture

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from ollama_server import OllamaServer
 from rag.config import load_config
 from rag.index.snapshots import IndexDirectory
 
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-    """Ollama, switched on."""
-    with OllamaServer(["bge-m3", "llama3.2"]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        yield running
+MODELS = ["bge-m3", "llama3.2"]
 
 
 def test_a_healthy_index_gives_0(rag, library, server):

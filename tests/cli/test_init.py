@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,8 @@ from rag.config import load_config, user_file
 from rag.exceptions import UsageError
 from rag.index.snapshots import IndexDirectory
 
+MODELS = ["all-minilm", "llama3.2", "embeddinggemma", "qwen3"]
+
 
 @pytest.fixture
 def make_vault(empty_home: Path) -> Callable[[str], Path]:
@@ -33,15 +35,6 @@ def make_vault(empty_home: Path) -> Callable[[str], Path]:
         return folder
 
     return make
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-    """Ollama, switched on."""
-    with OllamaServer(["all-minilm", "llama3.2", "embeddinggemma", "qwen3"]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        yield running
 
 
 def written(home: Path) -> dict[str, object]:

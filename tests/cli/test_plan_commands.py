@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ollama_server import OllamaServer
 from rag.query.planner.audit_log import AuditTrail
 
 QUERY = "rolling back tagged ops since 2025-06"
@@ -201,14 +199,6 @@ class TestPlan:
     def test_without_an_index_it_says_so(self, rag, monkeypatch, tmp_path):
         monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "none"))
         assert rag("plan", "words").code == 3
-
-    @pytest.fixture
-    def server(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-        with OllamaServer(["llama3.2"]) as running:
-            monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-            monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-            monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
-            yield running
 
     def test_it_asks_the_model_and_no_model_does_not(self, rag, server):
         final = {"action": "final", "transformed_query": "undo it", "confidence": 0.9}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,11 @@ Rag = Callable[..., Any]
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
-    """A server, named in the environment."""
-    with QdrantServer() as server:
-        monkeypatch.setenv("RAG_STORE__URL", server.url)
-        monkeypatch.setenv("RAG_STORE__TIMEOUT", "0.5")
-        yield server
+def server(own_qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch) -> QdrantServer:
+    """A Qdrant server, named in the environment."""
+    monkeypatch.setenv("RAG_STORE__URL", own_qdrant.url)
+    monkeypatch.setenv("RAG_STORE__TIMEOUT", "0.5")
+    return own_qdrant
 
 
 def test_notes_are_indexed_into_the_server_and_found_there(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,15 +18,9 @@ from rag.cli.commands.chat_slash import HELP, as_command
 
 
 @pytest.fixture
-def server(answer_data, monkeypatch, tmp_path) -> Iterator[OllamaServer]:
-    (tmp_path / "data").mkdir(exist_ok=True)
-    (tmp_path / "data" / "index").symlink_to(answer_data / "index")
-    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-    monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
+def server(server, answer_index, monkeypatch) -> OllamaServer:
     monkeypatch.setenv("RAG_OLLAMA__EMBEDDING_MODEL", "")
-    with OllamaServer(["llama3.2"]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        yield running
+    return server
 
 
 @pytest.fixture

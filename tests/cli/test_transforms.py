@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,18 +12,16 @@ import pytest
 from ollama_server import OllamaServer, refused
 from rag.config import load_config
 
+MODELS = ["nomic-embed-text", "llama3.2"]
+
 ROUTES_DOC = Path(__file__).resolve().parents[2] / "docs" / "routes.md"
 VARIANT = "rolling back a deploy"
 QUERY = "undo a release"
 
 
 @pytest.fixture
-def server(library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-    with OllamaServer(["nomic-embed-text", "llama3.2"]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
-        yield running
+def server(server: OllamaServer, library: Path) -> OllamaServer:
+    return server
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,6 @@ from rag.stores import get_document_store
 from rag.text.token_estimate import count_tokens
 
 EMBEDDER = "nomic-embed-text"
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer([EMBEDDER, "llama3.2"]) as running:
-        yield running
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,11 @@ PROMPT = r"rag> $"
 
 
 @pytest.fixture
-def server(library, monkeypatch) -> Iterator[OllamaServer]:
-    monkeypatch.setenv("RAG_OLLAMA__ENABLED", "true")
-    monkeypatch.setenv("RAG_OLLAMA__RETRIES", "0")
-    monkeypatch.setenv("RAG_OLLAMA__EMBEDDING_MODEL", "")
-    with OllamaServer(["llama3.2"]) as running:
-        monkeypatch.setenv("RAG_OLLAMA__URL", running.url)
-        yield running
+def server(server, library, monkeypatch) -> OllamaServer:
+    given = {"ENABLED": "true", "URL": server.url, "RETRIES": "0", "EMBEDDING_MODEL": ""}
+    for name, value in given.items():
+        monkeypatch.setenv(f"RAG_OLLAMA__{name}", value)
+    return server
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,8 @@ NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n i
 
 
 @pytest.fixture
-def server() -> Iterator[QdrantServer]:
-    with QdrantServer() as server:
-        yield server
+def server(own_qdrant: QdrantServer) -> QdrantServer:
+    return own_qdrant
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
-from ollama_server import OllamaServer
 from rag.app.requests import SearchRequest
 from rag.app.workspace import Workspace
 from rag.config import MODES, OllamaConfig, RAGConfig, load_config
@@ -36,16 +35,12 @@ from rag.qa.answer_checker import _response
 from rag.search.modes import SearchMode
 from rag.stores import get_document_store
 
+MODELS = ["nomic-embed-text", "llama3.2"]
+
 
 @pytest.fixture(scope="module")
 def index(build_index) -> RAGConfig:
     return build_index({"v": ANSWER_NOTES})
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer(["nomic-embed-text", "llama3.2"]) as running:
-        yield running
 
 
 @contextmanager

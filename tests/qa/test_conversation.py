@@ -31,12 +31,6 @@ def index(build_index) -> RAGConfig:
 
 
 @pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer(["llama3.2"]) as running:
-        yield running
-
-
-@pytest.fixture
 def settings(index: RAGConfig, server: OllamaServer) -> RAGConfig:
     return replace(index, ollama=OllamaConfig(url=server.url, retries=0, embedding_model=""))
 

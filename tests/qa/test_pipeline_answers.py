@@ -15,12 +15,14 @@ from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
 
 from ollama_answers import ANSWER_NOTES, PLANTED, QUESTION, TRUE
-from ollama_server import OllamaServer, refused
+from ollama_server import refused
 from rag.answers.notices import NOT_FOUND
 from rag.config import OllamaConfig, RAGConfig
 from rag.exceptions import ModelError, QueryError, TooLongError
 from rag.pipelines import Answer, ask, create_qa_pipeline, create_search_pipeline
 from rag.stores import get_document_store
+
+MODELS = ["nomic-embed-text", "llama3.2"]
 
 TWO_NOTES = f"{QUESTION} And rolling back a deploy?"
 ROLLBACK = "Rolling back a deploy takes two minutes. [1]"
@@ -29,12 +31,6 @@ ROLLBACK = "Rolling back a deploy takes two minutes. [1]"
 @pytest.fixture(scope="module")
 def index(build_index) -> RAGConfig:
     return build_index({"v": ANSWER_NOTES})
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer(["nomic-embed-text", "llama3.2"]) as running:
-        yield running
 
 
 @contextmanager

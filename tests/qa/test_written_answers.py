@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -19,18 +19,14 @@ from rag.pipelines import Answer, ask, create_qa_pipeline
 from rag.qa.run import generator_of
 from rag.stores import get_document_store
 
+MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
+
 Run = Callable[..., Answer]
 
 
 @pytest.fixture(scope="module")
 def index(build_index) -> RAGConfig:
     return build_index({"v": ANSWER_NOTES})
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer(["nomic-embed-text", "llama3.2", "qwen3"]) as running:
-        yield running
 
 
 @pytest.fixture

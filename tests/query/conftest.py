@@ -13,12 +13,6 @@ from rag.config import OllamaConfig
 
 
 @pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer(["llama3.2"]) as running:
-        yield running
-
-
-@pytest.fixture
 def model(server: OllamaServer) -> Iterator[Callable[..., OllamaGenerator]]:
     """Make a generator of that server: `model(timeout=1.0)`."""
     made: list[OllamaGenerator] = []

@@ -10,7 +10,7 @@ from datetime import date
 
 import pytest
 
-from ollama_server import Model, OllamaServer, refused
+from ollama_server import refused
 from rag.config import OllamaConfig, PlannerConfig, RAGConfig
 from rag.exceptions import ConfigError, QueryError
 from rag.indexing.run import IndexRun
@@ -373,12 +373,6 @@ FINAL = {
 
 
 @pytest.fixture
-def server():
-    with OllamaServer(["llama3.2", Model("bge-m3", 32)]) as running:
-        yield running
-
-
-@pytest.fixture
 def modelled(config, server) -> RAGConfig:
     quick = {"retries": 0, "connect_timeout": 1.0, "transform_timeout": 0.4}
     ollama = OllamaConfig(url=server.url, chat_model="llama3.2", embedding_model="", **quick)
@@ -458,11 +452,6 @@ class TestMeaning:
                 return intent, search(pipeline, query, None, 10, intent=intent, **given)
 
         return run
-
-    @pytest.fixture
-    def server(self):
-        with OllamaServer(["llama3.2", Model("bge-m3", 32)]) as running:
-            yield running
 
     def test_a_query_of_likeness_is_searched_by_meaning_alone(self, searched):
         _, response = searched("something like a rollback")

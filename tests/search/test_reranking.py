@@ -1,7 +1,6 @@
 """Reranking: the chat model may change the order of results, and nothing else."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,12 +13,6 @@ from ollama_server import OllamaServer, refused
 from rag.config import OllamaConfig
 from rag.search.components.llm_ranker import DEPTH, ModelReranker, parse_ranking
 from rag.search.components.note_ranker import Hit, Hits
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer(["llama3.2"]) as running:
-        yield running
 
 
 def reranker(url: str) -> ModelReranker:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,8 @@ from rag.search.components.query_router import EXAMPLES, QueryRouter
 from rag.search.results import QueryFilters
 from rag.stores import get_document_store
 
+MODELS = [Model("bge-m3", 64), "llama3.2"]
+
 RULES = {
     "ops": {
         "keywords": ["kubectl", "障害", "pod"],
@@ -34,12 +36,6 @@ VAULTS = {
     "engineer": {"Pods.md": "# Pods\n\nRestart the pod with kubectl rollout. 障害の記録。\n"},
     "home": {"Pie.md": "# Pie\n\nAn apple pie recipe. A pod of peas.\n"},
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer([Model("bge-m3", 64), "llama3.2"]) as running:
-        yield running
 
 
 @pytest.fixture

@@ -84,6 +84,12 @@ def qdrant() -> Iterator[QdrantServer]:
         yield server
 
 
+@pytest.fixture
+def server(own_qdrant: QdrantServer) -> QdrantServer:
+    """In these tests the server is Qdrant's."""
+    return own_qdrant
+
+
 @pytest.fixture(scope="session")
 def open_store(qdrant: QdrantServer) -> Callable[[str, Path], Either]:
     """Open an empty store of either engine: `open_store("server", tmp_path)`."""

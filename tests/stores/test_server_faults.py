@@ -37,12 +37,6 @@ CALLS: dict[str, Callable[[Store], Any]] = {
 }
 
 
-@pytest.fixture
-def server() -> Iterator[QdrantServer]:
-    with QdrantServer() as server:
-        yield server
-
-
 @contextmanager
 def written(server: QdrantServer, tmp_path: Path, seconds: float) -> Iterator[Store]:
     """A store with one document, whose server fails from now on if it is told to."""

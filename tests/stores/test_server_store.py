@@ -34,12 +34,6 @@ IDS = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(10)]
 
 
 @pytest.fixture
-def server() -> Iterator[QdrantServer]:
-    with QdrantServer() as server:
-        yield server
-
-
-@pytest.fixture
 def open_server(server: QdrantServer, tmp_path: Path) -> Iterator[Callable[..., Store]]:
     """Open a store of the test's own server: `open_server()`, `open_server("two", hnsw_m=0)`."""
     opened: list[Store] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ollama_answers import ANSWER_NOTES
-from ollama_server import Model, OllamaServer
+from ollama_server import OllamaServer
 from rag.config import OllamaConfig, RAGConfig
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
@@ -141,13 +141,6 @@ def answer_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run.index_vault("v", base / "v")
         run.publish()
     return base / "data"
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    """An Ollama server; the vectors of its models are short."""
-    with OllamaServer([Model("bge-m3", 32), Model("all-minilm", 48, 512)]) as running:
-        yield running
 
 
 @pytest.fixture

@@ -27,13 +27,8 @@ from ollama_faults import KINDS
 from ollama_server import OllamaServer, Reply, refused
 
 EMBED, CHAT = "nomic-embed-text", "llama3.2"
+MODELS = [EMBED, CHAT]
 ASK = [{"role": "user", "content": "When do holds expire?"}]
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer([EMBED, CHAT]) as running:
-        yield running
 
 
 @pytest.fixture

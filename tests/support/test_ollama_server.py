@@ -27,6 +27,7 @@ from ollama_server import KNOWN, Model, OllamaServer, Reply
 
 EMBED, CHAT, THINKER = "nomic-embed-text", "llama3.2", "qwen3"
 TINY = Model("tiny", dimension=16, context=12)
+MODELS = [EMBED, CHAT, THINKER, TINY]
 ASK = [{"role": "user", "content": "When do holds expire?"}]
 SOURCES = """Answer from the sources and cite them as [1].
 
@@ -36,12 +37,6 @@ A hold keeps a slot. Holds expire after 9 minutes.
 [2] 用語集
 仮押さえは9分で切れる。
 """
-
-
-@pytest.fixture
-def server() -> Iterator[OllamaServer]:
-    with OllamaServer([EMBED, CHAT, THINKER, TINY]) as running:
-        yield running
 
 
 @pytest.fixture
