@@ -13,7 +13,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"\[(test_\w+)\]\(([\w./]+)\)")
-_PAGES = sorted(DOCS.glob("*.md"))
+_PAGES = sorted([*DOCS.glob("*.md"), Path(__file__).with_name("README.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:
