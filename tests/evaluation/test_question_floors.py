@@ -204,6 +204,7 @@ def test_of_paragraphs_in_one_language(paragraphs: tuple[Asked, Asked], name: st
     assert below(FLOORS_OF_PARAGRAPHS[name], alone[name]) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_another_language_in_the_index_costs_hardly_anything(
