@@ -392,7 +392,7 @@ def test_one_thread_encodes_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         inside.remove(word)
         return stem(word)
 
-    monkeypatch.setattr(encoding, "stem", slow_stem)
+    monkeypatch.setattr(encoding, "stem_letters", slow_stem)
     encoder = DocumentEncoder()
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(encoder.encode, [["one two three"], ["four five six"]]))
@@ -410,7 +410,7 @@ def test_a_thread_is_given_the_words_of_its_own_texts_only(
             wait(others, timeout=0.05)
         return stem(word)
 
-    monkeypatch.setattr(encoding, "stem", stem_meanwhile)
+    monkeypatch.setattr(encoding, "stem_letters", stem_meanwhile)
     encoder = DocumentEncoder()
     with ThreadPoolExecutor(1) as pool:
         assert encoder.encode(["one two"]).words == ["one", "two"]
