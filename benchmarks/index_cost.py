@@ -18,14 +18,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import qdrant_edge as qe
-
 from competitors import QMD, RAG, Competitor, competitors
 from measuring import measure
 from rag.config import IndexConfig
 from rag.index.searchable_text import lexical_parts
 from rag.indexing.note_reader import ReadNote, read_file
-from rag.stores.base.points import SPARSE, chunk_point
+from rag.stores.base.points import Point, chunk_point
 from rag.stores.edge.segments import build_segments
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault import NoteFile, scan_folder
@@ -61,7 +59,7 @@ class Steps:
         spent = time.process_time() - started
         self.seconds[ENGINE] = spent - sum(self.seconds.values())
 
-    def _batches(self, files: Sequence[NoteFile]) -> Iterator[list[qe.Point]]:
+    def _batches(self, files: Sequence[NoteFile]) -> Iterator[list[Point]]:
         encoder, config = DocumentEncoder(), IndexConfig()
         for start in range(0, len(files), _BATCH_NOTES):
             with self._step(READ):
@@ -69,7 +67,7 @@ class Steps:
                 notes = [read_file(str(self.root), "notes", file, config) for file in batch]
             yield self._points(notes, encoder)
 
-    def _points(self, notes: Sequence[ReadNote], encoder: DocumentEncoder) -> list[qe.Point]:
+    def _points(self, notes: Sequence[ReadNote], encoder: DocumentEncoder) -> list[Point]:
         chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
         self.chunks += len(chunks)
         with self._step(WEIGH):
@@ -79,7 +77,7 @@ class Steps:
             return [
                 chunk_point(chunk.id, chunk.text, meta, vector)
                 if self.whole
-                else qe.Point(chunk.id, {SPARSE: qe.SparseVector(vector.indices, vector.values)})
+                else Point(chunk.id, {}, sparse=vector)
                 for (chunk, meta), vector in zip(chunks, vectors, strict=True)
             ]
 

@@ -33,7 +33,7 @@ from rag.config import load_config
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.search.query_variants import Variant, Variants, weighed
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 from rag.vault import read_note, scan_folder
@@ -150,7 +150,7 @@ def _measure(queries: list[str]) -> tuple[list[float], list[float], list[float]]
     return next(medians), next(medians), next(medians)
 
 
-def _with_variants(store: NoteStore, queries: list[str]) -> Pipeline:
+def _with_variants(store: BaseDocumentStore, queries: list[str]) -> Pipeline:
     """Make a search pipeline whose expander has five variants of each query at hand."""
     pipeline: Pipeline = create_search_pipeline(store, transforms=["multi-query"])
     rng = random.Random(5)

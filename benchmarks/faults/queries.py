@@ -29,7 +29,7 @@ from rag.qa.run import ask
 from rag.search.planned_query import find_intent
 from rag.search.relaxation import intent_of
 from rag.stores import get_document_store
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.snippets import snippet
 from vaults import BYTES, make_vault, title_query
 
@@ -77,7 +77,7 @@ def _stock() -> object:
     return stock_of(map(english_word, range(2_000)), map(japanese_word, range(2_000)), tags, titles)
 
 
-def _commands(config: RAGConfig, store: NoteStore) -> dict[str, Work]:
+def _commands(config: RAGConfig, store: BaseDocumentStore) -> dict[str, Work]:
     """Return what each command does with a query."""
     found, answered = create_search_pipeline(store, config), create_qa_pipeline(store, config)
 

@@ -309,7 +309,7 @@ class TestOnlyWhatIsNew:
     def test_nor_is_one_that_is_met_again_while_it_is_under_way(
         self, embed, write_notes, with_ollama, sent, monkeypatch
     ):
-        monkeypatch.setattr("rag.stores.base.embeddings._PAGE", 1)
+        monkeypatch.setattr("rag.stores.base.document_store._EMBEDDING_PAGE", 1)
         same = {f"{n}/x.md": "# Same\n\nsame" for n in range(4)}
         report = embed(with_ollama(max_in_flight=4), again=write_notes("again", same))
         assert sent() == ["Same\nsame"]

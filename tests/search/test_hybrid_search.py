@@ -187,8 +187,8 @@ def test_each_search_asks_for_one_vector_and_the_store_once(find, thesaurus, mon
     from rag.stores.edge.document_store import QdrantEdgeDocumentStore as Store
 
     asked = []
-    both = Store.find_both
-    monkeypatch.setattr(Store, "find_both", lambda *args: asked.append(1) or both(*args))
+    lists = Store.find_lists
+    monkeypatch.setattr(Store, "find_lists", lambda *args: asked.append(1) or lists(*args))
     before = len(thesaurus.inputs())
     find("car fuel")
     assert thesaurus.inputs()[before:] == ["car fuel"]

@@ -32,7 +32,7 @@ from rag.indexing.server_migration import copy_to_server
 from rag.pipelines import QueryFilters, ask, create_qa_pipeline, create_search_pipeline, search
 from rag.search.run import open_store
 from rag.stores import get_document_store
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import encode_query
 
 NOTES = {
@@ -122,7 +122,7 @@ def give_vectors(config: RAGConfig) -> None:
 @pytest.fixture(scope="module")
 def both(
     build_index: Callable[..., RAGConfig], server: QdrantServer
-) -> Iterator[tuple[NoteStore, NoteStore]]:
+) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
     """Two stores of the same notes with the same vectors: the embedded one, and the server's."""
     embedded = build_index(NOTES)
     give_vectors(embedded)
@@ -136,7 +136,9 @@ def near(scores: list[Any]) -> Any:
     return pytest.approx(scores, abs=1e-4)
 
 
-def assert_same_results(both: tuple[NoteStore, NoteStore], query: str, **options: Any) -> None:
+def assert_same_results(
+    both: tuple[BaseDocumentStore, BaseDocumentStore], query: str, **options: Any
+) -> None:
     one, other = (
         search(create_search_pipeline(store), query, explained=True, **options) for store in both
     )
@@ -158,12 +160,12 @@ def assert_same_results(both: tuple[NoteStore, NoteStore], query: str, **options
 @pytest.mark.sampled
 @pytest.mark.parametrize("query", QUERIES)
 def test_a_query_finds_the_same_notes_with_the_same_scores(
-    both: tuple[NoteStore, NoteStore], query: str
+    both: tuple[BaseDocumentStore, BaseDocumentStore], query: str
 ) -> None:
     assert_same_results(both, query, top_k=10)
 
 
-def test_the_queries_find_something(both: tuple[NoteStore, NoteStore]) -> None:
+def test_the_queries_find_something(both: tuple[BaseDocumentStore, BaseDocumentStore]) -> None:
     """What finds nothing in either store would compare equal too."""
     pipeline = create_search_pipeline(both[1])
     found = [query for query in QUERIES if search(pipeline, query).results]
@@ -173,12 +175,12 @@ def test_the_queries_find_something(both: tuple[NoteStore, NoteStore]) -> None:
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 @pytest.mark.parametrize("query", ["deploy backups 証明書", "tag:ops"])
 def test_filters_of_every_kind_select_the_same(
-    both: tuple[NoteStore, NoteStore], query: str, filters: QueryFilters
+    both: tuple[BaseDocumentStore, BaseDocumentStore], query: str, filters: QueryFilters
 ) -> None:
     assert_same_results(both, query, filters=filters)
 
 
-def test_chunks_are_listed_alike(both: tuple[NoteStore, NoteStore]) -> None:
+def test_chunks_are_listed_alike(both: tuple[BaseDocumentStore, BaseDocumentStore]) -> None:
     assert_same_results(both, "deploy step", top_k=20, chunks=True)
 
 
@@ -189,7 +191,9 @@ def test_chunks_are_listed_alike(both: tuple[NoteStore, NoteStore]) -> None:
         min_size=1,
     )
 )
-def test_any_words_are_scored_alike(both: tuple[NoteStore, NoteStore], words: list[str]) -> None:
+def test_any_words_are_scored_alike(
+    both: tuple[BaseDocumentStore, BaseDocumentStore], words: list[str]
+) -> None:
     asked = encode_query(" ".join(words))
     query = SparseEmbedding(asked.indices, asked.values)
     one, other = (store.find_candidates(query) for store in both)
@@ -200,11 +204,11 @@ def test_any_words_are_scored_alike(both: tuple[NoteStore, NoteStore], words: li
 @pytest.mark.parametrize("filters", [None, {"field": "vault", "operator": "==", "value": "work"}])
 @pytest.mark.parametrize("text", ["deploy", "証明書の更新", ""])
 def test_words_and_vectors_asked_together_are_answered_alike(
-    both: tuple[NoteStore, NoteStore], text: str, filters: dict[str, Any] | None
+    both: tuple[BaseDocumentStore, BaseDocumentStore], text: str, filters: dict[str, Any] | None
 ) -> None:
     asked = encode_query(text)
     query = SparseEmbedding(asked.indices, asked.values)
-    one, other = (store.find_both(query, direction(text), filters, 50) for store in both)
+    one, other = (store.find_lists([(query, 50), (direction(text), 50)], filters) for store in both)
     for mine, theirs in zip(one, other, strict=True):
         # Chunks that say the same score the same, but for the last digits of a float.
         assert {c.id: c.score for c in theirs} == near({c.id: c.score for c in mine})
@@ -213,7 +217,9 @@ def test_words_and_vectors_asked_together_are_answered_alike(
     assert len(one[1]) >= 5
 
 
-def test_both_know_which_chunks_have_vectors(both: tuple[NoteStore, NoteStore]) -> None:
+def test_both_know_which_chunks_have_vectors(
+    both: tuple[BaseDocumentStore, BaseDocumentStore],
+) -> None:
     one, other = both
     assert other.embedding_dim == one.embedding_dim == SIZE
     assert other.count_embedded() == one.count_embedded() == one.count_documents() - 1
@@ -221,13 +227,15 @@ def test_both_know_which_chunks_have_vectors(both: tuple[NoteStore, NoteStore]) 
     assert lacking[0] == lacking[1] and len(lacking[0]) == 1
 
 
-def test_questions_are_answered_alike(both: tuple[NoteStore, NoteStore]) -> None:
+def test_questions_are_answered_alike(both: tuple[BaseDocumentStore, BaseDocumentStore]) -> None:
     one, other = (ask(create_qa_pipeline(store), "When are backups kept?") for store in both)
     assert one.found and (other.text, other.quotes) == (one.text, one.quotes)
     assert other.confidence == near(one.confidence)
 
 
-def test_a_pipeline_on_a_server_serialises(both: tuple[NoteStore, NoteStore]) -> None:
+def test_a_pipeline_on_a_server_serialises(
+    both: tuple[BaseDocumentStore, BaseDocumentStore],
+) -> None:
     text = create_search_pipeline(both[1]).dumps()
     pipeline = Pipeline.loads(text, allowed_modules=["rag"])
     with open_store(pipeline):

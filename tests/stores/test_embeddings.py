@@ -1,4 +1,4 @@
-"""`NoteEmbeddings`: embeddings that come in after the words, of either engine."""
+"""Embeddings that come in after the words, of either engine."""
 
 import pytest
 from haystack.dataclasses import Document
@@ -112,7 +112,7 @@ def test_both_lists_are_what_each_query_finds_alone(store: Store) -> None:
         [doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
     )
     words = SparseEmbedding([1], [1.0])
-    lexical, nearest = store.find_both(words, [1.0, 0.1], None, 2)
+    lexical, nearest = store.find_lists([(words, 2), ([1.0, 0.1], 2)])
     assert lexical == store.find_candidates(words, None, 2)
     assert [c.id for c in nearest] == ["a", "b"]
     assert [c.score for c in nearest] == [
@@ -124,13 +124,14 @@ def test_filters_hold_for_both(store: Store) -> None:
     store.write_documents(
         [doc("a", "home", [1.0, 0.0]), doc("b", embedding=[1.0, 1.0]), doc("c", "home")]
     )
-    lexical, nearest = store.find_both(SparseEmbedding([1], [1.0]), [1.0, 0.0], WORK)
+    words = SparseEmbedding([1], [1.0])
+    lexical, nearest = store.find_lists([(words, 100), ([1.0, 0.0], 100)], WORK)
     assert [c.id for c in lexical] == [c.id for c in nearest] == ["b"]
 
 
 def test_a_query_without_words_asks_by_embedding_alone(store: Store) -> None:
     store.write_documents([doc("a", embedding=[1.0, 0.0])])
-    assert [*map(len, store.find_both(SparseEmbedding([], []), [1.0, 0.0]))] == [0, 1]
+    assert [*map(len, store.find_lists([(SparseEmbedding([], []), 9), ([1.0, 0.0], 9)]))] == [0, 1]
 
 
 def test_chosen_documents_are_scored_by_words_as_among_all(store: Store) -> None:

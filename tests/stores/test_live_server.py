@@ -96,7 +96,8 @@ def test_queries_find_the_same_with_the_same_scores(
 ) -> None:
     query = SparseEmbedding([1, 4, 8], [1.0, 0.5, 0.1])
     for mine, theirs in zip(
-        *(store.find_both(query, direction(7), filters, 200) for store in both), strict=True
+        *(store.find_lists([(query, 200), (direction(7), 200)], filters) for store in both),
+        strict=True,
     ):
         scores = {c.id: pytest.approx(c.score, abs=1e-3) for c in mine}
         assert {c.id: c.score for c in theirs} == scores

@@ -1,4 +1,4 @@
-"""`NoteQueries`: what ranking asks of an index beyond Haystack's protocol, of either engine."""
+"""What ranking asks of an index beyond Haystack's protocol, of either engine."""
 
 import uuid
 from collections.abc import Iterator
@@ -205,7 +205,7 @@ def test_notes_with_any_of_some_words_are_named_once(store: Store) -> None:
 def test_all_are_found_however_many_there_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.stores.base.chunk_queries._MATCHES", 3)
+    monkeypatch.setattr("rag.stores.base.document_store._MATCHES", 3)
     store.write_documents(
         [doc(f"{n:02}", (1, 1.0), file_id=str(uuid.UUID(int=n))) for n in range(30)]
     )

@@ -14,6 +14,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
 from rag.stores.edge import segments
+from rag.stores.edge.points import edge_point
 from rag.stores.edge.segments import SegmentHome, build_segments
 from rag.text.bm25 import SparseVector
 
@@ -104,7 +105,7 @@ def test_of_no_points_there_is_nothing_to_adopt(store, home, tmp_path) -> None:
 )
 def test_text_that_is_no_unicode_is_refused_in_the_same_words(meta) -> None:
     with pytest.raises(ValueError) as chunk:
-        chunk_point(key(1), "text", meta, SparseVector([], []))
+        edge_point(chunk_point(key(1), "text", meta, SparseVector([], [])))
     with pytest.raises(ValueError) as document:
         to_point(Document(id=key(1), content="text", meta=meta))
     assert str(chunk.value) == str(document.value)
@@ -117,8 +118,7 @@ def test_a_chunk_s_point_is_the_one_of_its_document() -> None:
         id=key(1), content="false", meta=meta, sparse_embedding=SparseEmbedding([3, 5], [0.5, 2.0])
     )
     other = to_point(document)
-    assert (point.id, point.payload) == (other.id, other.payload)
-    assert repr(point.vector) == repr(other.vector)
+    assert point == other
 
 
 def test_the_shard_keeps_one_segment_without_points(store, home, tmp_path) -> None:

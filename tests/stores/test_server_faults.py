@@ -24,7 +24,7 @@ WORDS = SparseEmbedding([1], [1.0])
 CALLS: dict[str, Callable[[Store], Any]] = {
     "count": lambda store: store.count_documents(),
     "search": lambda store: store.find_candidates(WORDS),
-    "both": lambda store: store.find_both(WORDS, [0.6, 0.8]),
+    "both": lambda store: store.find_lists([(WORDS, 9), ([0.6, 0.8], 9)]),
     "read": lambda store: store.get_documents(["a"]),
     "list": lambda store: store.newest(),
     "scroll": lambda store: store.all_documents(),

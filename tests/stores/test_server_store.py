@@ -127,7 +127,7 @@ def test_binary_quantization_is_scored_again_by_the_vectors(
     )
     store = open_server(quantization="binary")
     store.write_documents([doc("a", [0.6, 0.8])])
-    store.find_both(SparseEmbedding([1], [1.0]), [0.6, 0.8])
+    store.find_lists([([0.6, 0.8], 9), (SparseEmbedding([1], [1.0]), 9)])
     dense, sparse = asked
     assert dense.params.quantization.rescore and dense.params.quantization.oversampling > 1
     assert sparse.params is None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from haystack import Pipeline
 
     from rag.index.manifest import Manifest
-    from rag.stores.base.protocol import NoteStore
+    from rag.stores.base.document_store import BaseDocumentStore
 
 
 class Snapshot:
@@ -26,7 +26,7 @@ class Snapshot:
         self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
 
     @cached_property
-    def store(self) -> NoteStore:
+    def store(self) -> BaseDocumentStore:
         """The document store, which reads one snapshot."""
         from rag.stores import get_document_store
 

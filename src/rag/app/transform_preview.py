@@ -21,7 +21,7 @@ from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import told
 from rag.search.results import SearchedVariant
 from rag.stores import get_document_store
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.tokenizer import has_words
 
 
@@ -85,7 +85,7 @@ def _unindexed(query: str, parsed: ParsedQuery) -> Understood:
 def _route(
     plan: TransformReport,
     config: RAGConfig,
-    store: NoteStore,
+    store: BaseDocumentStore,
     understood: Understood,
     names: list[str] | None,
 ) -> list[str] | None:

@@ -12,15 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import qdrant_edge as qe
-
 from rag.config import IndexConfig
 from rag.exceptions import IndexingError
 from rag.index.note_rows import NoteRow
 from rag.index.searchable_text import lexical_parts
 from rag.index.snapshots import IndexDirectory
 from rag.indexing.note_reader import ReadNote, read_file
-from rag.stores.base.points import chunk_point, weight
+from rag.stores.base.points import Point, chunk_point, weight
 from rag.stores.edge.segments import build_segments
 from rag.support.pipeline_errors import own_errors
 from rag.text.bm25_documents import DocumentEncoder
@@ -125,7 +123,7 @@ def _batches(portion: Portion, built: Built, progress: Progress) -> Iterator[lis
 
 def _points(
     notes: list[ReadNote], directory: IndexDirectory, encoder: DocumentEncoder, words: set[str]
-) -> Iterator[list[qe.Point]]:
+) -> Iterator[list[Point]]:
     """Yield the points of some notes; those of a large note some at a time."""
     chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
     for start in range(0, len(chunks), _TOGETHER):
@@ -137,7 +135,7 @@ def _weighed(
     directory: IndexDirectory,
     encoder: DocumentEncoder,
     words: set[str],
-) -> list[qe.Point]:
+) -> list[Point]:
     encoded = encoder.encode(["\n".join(lexical_parts(meta, c.text)) for c, meta in chunks])
     words.update(encoded.words)
     pairs = [*zip(chunks, encoded.vectors, strict=True)]

@@ -16,7 +16,7 @@ from rag.index.manifest import UNEMBEDDED
 from rag.index.searchable_text import embedded_text
 from rag.index.vector_cache import VectorCache
 from rag.indexing.index_writer import WorkingCopy
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.token_estimate import count_tokens
 
 Progress = Callable[[int, int], None]
@@ -65,7 +65,7 @@ class ChunkEmbedding:
 
     def __init__(
         self,
-        store: NoteStore,
+        store: BaseDocumentStore,
         cache: VectorCache,
         embeddings: EmbeddingProvider,
         space: Space,

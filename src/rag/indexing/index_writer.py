@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from haystack import Document, Pipeline
 
     from rag.indexing.bulk_build import Built
-    from rag.stores.base.protocol import NoteStore
+    from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.segments import SegmentHome
 
 
@@ -174,9 +174,9 @@ class WorkingCopy:
         return self._pipeline
 
     @property
-    def store(self) -> NoteStore:
+    def store(self) -> BaseDocumentStore:
         """The store it writes to; `prepare` makes it."""
-        store: NoteStore = store_of(self.pipeline, "writer")
+        store: BaseDocumentStore = store_of(self.pipeline, "writer")
         return store
 
     def prepare(self) -> bool:

@@ -11,11 +11,11 @@ from rag.exceptions import IndexingError
 from rag.indexing.lexical_embedder import LexicalDocumentEmbedder
 from rag.indexing.note_reader import ReadNote
 from rag.stores.base.batch import DocumentBatch
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 
 
-def create_indexing_pipeline(store: NoteStore, config: RAGConfig | None = None) -> Pipeline:
+def create_indexing_pipeline(store: BaseDocumentStore, config: RAGConfig | None = None) -> Pipeline:
     """Make the pipeline that weighs the words of chunks and writes them.
 
         embedder (LexicalDocumentEmbedder) -> writer (DocumentWriter)

@@ -12,7 +12,7 @@ from rag.exceptions import IndexUnavailableError, Remedy, UsageError
 from rag.index.fingerprint import readable
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 
 _PAGE = 500
 _PROGRESS = "COPIED"  # what was copied by a run that was broken off, in the folder of the target
@@ -88,7 +88,7 @@ def copy_to_server(
 
 
 def _copy_points(
-    source: NoteStore, manifest: Manifest, target: NoteStore, progress: Progress
+    source: BaseDocumentStore, manifest: Manifest, target: BaseDocumentStore, progress: Progress
 ) -> int:
     """Write all points of one store into the other; return how many were there already."""
     from haystack.document_stores.types import DuplicatePolicy
@@ -110,7 +110,7 @@ def _copy_points(
     return resumed
 
 
-def _forget_what_was_there(target: NoteStore) -> None:
+def _forget_what_was_there(target: BaseDocumentStore) -> None:
     """Make ready to overwrite the points: should the copy be broken off, `rag index` must write
     them all again, since no manifest tells any more which text each of them has."""
     directory = target.directory
@@ -119,7 +119,7 @@ def _forget_what_was_there(target: NoteStore) -> None:
     directory.clear_work()
 
 
-def _resume(target: NoteStore, generation: str) -> tuple[int, str | None]:
+def _resume(target: BaseDocumentStore, generation: str) -> tuple[int, str | None]:
     """Return how many points of this generation the server has, and where to go on."""
     with suppress(OSError, ValueError, LookupError, TypeError):
         state = json.loads((target.directory.path / _PROGRESS).read_text("utf-8"))
@@ -129,7 +129,7 @@ def _resume(target: NoteStore, generation: str) -> tuple[int, str | None]:
     return 0, None
 
 
-def _publish(manifest: Manifest, target: NoteStore) -> None:
+def _publish(manifest: Manifest, target: BaseDocumentStore) -> None:
     """Give the points copied their manifest; the next `rag index` goes on from it."""
     directory = target.directory
     # Should the server not hold them all, the next copy must not go on where this one ended.

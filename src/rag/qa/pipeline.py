@@ -13,7 +13,7 @@ from rag.qa.plugin_steps import load_steps
 from rag.qa.question_analyzer import QuestionAnalyzer
 from rag.search.pipeline import search_with
 from rag.search.planning import ANALYZER
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_parts import component_of
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
@@ -21,7 +21,7 @@ ANSWER = "answer_builder"
 
 
 def create_qa_pipeline(
-    store: NoteStore,
+    store: BaseDocumentStore,
     config: RAGConfig | OllamaConfig | None = None,
     model: str = "",
     transforms: list[str] | None = None,

@@ -9,7 +9,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.components.note_ranker import Hit, Part
 from rag.search.query_variants import ORIGINAL, Variants, lexical_vector
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 
 _FOUND = 0.1  # of what all variants add to a note: who adds less did not find it
@@ -24,7 +24,7 @@ class Found(NamedTuple):
 
 
 def trace(
-    store: NoteStore, hits: Sequence[Hit], variants: Variants, plain: Sequence[Candidate]
+    store: BaseDocumentStore, hits: Sequence[Hit], variants: Variants, plain: Sequence[Candidate]
 ) -> list[Found]:
     """Tell hits apart by what found them, one `Found` each; all empty without variants.
 

@@ -9,14 +9,14 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.attribution import Found
 from rag.search.components.note_ranker import Hit, ids_of
 from rag.search.results import ChunkScore, Explanation, TermScore
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import FIELDS, QueryTerm
 
 MEANING, VARIANTS = "meaning", "variants"  # fields of explanations beside the lexical ones
 
 
 def explain(
-    store: NoteStore,
+    store: BaseDocumentStore,
     asked: Sequence[QueryTerm],
     hits: Sequence[Hit],
     found: Sequence[Found] = (),

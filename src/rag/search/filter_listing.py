@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.search.components.note_ranker import Hit, Hits, first_chunks
 from rag.search.filters import Filter
 from rag.search.query_understanding import Understood
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 
 # Chunks asked of the store for each note wanted: a note is ranked by its best three sections, and
 # some notes fill the top with chunks of their own.
@@ -13,7 +13,7 @@ CHUNKS_PER_NOTE = 8
 
 
 def newest_notes(
-    store: NoteStore, understood: Understood, filters: Filter | None, top_k: int
+    store: BaseDocumentStore, understood: Understood, filters: Filter | None, top_k: int
 ) -> list[str]:
     """Return the ids of the notes that a query without words selects, the newest first.
 
@@ -31,7 +31,7 @@ def newest_notes(
 
 
 def list_notes(
-    store: NoteStore, understood: Understood, filters: Filter | None, top_k: int
+    store: BaseDocumentStore, understood: Understood, filters: Filter | None, top_k: int
 ) -> Hits:
     """List the notes that a query without words selects, the newest first.
 

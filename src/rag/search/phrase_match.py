@@ -17,7 +17,7 @@ from haystack.dataclasses import Document
 
 from rag.index.manifest import Manifest
 from rag.index.searchable_text import file_name, lexical_parts
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import GRAMS, pieces, shingle_dimension, word_dimension
 from rag.text.messages import brief
 from rag.text.ngrams import hash_gram, is_ideograph, weigh_grams
@@ -69,7 +69,7 @@ class Occurrences:
 
     def __init__(
         self,
-        store: NoteStore,
+        store: BaseDocumentStore,
         manifest: Manifest | None,
         wanted: Iterable[str],
         unwanted: Iterable[str] = (),

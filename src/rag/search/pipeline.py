@@ -13,7 +13,7 @@ from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, No
 from rag.search.components.query_analyzer import MIN_CHUNKS, QueryAnalyzer
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.planning import ANALYZER, EXPANDER, ROUTER, add_planning
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 
 # What fails is raised; Haystack's log would add on stderr which of the inputs its snapshot of the
 # pipeline cannot hold.
@@ -45,7 +45,7 @@ _CONNECTIONS = [
 
 
 def create_search_pipeline(
-    store: NoteStore,
+    store: BaseDocumentStore,
     config: RAGConfig | OllamaConfig | None = None,
     rerank: bool = False,
     transforms: list[str] | None = None,

@@ -28,7 +28,7 @@ from rag.search.filters import plain_tags
 from rag.search.planner_llm import PlannerModels
 from rag.search.query_variants import HYDE, Variant, Variants, shown, weighed
 from rag.search.results import QueryFilters
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.plugins import canonical, unknown_name
 from rag.support.unicode_forms import with_few_marks
 from rag.text.messages import brief
@@ -99,7 +99,7 @@ class Intent:
 
 
 def find_intent(
-    store: NoteStore,
+    store: BaseDocumentStore,
     config: RAGConfig,
     query: str,
     flags: QueryFilters | None = None,

@@ -11,7 +11,7 @@ from haystack import Pipeline
 from rag.config import RAGConfig
 from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE_IDLE, Variants
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 
 ANALYZER, ROUTER, EXPANDER = "query_analyzer", "router", "expander"
@@ -19,7 +19,7 @@ ANALYZER, ROUTER, EXPANDER = "query_analyzer", "router", "expander"
 
 def add_planning(
     pipeline: Pipeline,
-    store: NoteStore,
+    store: BaseDocumentStore,
     config: RAGConfig,
     transforms: list[str],
     chosen: bool = False,

@@ -23,7 +23,7 @@ from rag.search.phrase_match import Occurrences
 from rag.search.results import QueryFilters
 from rag.search.title_lookup import Places
 from rag.stores.base.batch import Batch
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, pieces, word_dimension
 from rag.text.messages import brief, plural
 from rag.text.normalize import fold_accents, name_key
@@ -77,7 +77,7 @@ class Understood:
 
 
 def understand(
-    store: NoteStore, query: str, filters: QueryFilters | None = None, lists: bool = False
+    store: BaseDocumentStore, query: str, filters: QueryFilters | None = None, lists: bool = False
 ) -> Understood:
     """Read a query with the index at hand.
 
@@ -233,7 +233,7 @@ def _beginning(manifest: Manifest | None, prefixes: Sequence[str], notices: list
 
 
 def _corrections(
-    store: NoteStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
+    store: BaseDocumentStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
 ) -> dict[str, str]:
     """Return the words of a query that no note holds, each with the word it may be a slip of: one
     that is in a note which the filters let through."""
@@ -264,7 +264,7 @@ def _loans(text: str) -> list[str]:
     return KATAKANA_WORD.findall(cleaned(text))
 
 
-def _is_held(store: NoteStore, word: str, filters: Filter | None = None) -> bool:
+def _is_held(store: BaseDocumentStore, word: str, filters: Filter | None = None) -> bool:
     return store.is_used(_dimension(word), filters)
 
 

@@ -11,7 +11,7 @@ from rag.query.limits import MAX_LENGTH
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 from rag.text.scripts import is_japanese
 
@@ -77,7 +77,7 @@ def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> boo
 
 
 def intent_of(
-    store: NoteStore,
+    store: BaseDocumentStore,
     config: RAGConfig,
     query: str,
     filters: QueryFilters | None = None,

@@ -25,7 +25,7 @@ from rag.search.query_variants import told
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse, SearchResult
 from rag.search.weights import WEIGHTS
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, store_of
 from rag.text.bm25 import bounded_score, query_terms
@@ -128,7 +128,7 @@ def analysed(understood: Understood, attempt: Attempt, top_k: int) -> dict[str, 
 
 
 def tell_found(
-    store: NoteStore, response: SearchResponse, hits: Hits, searched: Planned
+    store: BaseDocumentStore, response: SearchResponse, hits: Hits, searched: Planned
 ) -> list[Found]:
     """Tell each result of a response what found it.
 
@@ -140,7 +140,7 @@ def tell_found(
     return found
 
 
-def open_store(pipeline: Pipeline, *needed: str) -> NoteStore:
+def open_store(pipeline: Pipeline, *needed: str) -> BaseDocumentStore:
     """Return the store that a pipeline searches.
 
     :param needed: names of components that it must have besides.

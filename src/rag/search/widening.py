@@ -10,7 +10,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.score_fusion import widen
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 
 
@@ -30,7 +30,7 @@ class Lists(NamedTuple):
 
 
 def find_lists(
-    store: NoteStore,
+    store: BaseDocumentStore,
     query: SparseEmbedding,
     embedding: list[float] | None,
     variants: Sequence[Variant],
@@ -44,7 +44,8 @@ def find_lists(
     if not variants:
         if embedding is None:
             return Lists(store.find_candidates(query, filters, top_k), [], [], [])
-        return Lists(*store.find_both(query, embedding, filters, top_k), [], [])
+        meaning, words = store.find_lists([(embedding, top_k), (query, top_k)], filters)
+        return Lists(words, meaning, [], [])
     vector = None if embedding is None else blended_vector(variants)
     vectors = [v for v in (embedding, vector) if v is not None]
     asked: list[SparseEmbedding | list[float]] = [query, blended_words(variants), *vectors]

@@ -14,7 +14,7 @@ from rag.support.lazy_imports import lazy_names
 if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.index.snapshots import IndexDirectory
-    from rag.stores.base.protocol import NoteStore
+    from rag.stores.base.document_store import BaseDocumentStore
 
 COLLECTION_NAME = StoreConfig.collection
 
@@ -22,7 +22,7 @@ _HOMES = {
     "rag.stores.edge.document_store": ("QdrantEdgeDocumentStore",),
     "rag.index.snapshots": ("Generation", "IndexDirectory"),
     "rag.index.manifest": ("Manifest",),
-    "rag.stores.base.protocol": ("NoteStore",),
+    "rag.stores.base.document_store": ("BaseDocumentStore",),
     "rag.stores.edge.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),
     "rag.stores.server.document_store": ("QdrantServerDocumentStore",),
 }
@@ -32,7 +32,7 @@ __all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_na
 
 def get_document_store(
     config: RAGConfig | None = None, directory: IndexDirectory | None = None
-) -> NoteStore:
+) -> BaseDocumentStore:
     """Return the store of the configured index; nothing is opened or contacted yet.
 
     :param directory: the index's folder, where the caller holds its lock already.
@@ -54,7 +54,7 @@ def get_document_store(
     return store
 
 
-def get_collection_stats(store: NoteStore) -> dict[str, Any]:
+def get_collection_stats(store: BaseDocumentStore) -> dict[str, Any]:
     """Return `collection_name, document_count, embedding_dim, similarity` of a store."""
     return {
         "collection_name": store.collection_name,

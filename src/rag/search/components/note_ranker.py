@@ -17,7 +17,7 @@ from rag.search.score_fusion import fuse
 from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
 from rag.stores.base.batch import Batch
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate, Candidates
 from rag.stores.edge.retrievers import with_store
 from rag.text.token_estimate import count_tokens
@@ -70,7 +70,7 @@ class Hits(Batch[Hit]):
 class _OverStore:
     """What components that read a store share: their arguments, and their serialised form."""
 
-    def __init__(self, document_store: NoteStore, top_k: int = 10) -> None:
+    def __init__(self, document_store: BaseDocumentStore, top_k: int = 10) -> None:
         self.document_store = document_store
         self.top_k = top_k
 
@@ -84,7 +84,9 @@ class _OverStore:
         return default_from_dict(cls, with_store(data))
 
 
-def first_chunks(store: NoteStore, filters: Filter | None, notes: list[str]) -> list[Candidate]:
+def first_chunks(
+    store: BaseDocumentStore, filters: Filter | None, notes: list[str]
+) -> list[Candidate]:
     """Return the first chunk of each of these notes, as far as the filters let them."""
     first = {"field": "meta.position", "operator": "==", "value": 0}
     return store.newest(all_of([filters, one_of("file_id", notes), first]), len(notes))

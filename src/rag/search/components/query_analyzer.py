@@ -16,7 +16,7 @@ from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
 from rag.search.weights import WEIGHTS
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.bm25 import query_terms
 
@@ -56,7 +56,7 @@ class QueryAnalyzer:
 
     def __init__(
         self,
-        document_store: NoteStore,
+        document_store: BaseDocumentStore,
         top_k: int = 5,
         mode: str = SearchMode.AUTO,
         depth: int = 0,
@@ -191,7 +191,7 @@ def check_top_k(top_k: int) -> None:
         raise QueryError(f"top_k must be at least 1, not {top_k}")
 
 
-def readable(store: NoteStore) -> NoteStore:
+def readable(store: BaseDocumentStore) -> BaseDocumentStore:
     """Return a store that can be searched.
 
     :raises IndexUnavailableError: when there is no index.

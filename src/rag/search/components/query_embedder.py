@@ -23,7 +23,7 @@ from rag.exceptions import (
 from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 
 
@@ -49,7 +49,7 @@ class QueryEmbedder:
 
     def __init__(
         self,
-        document_store: NoteStore,
+        document_store: BaseDocumentStore,
         config: OllamaConfig | None = None,
         embeddings: EmbeddingProvider | None = None,
     ) -> None:

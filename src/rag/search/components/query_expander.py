@@ -18,7 +18,7 @@ from rag.exceptions import ConfigError, RAGError, UsageError, prefixed, with_hin
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE, HYDE_IDLE, Variant, Variants, shown, weighed
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.text.normalize import normalize
 from rag.text.tokenizer import has_words
@@ -180,7 +180,7 @@ class QueryExpander:
 
     def __init__(
         self,
-        document_store: NoteStore,
+        document_store: BaseDocumentStore,
         transforms: list[str] | None = None,
         config: OllamaConfig | None = None,
     ) -> None:

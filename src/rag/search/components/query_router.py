@@ -20,7 +20,7 @@ from rag.query.registry import classifier_names, create_classifier
 from rag.search.components.query_expander import configured_transforms
 from rag.search.filters import build_qdrant_filters
 from rag.search.results import QueryFilters
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.support.plugins import canonical, unknown_name
 
@@ -52,7 +52,7 @@ class QueryRouter:
 
     def __init__(
         self,
-        document_store: NoteStore,
+        document_store: BaseDocumentStore,
         routes: RoutesConfig | None = None,
         config: OllamaConfig | None = None,
         embeddings: EmbeddingProvider | None = None,

@@ -2,69 +2,63 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import qdrant_edge as qe
-
-from rag.stores.edge.conditions import Conditions
+from rag.stores.base.conditions import Condition
+from rag.stores.base.points import Point
+from rag.text.bm25 import SparseVector
 
 REACH = 4
 
+Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
 
-class Ask(NamedTuple):
+
+class PointQuery(NamedTuple):
     """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
 
-    `where` is a filter made by the backend's `conditions`; `fields` says what of the payload is
-    returned. With `within` they are sought among the points nearest to that one, of which there
-    are four times as many (`REACH`); a point that shares nothing with it is not among them.
+    With `within` they are sought among the points nearest to that one, of which there are four
+    times as many (`REACH`); a point that shares nothing with it is not among them.
     """
 
-    vector: list[float] | qe.SparseVector
+    vector: list[float] | SparseVector
     limit: int
-    where: Any = None
-    fields: bool | list[str] = False
-    within: qe.SparseVector | None = None
+    where: Condition | None = None
+    fields: Fields = False
+    within: SparseVector | None = None
 
 
 class Backend(Protocol):
     """Points, as the embedded engine or a server keeps them.
 
-    Those it returns have an `id`, a `payload`, perhaps a `vector` (a mapping by name), and a
-    `score` when they were searched for. Where nothing was ever written there are none.
+    Where nothing was ever written there are none. Reading raises a `FilterError` for a condition
+    that the engine does not take.
     """
-
-    conditions: Conditions
-
-    @property
-    def mutex(self) -> threading.RLock:
-        """Held over steps that must not mix with those of another thread."""
 
     def expect(self, dimensions: Iterable[int]) -> None:
         """Make ready for queries with these dimensions of the lexical space."""
 
-    def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
+    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
         """Return what each query finds, the order of equal scores left open."""
 
     def scroll(
         self,
         limit: int,
-        offset: Any = None,
-        where: Any = None,
+        offset: str | None = None,
+        where: Condition | None = None,
         *,
-        fields: bool | list[str] = True,
+        fields: Fields = True,
         vectors: bool = False,
-    ) -> tuple[list[Any], Any]:
+    ) -> tuple[list[Point], str | None]:
         """Return `limit` points in order of id, and the offset of the next, `None` at the end."""
 
-    def newest(self, limit: int, where: Any, fields: list[str]) -> list[Any]:
+    def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
         """Return the points that were created last."""
 
-    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Any]:
+    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
         """Return those of some points that there are."""
 
-    def count(self, where: Any = None) -> int:
+    def count(self, where: Condition | None = None) -> int:
         """Return how many points a filter selects."""
 
     def reserve(self, size: int) -> None:
@@ -74,7 +68,7 @@ class Backend(Protocol):
         :raises IndexingError: when there is no room.
         """
 
-    def upsert(self, points: Sequence[qe.Point]) -> None:
+    def upsert(self, points: Sequence[Point]) -> None:
         """Write points, over those of the same id."""
 
     def delete(self, ids: Sequence[str]) -> None:

@@ -1,25 +1,125 @@
-"""Documents in and out: the protocol of Haystack's document stores, over any backend."""
+"""A Haystack document store over any backend, with a manifest of notes beside it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import chain, islice
+from typing import Any, Self
 
+from haystack import default_from_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
-from rag.stores.base.backend import Ask
+from rag.index.manifest import Manifest
+from rag.index.snapshots import IndexDirectory
+from rag.stores.base.access import Access
+from rag.stores.base.backend import Backend, PointQuery
 from rag.stores.base.batch import DocumentBatch
-from rag.stores.base.chunk_queries import ask_for
-from rag.stores.base.embeddings import NoteEmbeddings
-from rag.stores.base.points import point_id, to_document, to_point, weight
+from rag.stores.base.conditions import HasId, HasVector, NoneOf
+from rag.stores.base.document_writes import documents_to_write, fit_dense_space, weigh_document
+from rag.stores.base.filters import convert_filters
+from rag.stores.base.point_queries import any_of, newest_chunks, query_for, scroll_pages
+from rag.stores.base.points import DENSE, Point, dense_vector, point_id, to_document, to_point
+from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
+
+_PAGE = 1000
+_EMBEDDING_PAGE = 500
+_MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
 
 
-class NoteDocuments(NoteEmbeddings):
-    """The documents of a backend, as Haystack's document stores hold them."""
+class BaseDocumentStore(ABC):
+    """The documents of an index, with one writer and any number of readers.
+
+    The embedded engine and a server answer alike; they differ in `backend` and `access`.
+
+    :param path: the folder of the index's files.
+    :param similarity: how embeddings are compared.
+    :param access: opens and closes those files, and knows who writes.
+    :param backend: keeps the points.
+    """
+
+    collection_name: str
+
+    def __init__(self, path: str, similarity: str, access: Access, backend: Backend) -> None:
+        self.path, self.similarity = str(path), similarity
+        self.access: Access = access
+        self.backend = backend
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # It stands for files, locks and connections; Haystack copies component inputs.
+        return self
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the store's address, not its content."""
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Make a store from what `to_dict` gave."""
+        store: Self = default_from_dict(cls, data)
+        return store
+
+    # -- opening and closing -----------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def directory(self) -> IndexDirectory:
+        """The folder of the index."""
+        return self.access.directory
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is anything to read: something published, or being written here."""
+        return self.access.is_readable
+
+    def begin_writing(self, wait: bool = False) -> None:
+        """Become the one writer of the index, until `close`.
+
+        :raises LockedError: when another process of this machine is.
+        :raises UsageError: when a server's collection holds what this index did not write.
+        :raises ConnectionError: when a server does not answer.
+        """
+        self.access.begin_writing(wait)
+
+    @abstractmethod
+    def lacks(self, expected: int) -> str:
+        """Return what is wrong with an index that should hold so many points, or ""."""
+
+    def publish(self, number: int | None = None) -> None:
+        """Make what was written what readers see.
+
+        :param number: the generation's number; by default the next one.
+        :raises IndexingError: when the disk has no room, or a server holds less.
+        """
+        self.access.publish(number)
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let go of the working copy, which may then be removed; the lock is kept."""
+
+    def close(self) -> None:
+        """Let go of files and connections; unpublished writes stay in the working copy."""
+        self.access.close()
+
+    def pinned(self) -> AbstractContextManager[None]:
+        """Go on reading the generation that is current now, whatever is published meanwhile."""
+        return self.access.pinned()
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest of the generation being read.
+
+        `None` when there is none: the index was made without one, or is being written here.
+        """
+        return self.access.manifest()
 
     # -- the DocumentStore protocol ----------------------------------------------------
 
@@ -32,7 +132,7 @@ class NoteDocuments(NoteEmbeddings):
 
         :raises FilterError: when the filter is malformed.
         """
-        return self.backend.count(self._where(filters))
+        return self.backend.count(convert_filters(filters))
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """Return the documents that a filter selects, with their vectors, in order of point id.
@@ -54,19 +154,13 @@ class NoteDocuments(NoteEmbeddings):
         :raises DuplicateDocumentError: under `FAIL`, before anything is written.
         :raises LockedError: when another process is writing.
         """
-        if not isinstance(documents, (list, DocumentBatch)) or not all(
-            isinstance(document, Document) for document in documents
-        ):
-            raise ValueError("write_documents needs a list of haystack Documents")
-        with self.backend.mutex:
-            wanted: Sequence[Document] = documents
-            if policy is not DuplicatePolicy.OVERWRITE:
-                wanted = self._without_duplicates(documents, policy)
+        with self.access.mutex:
+            wanted = documents_to_write(self.backend, documents, policy)
             points = [to_point(document) for document in wanted]
             if not points:
                 return 0
-            self.backend.reserve(sum(map(_weight, wanted)))
-            self._fit_dense_space(d.embedding for d in wanted if d.embedding is not None)
+            self.backend.reserve(sum(map(weigh_document, wanted)))
+            fit_dense_space(self.backend, (d.embedding for d in wanted if d.embedding))
             self.backend.upsert(points)
         return len(points)
 
@@ -74,50 +168,6 @@ class NoteDocuments(NoteEmbeddings):
         """Delete documents; unknown ids are passed over."""
         if document_ids:
             self.backend.delete([point_id(document_id) for document_id in document_ids])
-
-    def _without_duplicates(
-        self, documents: Sequence[Document], policy: DuplicatePolicy
-    ) -> list[Document]:
-        ids = [point_id(document.id) for document in documents]
-        known = {str(point.id) for point in self.backend.retrieve(ids, False)}
-        fresh: dict[str, Document] = {}
-        for identity, document in zip(ids, documents, strict=True):
-            if identity not in known and identity not in fresh:
-                fresh[identity] = document
-            elif policy is not DuplicatePolicy.SKIP:
-                raise DuplicateDocumentError(f"document {document.id!r} already exists")
-        return list(fresh.values())
-
-    # -- retrieval ---------------------------------------------------------------------
-
-    def query_sparse(
-        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 10
-    ) -> list[Document]:
-        """Return the `top_k` documents by sparse dot product, each with its score.
-
-        Documents that share no dimension with the query are not returned.
-        """
-        if not query.indices:
-            return []
-        return self._query(ask_for(query, top_k, self._where(filters), True))
-
-    def query_dense(
-        self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
-    ) -> list[Document]:
-        """Return the `top_k` documents nearest to an embedding, each with its similarity.
-
-        :raises ValueError: when the index holds no embeddings, or of another size.
-        """
-        asked = ask_for(query, top_k, self._where(filters), True)
-        with self.backend.mutex:
-            size = self.embedding_dim
-            if size != len(query):
-                raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
-            return self._query(asked)
-
-    def _query(self, asked: Ask) -> list[Document]:
-        points = self._search(asked)[0]
-        return [to_document(point, point.score) for point in points]
 
     # -- async twins -------------------------------------------------------------------
 
@@ -139,8 +189,207 @@ class NoteDocuments(NoteEmbeddings):
         """`delete_documents`, off the event loop."""
         await asyncio.to_thread(self.delete_documents, document_ids)
 
+    # -- retrieval ---------------------------------------------------------------------
 
-def _weight(document: Document) -> int:
-    sparse, dense = document.sparse_embedding, document.embedding
-    numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
-    return weight(len(document.content or ""), numbers)
+    def query_sparse(
+        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 10
+    ) -> list[Document]:
+        """Return the `top_k` documents by sparse dot product, each with its score.
+
+        Documents that share no dimension with the query are not returned.
+        """
+        if not query.indices:
+            return []
+        points = self._search(query_for(query, top_k, convert_filters(filters), True))[0]
+        return [to_document(point, point.score) for point in points]
+
+    def query_dense(
+        self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
+    ) -> list[Document]:
+        """Return the `top_k` documents nearest to an embedding, each with its similarity.
+
+        :raises ValueError: when the index holds no embeddings, or of another size.
+        """
+        asked = query_for(query, top_k, convert_filters(filters), True)
+        with self.access.mutex:
+            size = self.embedding_dim
+            if size != len(query):
+                raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
+            return [to_document(point, point.score) for point in self._search(asked)[0]]
+
+    # -- ranking -----------------------------------------------------------------------
+
+    def find_candidates(
+        self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
+    ) -> list[Candidate]:
+        """Do as `query_sparse`, but return no more of each chunk than ranking needs."""
+        if not query.indices:
+            return []
+        return self.find_lists([(query, top_k)], filters)[0]
+
+    def find_lists(
+        self,
+        queries: Sequence[tuple[SparseEmbedding | list[float], int]],
+        filters: dict[str, Any] | None = None,
+    ) -> list[list[Candidate]]:
+        """Return the best chunks of each query, sparse or dense, as many as stand beside it; all
+        are asked in one batch. A sparse query without words finds none."""
+        where = convert_filters(filters)
+        asked = {
+            at: query_for(query, limit, where, CANDIDATE_FIELDS)
+            for at, (query, limit) in enumerate(queries)
+            if isinstance(query, list) or query.indices
+        }
+        found = dict(zip(asked, self._search(*asked.values()), strict=True))
+        return [[to_candidate(p) for p in found.get(at, [])] for at in range(len(queries))]
+
+    def find_among(self, query: SparseEmbedding, ids: Sequence[str]) -> list[Candidate]:
+        """Return those of some documents that share words with a query, best first."""
+        if not query.indices or not ids:
+            return []
+        among = HasId({point_id(identity) for identity in ids})
+        asked = query_for(query, len(ids), among, CANDIDATE_FIELDS)
+        return [to_candidate(point) for point in self._search(asked)[0]]
+
+    def score_dimensions(
+        self, query: SparseEmbedding, ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return, for each dimension of a query, what it adds to the score of which document.
+
+        The engine computes each, so that they add up to what `find_candidates` says.
+        """
+        single = zip(query.indices, query.values, strict=True)
+        return self.score_among([SparseEmbedding([i], [value]) for i, value in single], ids)
+
+    def score_among(
+        self, queries: Sequence[SparseEmbedding | list[float]], ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return, for each query, sparse or dense, what which of some documents scores."""
+        wanted = {point_id(identity): identity for identity in ids}
+        if not wanted:
+            return [{} for _ in queries]
+        among = HasId(set(wanted))
+        asked = [query_for(query, len(wanted), among) for query in queries]
+        return [{wanted[p.id]: p.score for p in points} for points in self._search(*asked)]
+
+    # -- reading documents -------------------------------------------------------------
+
+    def get_documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the documents of these ids, in their order, without vectors; unknown ones are
+        passed over."""
+        wanted = [point_id(identity) for identity in ids]
+        found = {point.id: point for point in self.backend.retrieve(wanted)}
+        return [to_document(found[key]) for key in wanted if key in found]
+
+    def pages(
+        self, filters: dict[str, Any] | None = None, size: int = _PAGE, offset: str | None = None
+    ) -> Iterator[tuple[list[Document], str | None]]:
+        """Yield the documents that a filter selects, with their vectors, in order of point id.
+
+        They come `size` at a time, each time with the offset from which to go on later.
+
+        :raises FilterError: when the filter is malformed.
+        """
+        where = convert_filters(filters)
+        for points, following in scroll_pages(self.backend, size, offset, where, vectors=True):
+            yield [to_document(point) for point in points], following
+
+    def all_documents(self, most: int | None = None) -> list[Document]:
+        """Return every document, without vectors: for what no index can find.
+
+        :param most: return no more than these, the first by id.
+        """
+        size = _PAGE if most is None else min(_PAGE, max(most, 1))
+        points = chain.from_iterable(page for page, _ in scroll_pages(self.backend, size))
+        return [to_document(point) for point in islice(points, most)]
+
+    # -- words and dates ---------------------------------------------------------------
+
+    def notes_with(self, dimensions: Sequence[int]) -> list[str]:
+        """Return the ids of the notes that have a chunk with any of these dimensions."""
+        limit = _MATCHES
+        while True:
+            points = self._search(PointQuery(any_of(dimensions), limit, None, CANDIDATE_FIELDS))[0]
+            if len(points) < limit:
+                return sorted({to_candidate(point).note for point in points})
+            limit *= 8
+
+    def points_with(self, dimensions: Sequence[int], most: int) -> dict[str, float] | None:
+        """Return the scores, by id, of all points that have any of these dimensions; `None` when
+        they are more than `most`.
+
+        It is for many: a point's id alone is read in a tenth of the time of its fields.
+        """
+        points = self.backend.search([PointQuery(any_of(dimensions), most + 1)])[0]
+        return {point.id: point.score for point in points} if len(points) <= most else None
+
+    def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
+        """Tell whether any document that a filter selects has a dimension."""
+        return bool(self._search(PointQuery(any_of([dimension]), 1, convert_filters(filters)))[0])
+
+    def expect(self, dimensions: Iterable[int]) -> None:
+        """Make ready for queries with these dimensions.
+
+        The embedded engine opens an index for those that a query has, and again for others: who
+        is going to ask several queries says so, and it is opened once for all.
+        """
+        self.backend.expect(dimensions)
+
+    def newest(self, filters: dict[str, Any] | None = None, top_k: int = 10) -> list[Candidate]:
+        """Return chunks of the notes created last, those of a note beside each other, score 0.
+
+        They are `top_k`, and whatever else was created when the last of these was.
+        """
+        return newest_chunks(self.backend, convert_filters(filters), top_k)
+
+    # -- embeddings --------------------------------------------------------------------
+
+    @property
+    def embedding_dim(self) -> int | None:
+        """The size of the embeddings, or `None` when the index holds none."""
+        return self.backend.dense_size()
+
+    def count_embedded(self) -> int:
+        """Return how many documents have an embedding."""
+        return self.backend.count(HasVector(DENSE)) if self.embedding_dim else 0
+
+    def without_embedding(self) -> Iterator[list[Document]]:
+        """Yield the documents that have no embedding, some at a time, in order of point id.
+
+        Embeddings may be written meanwhile.
+        """
+        lacking = NoneOf([HasVector(DENSE)]) if self.embedding_dim else None
+        for points, _ in scroll_pages(self.backend, _EMBEDDING_PAGE, where=lacking):
+            if points:
+                yield [to_document(point) for point in points]
+
+    def write_embeddings(self, embeddings: Mapping[str, list[float]]) -> None:
+        """Give documents that are being written their embeddings, by id; all else of them stays.
+
+        :raises ValueError: when one is empty, not finite, or of another size.
+        :raises IndexUnavailableError: when there is no document of an id.
+        """
+        if not embeddings:
+            return
+        with self.access.mutex:
+            vectors = {
+                point_id(key): dense_vector(vector, f"document {key}")
+                for key, vector in embeddings.items()
+            }
+            self.backend.reserve(16 * sum(map(len, vectors.values())))
+            fit_dense_space(self.backend, vectors.values())
+            self.backend.update_vectors(vectors)
+
+    def drop_embeddings(self) -> None:
+        """Take all embeddings out of what is being written; those of another size may follow."""
+        with self.access.mutex:
+            self.backend.reserve(0)
+            if self.embedding_dim is not None:
+                self.backend.drop_dense_space()
+
+    def _search(self, *queries: PointQuery) -> list[list[Point]]:
+        """Return what each query finds; the engine returns equal scores in no certain order."""
+        if any(query.limit < 1 for query in queries):
+            raise ValueError(f"top_k must be at least 1, not {queries[0].limit}")
+        found = self.backend.search(queries) if queries else []
+        return [sorted(points, key=lambda point: (-point.score, point.id)) for points in found]

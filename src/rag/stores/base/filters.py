@@ -1,4 +1,4 @@
-"""Haystack filters as Qdrant filters, those of the embedded engine or those of a server.
+"""Haystack filters as conditions, which each backend translates for its engine.
 
 | Haystack | here |
 |---|---|
@@ -13,14 +13,28 @@ On a field that holds a list, `==` and `in` hold when one member matches, as in 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from haystack.errors import FilterError
 
 from rag.stores.base.batch import Batch
+from rag.stores.base.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Counts,
+    HasId,
+    InPeriod,
+    InRange,
+    IsEmpty,
+    Matches,
+    MatchesAny,
+    NoneOf,
+)
 from rag.stores.base.points import FALSE_FIELDS, TRUE_FIELDS
-from rag.stores.edge.conditions import Conditions, EdgeConditions
 
 _TOP_LEVEL = ("id", "content", "blob", "score")
 _BARE_NAME = re.compile(r"[\w-]+(\[\d*\])*$")
@@ -28,55 +42,59 @@ _EXACT_INTEGER = 1 << 53
 _INTEGERS = 1 << 63
 _RANGES = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 
-_EDGE = EdgeConditions()
 
-
-def convert_filters(filters: dict[str, Any] | None, to: Conditions = _EDGE) -> Any:
-    """Convert a Haystack filter; `None` and `{}` mean no filter, which is `None`.
-
-    :param to: makes the conditions of the engine that is to read it.
-    :raises FilterError: when the filter is malformed or compares what cannot be compared.
-    """
+@contextmanager
+def filter_errors() -> Iterator[None]:
+    """Turn what goes wrong with a filter into a `FilterError`."""
     try:
-        return _convert(filters, to) if filters else None
+        yield
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise FilterError(f"a filter that cannot be understood: {error}") from error
 
 
-def _convert(node: Any, to: Conditions) -> Any:
+def convert_filters(filters: dict[str, Any] | None) -> Condition | None:
+    """Convert a Haystack filter; `None` and `{}` mean no filter, which is `None`.
+
+    :raises FilterError: when the filter is malformed or compares what cannot be compared.
+    """
+    with filter_errors():
+        return _convert(filters) if filters else None
+
+
+def _convert(node: Any) -> Condition:
     if not isinstance(node, dict) or "operator" not in node:
         raise FilterError(f"a filter needs an 'operator': {node!r}")
     if "field" in node:
-        return _comparison(node, to)
+        return _comparison(node)
     operator, conditions = node["operator"], node.get("conditions")
     if not isinstance(conditions, list):
         raise FilterError(f"a filter needs a 'field' or a list of 'conditions': {node!r}")
-    nested = [_convert(condition, to) for condition in conditions]
+    nested = [_convert(condition) for condition in conditions]
     match operator:
         case "AND":
-            return to.all_of(nested)
+            return AllOf(nested)
         case "OR":
-            return to.any_of(nested) if nested else to.has_id(())
+            return AnyOf(nested) if nested else HasId(())
         case "NOT":
-            return to.none_of(nested if len(nested) == 1 else [to.all_of(nested)])
+            return NoneOf(nested if len(nested) == 1 else [AllOf(nested)])
     raise FilterError(f"unknown logical operator {operator!r}: use AND, OR or NOT")
 
 
-def _comparison(node: dict[str, Any], to: Conditions) -> Any:
+def _comparison(node: dict[str, Any]) -> Condition:
     if "value" not in node:
         raise FilterError(f"a comparison needs a 'value': {node!r}")
     operator, value = node["operator"], node["value"]
     key = field_key(node["field"])
     if operator in ("==", "!="):
-        equal = _equal(key, value, to)
-        return equal if operator == "==" else to.none_of([equal])
+        equal = _equal(key, value)
+        return equal if operator == "==" else NoneOf([equal])
     if operator in ("in", "not in"):
         if not isinstance(value, (list, Batch)):
             raise FilterError(f"'{operator}' needs a list, not {value!r}")
-        found = _any_of(key, list(value), to)
-        return found if operator == "in" else to.none_of([found])
+        found = _any_of(key, list(value))
+        return found if operator == "in" else NoneOf([found])
     if operator in _RANGES:
-        return _range(key, operator, value, to)
+        return _range(key, operator, value)
     raise FilterError(f"unknown operator {operator!r}: use ==, !=, >, >=, <, <=, in or not in")
 
 
@@ -97,39 +115,39 @@ def _path(key: str) -> str:
     return ".".join(part if _BARE_NAME.match(part) else f'"{part}"' for part in parts)
 
 
-def _equal(key: str, value: Any, to: Conditions) -> Any:
+def _equal(key: str, value: Any) -> Condition:
     path = _path(key)
     if value is None:
-        return to.is_empty(path)
+        return IsEmpty(path)
     if isinstance(value, bool):
-        return to.matches(TRUE_FIELDS if value else FALSE_FIELDS, key)
+        return Matches(TRUE_FIELDS if value else FALSE_FIELDS, key)
     if isinstance(value, str):
-        return to.matches(path, value)
+        return Matches(path, value)
     if isinstance(value, int) and abs(value) >= _EXACT_INTEGER:
         if abs(value) >= _INTEGERS:
             raise OverflowError(f"{value} has more than 64 bits")
-        return to.matches(path, value)
+        return Matches(path, value)
     if isinstance(value, (int, float)):
-        return to.numbers(path, gte=float(value), lte=float(value))
+        return InRange(path, {"gte": float(value), "lte": float(value)})
     if isinstance(value, list):
-        return to.all_of([to.counts(path, len(value)), *(_equal(key, item, to) for item in value)])
+        return AllOf([Counts(path, len(value)), *(_equal(key, item) for item in value)])
     raise FilterError(f"cannot compare {key} with a {type(value).__name__}")
 
 
-def _any_of(key: str, values: list[Any], to: Conditions) -> Any:
+def _any_of(key: str, values: list[Any]) -> Condition:
     if not values:
-        return to.has_id(())
+        return HasId(())
     if all(isinstance(value, str) for value in values):
-        return to.matches_any(_path(key), values)
-    return to.any_of([_equal(key, value, to) for value in values])
+        return MatchesAny(_path(key), values)
+    return AnyOf([_equal(key, value) for value in values])
 
 
-def _range(key: str, operator: str, value: Any, to: Conditions) -> Any:
+def _range(key: str, operator: str, value: Any) -> Condition:
     bound = _RANGES[operator]
     if value is None:
-        return to.has_id(())
+        return HasId(())
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return to.numbers(_path(key), **{bound: float(value)})
+        return InRange(_path(key), {bound: float(value)})
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -138,5 +156,5 @@ def _range(key: str, operator: str, value: Any, to: Conditions) -> Any:
                 f"'{operator}' needs a number or an ISO date, not {value!r}"
             ) from None
     if isinstance(value, datetime):
-        return to.moments(_path(key), **{bound: value.isoformat()})
+        return InPeriod(_path(key), {bound: value.isoformat()})
     raise FilterError(f"'{operator}' needs a number or an ISO date, not {value!r}")

@@ -1,4 +1,4 @@
-"""Haystack documents as Qdrant points, and back.
+"""Haystack documents as points, and back.
 
 The payload is the document as `Document.to_dict(flatten=False)` gives it, vectors aside: the
 shape that qdrant-haystack writes too. Whatever could harm the engine is refused here, since
@@ -11,10 +11,9 @@ import json
 import math
 import re
 import uuid
+from array import array
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import qdrant_edge as qe
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.text.bm25 import SparseVector
 
@@ -37,6 +36,16 @@ _MAX_DEPTH = 64  # the engine fails at 130
 _MAX_FLOAT = 3.4028234e38
 
 
+class Point(NamedTuple):
+    """A chunk as a backend keeps it; `score` is that of a point that was searched for."""
+
+    id: str
+    payload: dict[str, Any]
+    dense: list[float] | None = None
+    sparse: SparseVector | None = None
+    score: float = 0.0
+
+
 def point_id(document_id: str) -> str:
     """Return the UUID of a document's point: its id where that is one, else a hash of it."""
     # Other spellings of a UUID are ids of other documents.
@@ -44,7 +53,7 @@ def point_id(document_id: str) -> str:
     return document_id if is_uuid else str(uuid.uuid5(_NAMESPACE, document_id))
 
 
-def to_point(document: Document) -> qe.Point:
+def to_point(document: Document) -> Point:
     """Convert a document.
 
     :raises ValueError: for a payload that is no JSON or too deep, text that is no Unicode,
@@ -59,37 +68,30 @@ def to_point(document: Document) -> qe.Point:
     }
     if document.blob:
         payload["blob"] = document.blob.to_dict()
-    text = _checked_json(document.id, payload)
+    text = checked_json(document.id, payload)
     if "true" in text or "false" in text:  # seldom, and cheaper to see than to look for
         flags: dict[str, list[str]] = {TRUE_FIELDS: [], FALSE_FIELDS: []}
         for key, value in _booleans("meta", document.meta):
             flags[TRUE_FIELDS if value else FALSE_FIELDS].append(key)
         payload |= {name: keys for name, keys in flags.items() if keys}
-    vectors: dict[str, Any] = {}
-    if document.embedding is not None:
-        vectors[DENSE] = dense_vector(document.embedding, f"document {document.id}")
-    if document.sparse_embedding is not None:
-        vectors[SPARSE] = sparse_vector(document.sparse_embedding, f"document {document.id}")
-    return qe.Point(point_id(document.id), vectors, payload)
+    embedding, sparse = document.embedding, document.sparse_embedding
+    owner = f"document {document.id}"
+    return Point(
+        point_id(document.id),
+        payload,
+        None if embedding is None else dense_vector(embedding, owner),
+        None if sparse is None else sparse_vector(sparse, owner),
+    )
 
 
-def chunk_point(
-    identity: str, content: str, meta: dict[str, Any], vector: SparseVector
-) -> qe.Point:
-    """Make the point that `to_point` makes of a chunk's document.
+def chunk_point(identity: str, content: str, meta: dict[str, Any], vector: SparseVector) -> Point:
+    """Make the point that `to_point` makes of a chunk's document, and check less of it.
 
     :param identity: the chunk's id, a UUID.
     :param meta: of texts, whole numbers and lists of texts.
     :param vector: from a `DocumentEncoder`, which makes none that the engine would choke on.
-    :raises ValueError: for text that is no Unicode.
     """
-    payload: dict[str, Any] = {"id": identity, "content": content, "meta": meta}
-    vectors: dict[str, Any] = {SPARSE: qe.SparseVector(vector.indices, vector.values)}
-    try:
-        return qe.Point(identity, vectors, payload)
-    except TypeError:
-        _checked_json(identity, payload)  # says it in fewer words
-        raise
+    return Point(identity, {"id": identity, "content": content, "meta": meta}, sparse=vector)
 
 
 def weight(characters: int, numbers: int) -> int:
@@ -111,7 +113,7 @@ def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     return embedding
 
 
-def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVector:
+def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> SparseVector:
     """Convert a sparse embedding.
 
     :raises ValueError: when its lists differ in length, repeat an index, or are not finite.
@@ -122,9 +124,10 @@ def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> qe.SparseVec
     if not _are_floats(weights):
         raise ValueError(f"{owner}: sparse values must be finite 32-bit numbers")
     try:
-        return qe.SparseVector(indices, weights)
+        array("I", indices)
     except (OverflowError, TypeError) as error:
         raise ValueError(f"{owner}: sparse indices must be 32-bit numbers") from error
+    return SparseVector(indices, weights)
 
 
 def _are_floats(numbers: list[float]) -> bool:
@@ -137,16 +140,15 @@ def _are_floats(numbers: list[float]) -> bool:
         return False
 
 
-def to_document(point: Any, score: float | None = None) -> Document:
-    """Convert a point as the engine returned it, with its vectors where they were asked for."""
+def to_document(point: Point, score: float | None = None) -> Document:
+    """Convert a point, with its vectors where they were asked for."""
     from haystack.dataclasses import Document
 
     payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
-    vectors = point.vector or {}
-    if DENSE in vectors:
-        payload["embedding"] = vectors[DENSE]
-    if SPARSE in vectors:
-        sparse = vectors[SPARSE]
+    if point.dense is not None:
+        payload["embedding"] = point.dense
+    if point.sparse is not None:
+        sparse = point.sparse
         payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}
     return Document.from_dict({**payload, "score": score})
 
@@ -162,7 +164,11 @@ def _booleans(key: str, value: Any) -> Iterator[tuple[str, bool]]:
             yield from _booleans(key, item)
 
 
-def _checked_json(document_id: str, payload: dict[str, Any]) -> str:
+def checked_json(document_id: str, payload: dict[str, Any]) -> str:
+    """Return a payload as JSON.
+
+    :raises ValueError: when it is none, is too deep, or holds text that is no Unicode.
+    """
     try:
         if ("blob" in payload or not _is_flat(payload["meta"])) and _depth(payload) > _MAX_DEPTH:
             raise ValueError(f"nested more than {_MAX_DEPTH} deep")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rag.stores.base.batch import Batch
+from rag.stores.base.points import Point
 
 CANDIDATE_FIELDS = ["id", "meta.file_id", "meta.section"]
 
@@ -31,10 +32,11 @@ class Candidates(Batch[Candidate]):
     """Candidates that Haystack does not copy."""
 
 
-def to_candidate(point: Any) -> Candidate:
+def to_candidate(point: Point) -> Candidate:
     """Convert a point whose payload holds `CANDIDATE_FIELDS`; a chunk without a note is one."""
     payload = point.payload
     meta = payload.get("meta") or {}
     identity = str(payload.get("id", point.id))
-    score = getattr(point, "score", 0.0)
-    return Candidate(identity, meta.get("file_id") or identity, meta.get("section") or 0, score)
+    return Candidate(
+        identity, meta.get("file_id") or identity, meta.get("section") or 0, point.score
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,11 +10,14 @@ import qdrant_edge as qe
 
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
-from rag.stores.base.backend import REACH, Ask
-from rag.stores.base.points import DENSE, SPARSE
-from rag.stores.edge.conditions import Conditions, EdgeConditions
+from rag.stores.base.backend import REACH, Fields, PointQuery
+from rag.stores.base.conditions import Condition
+from rag.stores.base.points import DENSE, SPARSE, Point
+from rag.stores.edge.conditions import edge_filter
+from rag.stores.edge.points import edge_point, own_point, scored_point
 from rag.stores.edge.session import ShardAccess
 from rag.stores.edge.shard import add_dense_space, drop_dense_space, guard
+from rag.text.bm25 import SparseVector
 
 _BATCH = 1000
 
@@ -28,22 +30,16 @@ class ShardBackend:
     :param half_precision: keep them in 16 bits a number.
     """
 
-    conditions: Conditions = EdgeConditions()
-
     def __init__(self, access: ShardAccess, similarity: str, half_precision: bool) -> None:
         self.access = access
         self.similarity = similarity
         self.half_precision = half_precision
 
-    @property
-    def mutex(self) -> threading.RLock:
-        return self.access.mutex
-
     @contextmanager
     def _reading(
         self, what: str, dimensions: frozenset[int] = frozenset()
     ) -> Iterator[qe.EdgeShard | None]:
-        with self.mutex, guard(what):
+        with self.access.mutex, guard(what):
             yield self.access.shard(dimensions)
 
     # -- reading -----------------------------------------------------------------------
@@ -52,68 +48,79 @@ class ShardBackend:
         with self._reading("open the index", frozenset(dimensions)):
             pass
 
-    def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
-        requests = [_request(ask) for ask in asks]
-        with self._reading("search", _dimensions(asks)) as shard:
-            if shard is None:
-                return [[] for _ in asks]
-            return shard.query_batch(qe.QueryBatchRequest(requests)) if requests else []
+    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+        requests = [_request(query) for query in queries]
+        with self._reading("search", _dimensions(queries)) as shard:
+            if shard is None or not requests:
+                return [[] for _ in queries]
+            found = shard.query_batch(qe.QueryBatchRequest(requests))
+            return [[scored_point(point) for point in points] for points in found]
 
     def scroll(
         self,
         limit: int,
-        offset: Any = None,
-        where: Any = None,
+        offset: str | None = None,
+        where: Condition | None = None,
         *,
-        fields: bool | list[str] = True,
+        fields: Fields = True,
         vectors: bool = False,
-    ) -> tuple[list[Any], Any]:
+    ) -> tuple[list[Point], str | None]:
         request = qe.ScrollRequest(
-            offset=offset, limit=limit, filter=where, with_payload=fields, with_vector=vectors
+            offset=offset,
+            limit=limit,
+            filter=edge_filter(where),
+            with_payload=fields,
+            with_vector=vectors,
         )
         with self._reading("read documents") as shard:
-            return shard.scroll(request) if shard else ([], None)
+            found, following = shard.scroll(request) if shard else ([], None)
+            points = [own_point(record) for record in found]
+            return points, None if following is None else str(following)
 
-    def newest(self, limit: int, where: Any, fields: list[str]) -> list[Any]:
+    def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
         request = qe.ScrollRequest(
             limit=limit,
-            filter=where,
+            filter=edge_filter(where),
             with_payload=fields,
             order_by=qe.OrderBy("meta.created", qe.Direction.Desc),
         )
         with self._reading("list documents") as shard:
-            return shard.scroll(request)[0] if shard else []
+            found = shard.scroll(request)[0] if shard else []
+            return [own_point(record) for record in found]
 
-    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Any]:
+    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
         wanted: list[Any] = list(ids)
         with self._reading("read documents") as shard:
-            return shard.retrieve(wanted, fields, False) if shard and wanted else []
+            found = shard.retrieve(wanted, fields, False) if shard and wanted else []
+            return [own_point(record) for record in found]
 
-    def count(self, where: Any = None) -> int:
+    def count(self, where: Condition | None = None) -> int:
+        request = qe.CountRequest(filter=edge_filter(where))
         with self._reading("count") as shard:
-            return shard.count(qe.CountRequest(filter=where)) if shard else 0
+            return shard.count(request) if shard else 0
 
     # -- writing -----------------------------------------------------------------------
 
     def reserve(self, size: int) -> None:
-        with self.mutex:
+        with self.access.mutex:
             self.access.work()
             self.access.directory.require_reserve(size)
 
-    def upsert(self, points: Sequence[qe.Point]) -> None:
-        with self.mutex, guard("write documents"):
-            for start in range(0, len(points), _BATCH):
-                batch = list(points[start : start + _BATCH])
+    def upsert(self, points: Sequence[Point]) -> None:
+        converted = [edge_point(point) for point in points]
+        with self.access.mutex, guard("write documents"):
+            for start in range(0, len(converted), _BATCH):
+                batch = converted[start : start + _BATCH]
                 self.access.work().update(qe.UpdateOperation.upsert_points(batch))
                 self.access.count_written(len(batch))
 
     def delete(self, ids: Sequence[str]) -> None:
         wanted: list[Any] = list(ids)
-        with self.mutex, guard("delete documents"):
+        with self.access.mutex, guard("delete documents"):
             self.access.work().update(qe.UpdateOperation.delete_points(wanted))
 
     def dense_size(self) -> int | None:
-        with self.mutex:
+        with self.access.mutex:
             home = self.access.home()
             if home is None:
                 return None
@@ -123,7 +130,7 @@ class ShardBackend:
         add_dense_space(self.access.work(), size, self.similarity, self.half_precision)
 
     def drop_dense_space(self) -> None:
-        with self.mutex:
+        with self.access.mutex:
             drop_dense_space(self.access.work())
             # Its files go with the next merge, its size only when the shard is closed.
             self.access.close_work()
@@ -133,30 +140,32 @@ class ShardBackend:
         for key, vector in vectors.items():
             identity: Any = key
             changes.append(qe.PointVectors(identity, {DENSE: vector}))
-        with self.mutex, guard("write embeddings"):
+        with self.access.mutex, guard("write embeddings"):
             self.access.work().update(qe.UpdateOperation.update_vectors(changes))
             self.access.count_written(len(changes))
 
 
-def _dimensions(asks: Sequence[Ask]) -> frozenset[int]:
+def _dimensions(queries: Sequence[PointQuery]) -> frozenset[int]:
     """Return the dimensions of the lexical space that queries have; `within` has no others."""
-    vectors = [ask.vector for ask in asks if not isinstance(ask.vector, list)]
+    vectors = [query.vector for query in queries if not isinstance(query.vector, list)]
     return frozenset(dimension for vector in vectors for dimension in vector.indices)
 
 
-def _request(ask: Ask) -> qe.QueryRequest:
+def _request(query: PointQuery) -> qe.QueryRequest:
+    where, prefetches = edge_filter(query.where), None
+    if query.within:
+        reach = REACH * query.limit
+        prefetches = [qe.Prefetch(limit=reach, query=_nearest(query.within), filter=where)]
     return qe.QueryRequest(
-        limit=ask.limit,
-        query=_nearest(ask.vector),
-        prefetches=[
-            qe.Prefetch(limit=REACH * ask.limit, query=_nearest(ask.within), filter=ask.where)
-        ]
-        if ask.within
-        else None,
-        filter=ask.where,
-        with_payload=ask.fields,
+        limit=query.limit,
+        query=_nearest(query.vector),
+        prefetches=prefetches,
+        filter=where,
+        with_payload=query.fields,
     )
 
 
-def _nearest(vector: list[float] | qe.SparseVector) -> qe.Query:
-    return qe.Query.Nearest(vector, using=DENSE if isinstance(vector, list) else SPARSE)
+def _nearest(vector: list[float] | SparseVector) -> qe.Query:
+    if isinstance(vector, list):
+        return qe.Query.Nearest(vector, using=DENSE)
+    return qe.Query.Nearest(qe.SparseVector(vector.indices, vector.values), using=SPARSE)

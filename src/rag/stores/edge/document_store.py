@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from haystack import default_from_dict, default_to_dict
+from haystack import default_to_dict
 
 from rag.config import StoreConfig
 from rag.index.snapshots import SHARD, IndexDirectory
-from rag.stores.base.opening import OpenedDocuments
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.backend import ShardBackend
 from rag.stores.edge.session import ShardAccess
 from rag.stores.edge.shard import StoreError
 from rag.support.disk_space import is_of_full_disk
 
 
-class QdrantEdgeDocumentStore(OpenedDocuments):
+class QdrantEdgeDocumentStore(BaseDocumentStore):
     """A document store in a folder, with one writer and any number of readers.
 
     ```python
@@ -39,16 +39,14 @@ class QdrantEdgeDocumentStore(OpenedDocuments):
     """
 
     collection_name = StoreConfig.collection
+    access: ShardAccess
 
     def __init__(self, path: str, similarity: str = "cosine", half_precision: bool = False) -> None:
         if similarity not in ("cosine", "dot_product", "l2"):
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
-        self.path = str(path)
-        self.similarity = similarity
         self.half_precision = half_precision
-        self.access = ShardAccess(IndexDirectory(path))
-        backend = ShardBackend(self.access, similarity, half_precision)
-        super().__init__(self.access, backend)
+        access = ShardAccess(IndexDirectory(path))
+        super().__init__(path, similarity, access, ShardBackend(access, similarity, half_precision))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content."""
@@ -59,18 +57,10 @@ class QdrantEdgeDocumentStore(OpenedDocuments):
             half_precision=self.half_precision,
         )
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> QdrantEdgeDocumentStore:
-        """Make a store from what `to_dict` gave."""
-        store: QdrantEdgeDocumentStore = default_from_dict(cls, data)
-        return store
-
     def release(self) -> None:
-        """Let go of the working copy, which may then be removed; the lock is kept."""
         self.access.close_work()
 
     def lacks(self, expected: int) -> str:
-        """Return what is wrong with a working copy that should hold so many points, or ""."""
         if not (self.directory.work / SHARD).exists():
             found = 0
         else:

@@ -10,11 +10,11 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import FilterPolicy, apply_filter_policy
 
-from rag.stores.base.protocol import NoteStore
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
 # The components of a pipeline that were written with one store are read with one store.
-_stores: WeakValueDictionary[tuple[str, str], NoteStore] = WeakValueDictionary()
+_stores: WeakValueDictionary[tuple[str, str], BaseDocumentStore] = WeakValueDictionary()
 
 
 def with_store(data: dict[str, Any]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def with_store(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "init_parameters": {**parameters, "document_store": store}}
 
 
-def _store(data: dict[str, Any]) -> NoteStore:
+def _store(data: dict[str, Any]) -> BaseDocumentStore:
     if data["type"] == "rag.stores.server.document_store.QdrantServerDocumentStore":
         from rag.stores.server.document_store import QdrantServerDocumentStore
 

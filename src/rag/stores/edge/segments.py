@@ -16,8 +16,9 @@ import qdrant_edge as qe
 
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
-from rag.stores.base.points import DENSE
+from rag.stores.base.points import DENSE, Point
 from rag.stores.edge.layout.field_indexes import has_points
+from rag.stores.edge.points import edge_point
 from rag.stores.edge.session import ShardAccess
 from rag.stores.edge.shard import guard, index_fields, merge, shard_config
 
@@ -27,7 +28,7 @@ _MOST_POINTS = 40_000
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
-def build_segments(folder: Path, batches: Iterable[Sequence[qe.Point]]) -> None:
+def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     """Write points into segments in `folder`, which is made; they are on disk when this returns.
 
     :raises StoreError: when the engine fails.
@@ -38,8 +39,9 @@ def build_segments(folder: Path, batches: Iterable[Sequence[qe.Point]]) -> None:
         shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
     held = 0
     for batch in batches:
+        points = [edge_point(point) for point in batch]
         with guard("write a part of the index"):
-            shard.update(qe.UpdateOperation.upsert_points(list(batch)))
+            shard.update(qe.UpdateOperation.upsert_points(points))
         held += len(batch)
         if held >= _MOST_POINTS:
             merge(shard, held)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
-from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, SHARD, Generation, IndexDirectory, damaged_index
+from rag.index.snapshots import SHARD, Generation, IndexDirectory, damaged_index
+from rag.stores.base.access import Access
 from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
 from rag.stores.edge.layout.field_indexes import drop_null_indexes
 from rag.stores.edge.layout.journal import begin_anew
@@ -40,7 +37,7 @@ _MERGE_EVERY = 8_000
 _NARROW = 3
 
 
-class ShardAccess:
+class ShardAccess(Access):
     """Opens and closes the shards of one index, for one writer and any number of readers.
 
     It reads the current generation, or, from the first write on, its own working copy.
@@ -49,32 +46,18 @@ class ShardAccess:
     """
 
     def __init__(self, directory: IndexDirectory) -> None:
-        self.directory = directory
-        self.mutex = threading.RLock()
+        super().__init__(directory)
         self._work: qe.EdgeShard | None = None
         self._unmerged = 0
-        self._writing: ExitStack | None = None
-        self._generation: Generation | None = None
         # The generation's shard, as often as it was opened; the last is read. Closing one takes
         # longer than reading, so that those before it stay as long as the generation does.
         self._readers: list[qe.EdgeShard] = []
         self._known: frozenset[int] | None = frozenset()  # the last one's dimensions; None: all
-        self._manifest: Manifest | None = None
-        self._pins = 0
 
     # -- writing -----------------------------------------------------------------------
 
-    def begin_writing(self, wait: bool = False) -> None:
-        """Become the one writer of the index, until `close`.
-
-        :raises LockedError: when another process is.
-        """
-        with self.mutex:
-            if self._writing is None:
-                self._close_reader()  # a writer reads its own working copy
-                stack = ExitStack()
-                stack.enter_context(self.directory.writing(wait))
-                self._writing = stack
+    def _prepare_writing(self) -> None:
+        """Do nothing: `work` opens the working copy when it is first written to."""
 
     def work(self) -> qe.EdgeShard:
         """Return the working copy, opened for writing.
@@ -140,11 +123,6 @@ class ShardAccess:
 
     # -- reading -----------------------------------------------------------------------
 
-    @property
-    def is_readable(self) -> bool:
-        """Whether there is anything to read: a generation, or this writer's own working copy."""
-        return self._writing is not None or self.directory.current() is not None
-
     def shard(self, dimensions: frozenset[int] = frozenset()) -> qe.EdgeShard | None:
         """Return the shard to read, or `None` when nothing was ever written.
 
@@ -165,30 +143,6 @@ class ShardAccess:
     def _reads_work(self) -> bool:
         return self._writing is not None and (self.directory.work / SHARD).exists()
 
-    def _hold(self) -> Generation | None:
-        """Return the generation to read: the current one, or that which is pinned."""
-        if not (self._pins and self._generation):
-            current = self.directory.current()
-            if current is None:
-                return None
-            if self._generation is None or self._generation.name != current:
-                self._close_reader()
-                self._generation = self.directory.open_current()
-        return self._generation
-
-    @contextmanager
-    def pinned(self) -> Iterator[None]:
-        """Go on reading the generation that is current now, whatever is published meanwhile."""
-        with self.mutex:
-            if not self._pins and self._writing is None:
-                self._hold()
-            self._pins += 1
-        try:
-            yield
-        finally:
-            with self.mutex:
-                self._pins -= 1
-
     def home(self) -> Path | None:
         """Return the folder of the index that `shard` reads."""
         with self.mutex:
@@ -197,32 +151,12 @@ class ShardAccess:
             generation = self._hold()
             return generation.path if generation else None
 
-    def manifest(self) -> Manifest | None:
-        """Return the manifest that belongs to the generation being read.
-
-        `None` when there is none: the index was made without one, or is being written here.
-        """
-        with self.mutex:
-            generation = None if self._writing is not None else self._hold()
-            if generation is None:
-                return None
-            path = generation.path / MANIFEST
-            if self._manifest is None and path.exists():
-                self._manifest = Manifest.open_generation(path)
-            return self._manifest
-
-    def close(self) -> None:
-        """Let go of the files; unpublished writes stay in the working copy."""
-        with self.mutex:
-            try:
-                self.close_work()
-            finally:
-                if keep(*self._readers, self._generation):
-                    self._readers, self._generation = [], None
-                self._close_reader()
-                if self._writing is not None:
-                    self._writing.close()
-                    self._writing = None
+    def _close_points(self) -> None:
+        try:
+            self.close_work()
+        finally:
+            if keep(*self._readers, self._generation):
+                self._readers, self._generation = [], None
 
     def _open_reader(self, generation: Generation, dimensions: frozenset[int]) -> None:
         """Open a generation's shard: for the dimensions asked for at first, then for all."""
@@ -246,11 +180,10 @@ class ShardAccess:
             raise damaged_index(self.directory.path, f"{found} of {expected} points")
 
     def _close_reader(self) -> None:
-        for opened in (self._manifest, *self._readers, self._generation):
-            if opened is not None:
-                opened.close()
-        self._manifest = self._generation = None
+        for reader in self._readers:
+            reader.close()
         self._readers, self._known = [], frozenset()
+        super()._close_reader()
 
 
 def _load(

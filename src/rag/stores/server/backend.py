@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import qdrant_edge as qe
 from qdrant_client import QdrantClient, models
 
-from rag.stores.base.backend import REACH, Ask
-from rag.stores.base.points import DENSE, SPARSE
-from rag.stores.edge.conditions import Conditions
+from rag.stores.base.backend import REACH, Fields, PointQuery
+from rag.stores.base.conditions import Condition
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.stores.server.collection import NoteCollection
-from rag.stores.server.conditions import ServerConditions
+from rag.stores.server.conditions import server_filter
 from rag.stores.server.session import ServerAccess
+from rag.text.bm25 import SparseVector
 
 # A server takes 32 MB a request unless told otherwise; a point of 1,024 numbers is 30 KB of JSON.
 _BATCH = 100
@@ -32,26 +31,20 @@ class ServerBackend:
     :param access: who writes, and what was published.
     """
 
-    conditions: Conditions = ServerConditions()
-
     def __init__(self, access: ServerAccess) -> None:
         self.access = access
         self.collection: NoteCollection = access.collection
         self._name = access.collection.index
 
-    @property
-    def mutex(self) -> threading.RLock:
-        return self.access.mutex
-
     @contextmanager
     def _reading(self) -> Iterator[QdrantClient | None]:
         """Give the client, or `None` when nothing was ever written."""
-        with self.mutex, self.access.answering():
+        with self.access.mutex, self.access.answering():
             yield self.collection.client if self.access.is_readable else None
 
     @contextmanager
     def _writing(self) -> Iterator[QdrantClient]:
-        with self.mutex:
+        with self.access.mutex:
             self.access.begin_writing()
             with self.access.answering():
                 yield self.collection.client
@@ -61,68 +54,75 @@ class ServerBackend:
     def expect(self, dimensions: Iterable[int]) -> None:
         pass  # a server is ready for all
 
-    def search(self, asks: Sequence[Ask]) -> list[list[Any]]:
-        requests = [self._request(ask) for ask in asks]
+    def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
+        requests = [self._request(query) for query in queries]
         with self._reading() as client:
             if client is None or not requests:
-                return [[] for _ in asks]
-            return [answer.points for answer in client.query_batch_points(self._name, requests)]
+                return [[] for _ in queries]
+            answers = client.query_batch_points(self._name, requests)
+            return [[_scored(point) for point in answer.points] for answer in answers]
 
-    def _request(self, ask: Ask) -> models.QueryRequest:
-        is_dense = isinstance(ask.vector, list)
+    def _request(self, query: PointQuery) -> models.QueryRequest:
+        is_dense = isinstance(query.vector, list)
         # What quantization found roughly is scored again by the vectors themselves.
         is_rough = is_dense and self.collection.quantization_config
         rescored = models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
         return models.QueryRequest(
-            query=models.NearestQuery(nearest=_vector(ask.vector)),
+            query=models.NearestQuery(nearest=_vector(query.vector)),
             using=DENSE if is_dense else SPARSE,
-            prefetch=_prefetch(ask),
-            limit=ask.limit,
-            filter=ask.where,
-            with_payload=ask.fields,
+            prefetch=_prefetch(query),
+            limit=query.limit,
+            filter=server_filter(query.where),
+            with_payload=query.fields,
             params=models.SearchParams(quantization=rescored) if is_rough else None,
         )
 
     def scroll(
         self,
         limit: int,
-        offset: Any = None,
-        where: Any = None,
+        offset: str | None = None,
+        where: Condition | None = None,
         *,
-        fields: bool | list[str] = True,
+        fields: Fields = True,
         vectors: bool = False,
-    ) -> tuple[list[Any], Any]:
+    ) -> tuple[list[Point], str | None]:
+        selected = server_filter(where)
         with self._reading() as client:
             if client is None:
                 return [], None
-            return client.scroll(
+            found, following = client.scroll(
                 self._name,
-                scroll_filter=where,
+                scroll_filter=selected,
                 limit=limit,
                 offset=offset,
                 with_payload=fields,
                 with_vectors=vectors,
             )
+            points = [_own_point(record) for record in found]
+            return points, None if following is None else str(following)
 
-    def newest(self, limit: int, where: Any, fields: list[str]) -> list[Any]:
+    def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
+        selected = server_filter(where)
         order = models.OrderBy(key="meta.created", direction=models.Direction.DESC)
         with self._reading() as client:
             if client is None:
                 return []
-            points, _ = client.scroll(
-                self._name, scroll_filter=where, limit=limit, order_by=order, with_payload=fields
+            found, _ = client.scroll(
+                self._name, scroll_filter=selected, limit=limit, order_by=order, with_payload=fields
             )
-            return points
+            return [_own_point(record) for record in found]
 
-    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Any]:
+    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
         with self._reading() as client:
             if client is None or not ids:
                 return []
-            return client.retrieve(self._name, list(ids), with_payload=fields)
+            found = client.retrieve(self._name, list(ids), with_payload=fields)
+            return [_own_point(record) for record in found]
 
-    def count(self, where: Any = None) -> int:
+    def count(self, where: Condition | None = None) -> int:
+        selected = server_filter(where)
         with self._reading() as client:
-            return client.count(self._name, count_filter=where).count if client else 0
+            return client.count(self._name, count_filter=selected).count if client else 0
 
     def dense_size(self) -> int | None:
         with self._reading() as client:
@@ -133,7 +133,7 @@ class ServerBackend:
     def reserve(self, size: int) -> None:
         self.access.begin_writing()
 
-    def upsert(self, points: Sequence[qe.Point]) -> None:
+    def upsert(self, points: Sequence[Point]) -> None:
         for batch in _batches(points):
             with self._writing() as client:
                 client.upsert(self._name, [_to_struct(point) for point in batch], wait=True)
@@ -159,20 +159,26 @@ class ServerBackend:
                 client.update_vectors(self._name, changes[start : start + _BATCH], wait=True)
 
 
-def _prefetch(ask: Ask) -> list[models.Prefetch] | None:
-    if ask.within is None:
+def _prefetch(query: PointQuery) -> list[models.Prefetch] | None:
+    if query.within is None:
         return None
-    query = models.NearestQuery(nearest=_vector(ask.within))
-    return [models.Prefetch(query=query, using=SPARSE, limit=REACH * ask.limit, filter=ask.where)]
+    return [
+        models.Prefetch(
+            query=models.NearestQuery(nearest=_vector(query.within)),
+            using=SPARSE,
+            limit=REACH * query.limit,
+            filter=server_filter(query.where),
+        )
+    ]
 
 
-def _batches(points: Sequence[qe.Point]) -> Iterator[list[qe.Point]]:
+def _batches(points: Sequence[Point]) -> Iterator[list[Point]]:
     """Yield points in batches that a server takes in one request."""
-    batch: list[qe.Point] = []
+    batch: list[Point] = []
     size = 0
     for point in points:
         batch.append(point)
-        size += len(str((point.payload or {}).get("content") or ""))
+        size += len(str(point.payload.get("content") or ""))
         if len(batch) == _BATCH or size > _BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
@@ -180,14 +186,29 @@ def _batches(points: Sequence[qe.Point]) -> Iterator[list[qe.Point]]:
         yield batch
 
 
-def _to_struct(point: qe.Point) -> models.PointStruct:
-    """Convert a point of the embedded engine; all of it stays the same."""
-    named: Any = point.vector
-    vectors = {name: _vector(vector) for name, vector in named.items()}
-    return models.PointStruct(id=str(point.id), vector=vectors, payload=point.payload)
+def _to_struct(point: Point) -> models.PointStruct:
+    """Convert a point for the client.
+
+    :raises ValueError: for text that is no Unicode, which the client would fail to send.
+    """
+    checked_json(point.id, point.payload)
+    vectors = {DENSE: point.dense, SPARSE: point.sparse}
+    named = {name: _vector(v) for name, v in vectors.items() if v is not None}
+    return models.PointStruct(id=point.id, vector=named, payload=point.payload)
 
 
-def _vector(vector: list[float] | qe.SparseVector) -> Any:
+def _own_point(record: models.Record) -> Point:
+    vectors: Any = record.vector or {}
+    sparse = vectors.get(SPARSE)
+    own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
+    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), own)
+
+
+def _scored(found: models.ScoredPoint) -> Point:
+    return Point(str(found.id), found.payload or {}, score=found.score)
+
+
+def _vector(vector: list[float] | SparseVector) -> Any:
     if isinstance(vector, list):
         return vector
     return models.SparseVector(indices=vector.indices, values=vector.values)

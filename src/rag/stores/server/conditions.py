@@ -1,58 +1,65 @@
-"""The conditions of a Qdrant server, as its client writes them."""
+"""Conditions as filters of a Qdrant server, as its client writes them."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from qdrant_client import models
 
+from rag.stores.base import conditions as own
+from rag.stores.base.filters import filter_errors
 
-class ServerConditions:
-    """What `rag.stores.edge.conditions` describes, for a server."""
 
-    def all_of(self, conditions: Sequence[Any]) -> models.Filter:
-        return models.Filter(must=list(conditions))
+def server_filter(where: own.Condition | None) -> models.Filter | None:
+    """Translate a condition; `None` is no filter.
 
-    def any_of(self, conditions: Sequence[Any]) -> models.Filter:
-        return models.Filter(should=list(conditions))
+    :raises FilterError: when it cannot be sent.
+    """
+    if where is None:
+        return None
+    with filter_errors():
+        return _translate(where)
 
-    def none_of(self, conditions: Sequence[Any]) -> models.Filter:
-        return models.Filter(must_not=list(conditions))
 
-    def has_id(self, ids: Collection[str]) -> models.Filter:
-        return models.Filter(must=[models.HasIdCondition(has_id=sorted(ids))])
+def _translate(where: own.Condition) -> models.Filter:
+    match where:
+        case own.AllOf(conditions):
+            return models.Filter(must=[_translate(condition) for condition in conditions])
+        case own.AnyOf(conditions):
+            return models.Filter(should=[_translate(condition) for condition in conditions])
+        case own.NoneOf(conditions):
+            return models.Filter(must_not=[_translate(condition) for condition in conditions])
+        case own.HasId(ids):
+            return models.Filter(must=[models.HasIdCondition(has_id=sorted(ids))])
+        case own.HasVector(name):
+            return models.Filter(must=[models.HasVectorCondition(has_vector=name)])
+        case own.IsEmpty(path):
+            _check_text(path)
+            field = models.PayloadField(key=path)
+            return models.Filter(must=[models.IsEmptyCondition(is_empty=field)])
+        case own.Matches(path, value):
+            _check_text(str(value))
+            return _field(path, match=models.MatchValue(value=value))
+        case own.MatchesAny(path, values):
+            _check_text("".join(values))
+            return _field(path, match=models.MatchAny(any=values))
+        case own.Counts(path, number):
+            return _field(path, values_count=models.ValuesCount(gte=number, lte=number))
+        case own.InRange(path, bounds):
+            return _range(path, bounds)
+        case own.InPeriod(path, moments):
+            return _field(path, range=models.DatetimeRange.model_validate(moments))
 
-    def has_vector(self, name: str) -> models.Filter:
-        return models.Filter(must=[models.HasVectorCondition(has_vector=name)])
 
-    def is_empty(self, path: str) -> models.Filter:
-        _check_text(path)
-        field = models.PayloadField(key=path)
-        return models.Filter(must=[models.IsEmptyCondition(is_empty=field)])
-
-    def matches(self, path: str, value: str | int) -> models.Filter:
-        _check_text(str(value))
-        return _field(path, match=models.MatchValue(value=value))
-
-    def matches_any(self, path: str, values: list[str]) -> models.Filter:
-        _check_text("".join(values))
-        return _field(path, match=models.MatchAny(any=values))
-
-    def counts(self, path: str, number: int) -> models.Filter:
-        return _field(path, values_count=models.ValuesCount(gte=number, lte=number))
-
-    def numbers(self, path: str, **bounds: float) -> models.Filter:
-        if any(map(math.isnan, bounds.values())):
-            return self.has_id(())
-        largest = sys.float_info.max  # JSON has no infinity
-        finite = {name: min(max(value, -largest), largest) for name, value in bounds.items()}
-        return _field(path, range=models.Range(**finite))
-
-    def moments(self, path: str, **bounds: str) -> models.Filter:
-        return _field(path, range=models.DatetimeRange.model_validate(bounds))
+def _range(path: str, bounds: Mapping[str, float]) -> models.Filter:
+    if any(map(math.isnan, bounds.values())):
+        return _translate(own.HasId(()))
+    largest = sys.float_info.max  # JSON has no infinity
+    finite = {name: min(max(value, -largest), largest) for name, value in bounds.items()}
+    return _field(path, range=models.Range(**finite))
 
 
 def _field(path: str, **condition: Any) -> models.Filter:

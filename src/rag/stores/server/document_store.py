@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from haystack import default_from_dict, default_to_dict
+from haystack import default_to_dict
 
 from rag.config import StoreConfig
 from rag.index.snapshots import IndexDirectory
-from rag.stores.base.opening import OpenedDocuments
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.server.backend import ServerBackend
 from rag.stores.server.collection import NoteCollection
 from rag.stores.server.session import ServerAccess
 
 
-class QdrantServerDocumentStore(OpenedDocuments):
+class QdrantServerDocumentStore(BaseDocumentStore):
     """A document store in a collection of a Qdrant server, with its manifest in a folder here.
 
     It holds the points that `QdrantEdgeDocumentStore` would hold, and answers as that does.
@@ -35,30 +35,21 @@ class QdrantServerDocumentStore(OpenedDocuments):
     :param directory: the folder, where the caller holds its lock already.
     """
 
-    similarity = "cosine"
-
     def __init__(
         self,
         path: str,
         settings: StoreConfig | dict[str, Any],
         directory: IndexDirectory | None = None,
     ) -> None:
-        self.path = str(path)
         self.settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
         self.collection_name = self.settings.collection
         self.collection = NoteCollection(self.settings)
-        self.access = ServerAccess(directory or IndexDirectory(path), self.collection)
-        super().__init__(self.access, ServerBackend(self.access))
+        access = ServerAccess(directory or IndexDirectory(path), self.collection)
+        super().__init__(path, "cosine", access, ServerBackend(access))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content and not its key."""
         return default_to_dict(self, path=self.path, settings=asdict(self.settings))
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> QdrantServerDocumentStore:
-        """Make a store from what `to_dict` gave."""
-        store: QdrantServerDocumentStore = default_from_dict(cls, data)
-        return store
 
     def release(self) -> None:
         """Do nothing: no file of the working copy is kept open."""

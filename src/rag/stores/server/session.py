@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager
 
 from qdrant_client import models
 
 from rag.exceptions import IndexingError, Remedy, UsageError
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, SERVER, Generation, IndexDirectory
+from rag.index.snapshots import MANIFEST, SERVER, IndexDirectory
+from rag.stores.base.access import Access
 from rag.stores.server.api_key import server_key
 from rag.stores.server.collection import NoteCollection
 from rag.stores.server.errors import answering
@@ -19,7 +18,7 @@ from rag.support.durable_files import replace_durably
 _PAGE = 10_000
 
 
-class ServerAccess:
+class ServerAccess(Access):
     """One writer of a collection, and any number of readers of its manifest.
 
     The points are the server's and change as they are written; the manifest that belongs to them
@@ -29,13 +28,8 @@ class ServerAccess:
     """
 
     def __init__(self, directory: IndexDirectory, collection: NoteCollection) -> None:
-        self.directory = directory
+        super().__init__(directory)
         self.collection = collection
-        self.mutex = threading.RLock()
-        self._writing: ExitStack | None = None
-        self._generation: Generation | None = None
-        self._manifest: Manifest | None = None
-        self._pins = 0
 
     def answering(self) -> AbstractContextManager[None]:
         """Turn the server's failures into ours."""
@@ -44,23 +38,15 @@ class ServerAccess:
 
     # -- writing -----------------------------------------------------------------------
 
-    def begin_writing(self, wait: bool = False) -> None:
-        """Become the one writer of the index, until `close`; make the collection if need be.
+    def _prepare_writing(self) -> None:
+        """Make the collection if need be.
 
-        :raises LockedError: when another process of this machine is.
         :raises UsageError: when the collection holds what this index did not write.
         :raises ConnectionError: when the server does not answer.
         """
-        with self.mutex:
-            if self._writing is not None:
-                return
-            self._close_reader()
-            with ExitStack() as stack:
-                stack.enter_context(self.directory.writing(wait))
-                with self.answering():
-                    self._claim()
-                    self.collection.create()
-                self._writing = stack.pop_all()
+        with self.answering():
+            self._claim()
+            self.collection.create()
 
     def _claim(self) -> None:
         """Note that the collection is this index's, unless somebody else's points are in it."""
@@ -117,50 +103,5 @@ class ServerAccess:
             if offset is None:
                 return
 
-    # -- reading -----------------------------------------------------------------------
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether there is anything to read: something published, or being written here."""
-        return self._writing is not None or self.directory.current() is not None
-
-    @contextmanager
-    def pinned(self) -> Iterator[None]:
-        """Go on reading the manifest that is current now, whatever is published meanwhile."""
-        with self.mutex:
-            if not self._pins:
-                self.manifest()
-            self._pins += 1
-        try:
-            yield
-        finally:
-            with self.mutex:
-                self._pins -= 1
-
-    def manifest(self) -> Manifest | None:
-        """Return the published manifest; `None` when there is none, or this one is writing."""
-        with self.mutex:
-            current = None if self._writing else self.directory.current()
-            is_stale = self._generation is None or self._generation.name != current
-            if is_stale and not (self._pins and self._manifest):
-                self._close_reader()
-                if current:
-                    self._generation = self.directory.open_current()
-                    path = self._generation.path / MANIFEST
-                    self._manifest = Manifest.open_generation(path) if path.exists() else None
-            return self._manifest
-
-    def close(self) -> None:
-        """Let go of the files and of the connection."""
-        with self.mutex:
-            self._close_reader()
-            self.collection.close()
-            if self._writing is not None:
-                self._writing.close()
-                self._writing = None
-
-    def _close_reader(self) -> None:
-        for opened in (self._manifest, self._generation):
-            if opened is not None:
-                opened.close()
-        self._manifest = self._generation = None
+    def _close_points(self) -> None:
+        self.collection.close()

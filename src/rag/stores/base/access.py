@@ -1,0 +1,124 @@
+"""Opening and closing an index: one writer, any number of readers, and the manifest they read."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, Generation, IndexDirectory
+
+
+class Access(ABC):
+    """What the sessions of both stores share: the writer's lock, pins, the manifest, closing.
+
+    It reads the current generation of an index until it begins to write.
+
+    :param directory: the folder of the index.
+    """
+
+    def __init__(self, directory: IndexDirectory) -> None:
+        self.directory = directory
+        self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
+        self._writing: ExitStack | None = None
+        self._generation: Generation | None = None
+        self._manifest: Manifest | None = None
+        self._pins = 0
+
+    # -- writing -----------------------------------------------------------------------
+
+    def begin_writing(self, wait: bool = False) -> None:
+        """Become the one writer of the index, until `close`.
+
+        :raises LockedError: when another process is.
+        """
+        with self.mutex:
+            if self._writing is not None:
+                return
+            self._close_reader()  # a writer reads what it writes
+            with ExitStack() as stack:
+                stack.enter_context(self.directory.writing(wait))
+                self._prepare_writing()
+                self._writing = stack.pop_all()
+
+    @abstractmethod
+    def _prepare_writing(self) -> None:
+        """Make ready what is written to; the lock is held."""
+
+    @abstractmethod
+    def publish(self, number: int | None = None) -> None:
+        """Make what was written the current generation.
+
+        :param number: the generation's number; by default the next one.
+        :raises IndexingError: when the disk has no room, or a server holds less.
+        """
+
+    # -- reading -----------------------------------------------------------------------
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is anything to read: a generation, or what this writer writes."""
+        return self._writing is not None or self.directory.current() is not None
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Go on reading the generation that is current now, whatever is published meanwhile."""
+        with self.mutex:
+            if not self._pins and self._writing is None:
+                self._hold()
+            self._pins += 1
+        try:
+            yield
+        finally:
+            with self.mutex:
+                self._pins -= 1
+
+    def manifest(self) -> Manifest | None:
+        """Return the manifest that belongs to the generation being read.
+
+        `None` when there is none: the index was made without one, or is being written here.
+        """
+        with self.mutex:
+            generation = None if self._writing is not None else self._hold()
+            if generation is None:
+                return None
+            path = generation.path / MANIFEST
+            if self._manifest is None and path.exists():
+                self._manifest = Manifest.open_generation(path)
+            return self._manifest
+
+    def _hold(self) -> Generation | None:
+        """Return the generation to read: the current one, or that which is pinned."""
+        if not (self._pins and self._generation):
+            current = self.directory.current()
+            if current is None:
+                return None
+            if self._generation is None or self._generation.name != current:
+                self._close_reader()
+                self._generation = self.directory.open_current()
+        return self._generation
+
+    # -- closing -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of files and connections; unpublished writes stay in the working copy."""
+        with self.mutex:
+            try:
+                self._close_points()
+            finally:
+                self._close_reader()
+                if self._writing is not None:
+                    self._writing.close()
+                    self._writing = None
+
+    @abstractmethod
+    def _close_points(self) -> None:
+        """Close what holds the points."""
+
+    def _close_reader(self) -> None:
+        for opened in (self._manifest, self._generation):
+            if opened is not None:
+                opened.close()
+        self._manifest = self._generation = None

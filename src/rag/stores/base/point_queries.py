@@ -1,0 +1,75 @@
+"""Queries that are made for a backend, and the order of what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.stores.base.backend import Backend, Fields, PointQuery
+from rag.stores.base.conditions import Condition
+from rag.stores.base.points import Point, dense_vector, sparse_vector
+from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
+from rag.text.bm25 import SparseVector, subject_of
+
+_DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
+
+
+def query_for(
+    query: SparseEmbedding | list[float],
+    limit: int,
+    where: Condition | None,
+    fields: Fields = False,
+) -> PointQuery:
+    """Query the points nearest to a vector; what shares no more than shingles is not found."""
+    if isinstance(query, list):
+        return PointQuery(dense_vector(query), limit, where, fields)
+    subject = subject_of(SparseVector(query.indices, query.values))
+    is_part = 0 < len(subject.indices) < len(query.indices)
+    within = SparseVector(subject.indices, subject.values) if is_part else None
+    return PointQuery(sparse_vector(query), limit, where, fields, within)
+
+
+def any_of(dimensions: Sequence[int]) -> SparseVector:
+    """Return the vector that finds each point with one of these dimensions."""
+    return sparse_vector(SparseEmbedding(list(dimensions), [1.0] * len(dimensions)))
+
+
+def scroll_pages(
+    backend: Backend,
+    size: int,
+    offset: str | None = None,
+    where: Condition | None = None,
+    *,
+    vectors: bool = False,
+) -> Iterator[tuple[list[Point], str | None]]:
+    """Yield points in order of id, `size` at a time, each time with the offset to go on from."""
+    while True:
+        points, offset = backend.scroll(size, offset, where, vectors=vectors)
+        yield points, offset
+        if offset is None:
+            return
+
+
+def newest_chunks(backend: Backend, where: Condition | None, top_k: int) -> list[Candidate]:
+    """Return chunks of the notes created last, as `BaseDocumentStore.newest` says."""
+    if top_k < 1:
+        return []
+    limit, points = 4 * top_k, backend.newest(4 * top_k, where, _DATED_FIELDS)
+    while limit == len(points) and _created(points[-1]) == _created(points[top_k - 1]):
+        limit *= 4
+        points = backend.newest(limit, where, _DATED_FIELDS)
+    # The engine returns those of one moment in no certain order.
+    last = _created(points[top_k - 1]) if top_k < len(points) else ""
+    found = [
+        (_created(point), to_candidate(point))
+        for at, point in enumerate(points)
+        if at < top_k or _created(point) == last
+    ]
+    found.sort(key=lambda pair: (pair[1].note, pair[1].id))
+    found.sort(key=lambda pair: pair[0], reverse=True)
+    return [candidate for _, candidate in found]
+
+
+def _created(point: Point) -> str:
+    return str((point.payload.get("meta") or {}).get("created", ""))
