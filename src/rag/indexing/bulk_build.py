@@ -10,19 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from rag.config import IndexConfig
 from rag.exceptions import IndexingError
 from rag.index.note_rows import NoteRow
-from rag.index.searchable_text import lexical_parts
 from rag.index.snapshots import IndexDirectory
+from rag.indexing.note_points import chunks_of, to_points
 from rag.indexing.note_reader import ReadNote, read_file
-from rag.stores.base.points import Point, chunk_point, weight
+from rag.stores.base.points import Point, weight
 from rag.stores.edge.segments import build_segments
 from rag.support.pipeline_errors import own_errors
 from rag.text.bm25_documents import DocumentEncoder
-from rag.vault import Chunk
 from rag.vault.discovery import NoteFile
 
 # A portion of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
@@ -125,21 +123,9 @@ def _points(
     notes: list[ReadNote], directory: IndexDirectory, encoder: DocumentEncoder, words: set[str]
 ) -> Iterator[list[Point]]:
     """Yield the points of some notes; those of a large note some at a time."""
-    chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
+    chunks = [chunk for note in notes for chunk in chunks_of(note)]
     for start in range(0, len(chunks), _TOGETHER):
-        yield _weighed(chunks[start : start + _TOGETHER], directory, encoder, words)
-
-
-def _weighed(
-    chunks: list[tuple[Chunk, dict[str, Any]]],
-    directory: IndexDirectory,
-    encoder: DocumentEncoder,
-    words: set[str],
-) -> list[Point]:
-    encoded = encoder.encode(["\n".join(lexical_parts(meta, c.text)) for c, meta in chunks])
-    words.update(encoded.words)
-    pairs = [*zip(chunks, encoded.vectors, strict=True)]
-    directory.require_reserve(
-        sum(weight(len(chunk.text), 2 * len(vector.indices)) for (chunk, _), vector in pairs)
-    )
-    return [chunk_point(chunk.id, chunk.text, meta, vector) for (chunk, meta), vector in pairs]
+        encoded = to_points(chunks[start : start + _TOGETHER], encoder)
+        words.update(encoded.words)
+        directory.require_reserve(sum(map(weight, encoded.points)))
+        yield encoded.points

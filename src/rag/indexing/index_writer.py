@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -21,17 +21,19 @@ from rag.support.disk_space import is_of_full_disk
 from rag.support.pipeline_parts import store_of
 
 if TYPE_CHECKING:
-    from haystack import Document, Pipeline
+    from haystack import Pipeline
 
     from rag.indexing.bulk_build import Built
+    from rag.indexing.note_points import NoteChunk
     from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.segments import SegmentHome
+    from rag.text.bm25_documents import DocumentEncoder
 
 
 class WorkingCopy:
     """Holds the index's lock from `open` to `close`; one writer has it at a time.
 
-    :param pipeline: the pipeline that writes; made when it is first needed.
+    :param pipeline: somebody's own pipeline, which writes the notes that are read.
     :param rebuild: forget what is there.
     :param wait: wait for another writer instead of failing.
     """
@@ -51,7 +53,8 @@ class WorkingCopy:
         self.settled: set[str] = set()  # vaults that it holds as they are now
         self.words: set[str] = set()  # those known to be in its vocabulary
         self._pipeline = pipeline
-        self._is_plain = pipeline is None and not config.store.url
+        self._store: BaseDocumentStore | None = store_of(pipeline, "writer") if pipeline else None
+        self._encoder: DocumentEncoder | None = None  # kept: it knows the words of earlier chunks
         self._home: SegmentHome | None = None
         self._vectors: VectorCache | None = None
         self._without = 0  # chunks written without an embedding
@@ -80,8 +83,8 @@ class WorkingCopy:
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
             stack.push(self._note_closed)
-            if self._pipeline is not None:
-                stack.callback(self.store.close)
+            if self._store is not None:
+                stack.callback(self._store.close)
             if self._vectors is not None:
                 stack.callback(self._vectors.close)
             stack.callback(self.manifest.close)
@@ -168,16 +171,10 @@ class WorkingCopy:
     # -- the points --------------------------------------------------------------------
 
     @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline that weighs and writes chunks; `prepare` makes it."""
-        assert self._pipeline is not None
-        return self._pipeline
-
-    @property
     def store(self) -> BaseDocumentStore:
         """The store it writes to; `prepare` makes it."""
-        store: BaseDocumentStore = store_of(self.pipeline, "writer")
-        return store
+        assert self._store is not None
+        return self._store
 
     def prepare(self) -> bool:
         """Load what writing needs and make sure that manifest and shard agree.
@@ -186,12 +183,10 @@ class WorkingCopy:
         """
         if self._prepared:
             return False
-        from rag.indexing.pipeline import create_indexing_pipeline
         from rag.stores import get_document_store
 
-        if self._pipeline is None:
-            store = get_document_store(self.config, self.directory)
-            self._pipeline = create_indexing_pipeline(store)
+        if self._store is None:
+            self._store = get_document_store(self.config, self.directory)
         self.store.begin_writing()
         self._prepared = True
         expected = self.manifest.expected_points()
@@ -207,7 +202,7 @@ class WorkingCopy:
         :raises IndexUnavailableError: the error itself, where that is not so.
         """
         is_full = is_of_full_disk(error, self.directory.path)
-        if is_full or not (self._is_doubtful and self._pipeline):
+        if is_full or not (self._is_doubtful and self._store):
             raise error
         self._give_up(str(error))
 
@@ -222,7 +217,8 @@ class WorkingCopy:
     def takes_segments(self) -> bool:
         """Whether new notes may be built apart: not for a server, not where somebody's own
         pipeline writes, and not where there are, or just were, embeddings."""
-        if not self._is_plain or read_embedded(self.manifest) is not None:
+        is_plain = self._pipeline is None and not self.config.store.url
+        if not is_plain or read_embedded(self.manifest) is not None:
             return False
         from rag.stores.edge.segments import has_embeddings
 
@@ -240,6 +236,28 @@ class WorkingCopy:
         self.remember_words(built.words)
         self.manifest.settle(built.rows)
 
+    def write(self, chunks: Sequence[NoteChunk]) -> None:
+        """Write chunks, with an embedding those whose text was embedded before.
+
+        :raises RAGError: what a part of ours raised, or an `IndexingError` for anything else.
+        """
+        from rag.indexing.note_points import to_points
+        from rag.support.pipeline_errors import own_errors
+        from rag.text.bm25_documents import DocumentEncoder
+
+        self._encoder = self._encoder or DocumentEncoder()
+        with own_errors(IndexingError, "the indexing pipeline failed"):
+            embeddings = self._known_embeddings(chunks)
+            if self._pipeline is None:
+                points, words = to_points(chunks, self._encoder)
+                pairs = zip(points, embeddings, strict=True)
+                self.store.write_points([p._replace(dense=vector) for p, vector in pairs])
+            else:
+                from rag.indexing.pipeline import run_pipeline
+
+                words = run_pipeline(self._pipeline, chunks, embeddings)
+        self.remember_words(words)
+
     def remember_words(self, words: Iterable[str]) -> None:
         """Add the words of chunks to the vocabulary."""
         fresh = set(words) - self.words
@@ -255,20 +273,17 @@ class WorkingCopy:
             self._vectors = VectorCache(self.directory.path / VECTORS)
         return self._vectors
 
-    def add_known_embeddings(self, documents: list[Document]) -> list[Document]:
-        """Return the documents, with an embedding those whose text was embedded before."""
-        from rag.index.searchable_text import embedded_text
-
+    def _known_embeddings(self, chunks: Sequence[NoteChunk]) -> list[list[float] | None]:
+        """Return the embedding of each chunk whose text was embedded before."""
         embedded = read_embedded(self.manifest)
         if embedded is None:
-            return documents
-        texts = [embedded_text(document.meta, document.content) for document in documents]
+            return [None] * len(chunks)
+        from rag.index.searchable_text import embedded_text
+
+        texts = [embedded_text(chunk.meta, chunk.text) for chunk in chunks]
         known = self.vectors.get(embedded.space.key, texts)
         self._without += sum(text not in known for text in texts)
-        return [
-            replace(document, embedding=known.get(text))
-            for document, text in zip(documents, texts, strict=True)
-        ]
+        return [known.get(text) for text in texts]
 
     def begin_space(self, space: Space) -> Embedded:
         """Make room for embeddings of a space; those of any other go."""

@@ -10,9 +10,9 @@ from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.index.searchable_text import lexical_parts
+from rag.indexing.note_points import NoteChunk, to_points
 from rag.stores.base.batch import DocumentBatch
-from rag.text.bm25 import SparseVector
+from rag.stores.base.points import Point
 from rag.text.bm25_documents import DocumentEncoder
 
 # What fails is told by the command; Haystack's log would add on stderr which of the inputs its
@@ -20,8 +20,9 @@ from rag.text.bm25_documents import DocumentEncoder
 logging.getLogger("haystack").addHandler(logging.NullHandler())
 
 
-def _sparse(vector: SparseVector) -> SparseEmbedding:
-    return SparseEmbedding(vector.indices, vector.values)
+def _sparse(point: Point) -> SparseEmbedding | None:
+    vector = point.sparse
+    return SparseEmbedding(vector.indices, vector.values) if vector else None
 
 
 @component
@@ -37,12 +38,11 @@ class LexicalDocumentEmbedder:
 
         A `DocumentBatch` gives another.
         """
-        encoded = self._encoder.encode(
-            ["\n".join(lexical_parts(d.meta, d.content)) for d in documents]
-        )
+        chunks = [NoteChunk(d.id, d.content, d.meta) for d in documents]
+        encoded = to_points(chunks, self._encoder)
         embedded = [
-            replace(document, sparse_embedding=_sparse(vector))
-            for document, vector in zip(documents, encoded.vectors, strict=True)
+            replace(document, sparse_embedding=_sparse(point))
+            for document, point in zip(documents, encoded.points, strict=True)
         ]
         is_batch = isinstance(documents, DocumentBatch)
         return {

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from haystack import Document, Pipeline
 from haystack.components.writers import DocumentWriter
 from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexingError
 from rag.indexing.lexical_embedder import LexicalDocumentEmbedder
-from rag.indexing.note_reader import ReadNote
+from rag.indexing.note_points import NoteChunk
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.support.pipeline_errors import own_errors
 
 
 def create_indexing_pipeline(store: BaseDocumentStore, config: RAGConfig | None = None) -> Pipeline:
@@ -29,24 +29,16 @@ def create_indexing_pipeline(store: BaseDocumentStore, config: RAGConfig | None 
     return pipeline
 
 
-def to_documents(read: ReadNote, wanted: set[str]) -> list[Document]:
-    """Return the Haystack documents of a note's `wanted` chunks."""
-    return [
-        Document(id=chunk.id, content=chunk.text, meta=meta)
-        for chunk, meta in zip(read.chunks, read.metas, strict=True)
-        if chunk.id in wanted
-    ]
-
-
-def write_documents(pipeline: Pipeline, documents: list[Document]) -> list[str]:
-    """Run the indexing pipeline over some chunks.
+def run_pipeline(
+    pipeline: Pipeline, chunks: Sequence[NoteChunk], embeddings: Sequence[list[float] | None]
+) -> list[str]:
+    """Have a pipeline write some chunks, each with its embedding where that is known.
 
     :returns: the words that they are written with.
-    :raises RAGError: what a component of ours raised, or an `IndexingError` for any other.
     """
-    if not documents:
-        return []
-    with own_errors(IndexingError, "the indexing pipeline failed"):
-        output = pipeline.run({"embedder": {"documents": DocumentBatch(documents)}})
-    words: list[str] = output["embedder"]["words"]
+    documents = DocumentBatch(
+        Document(id=chunk.id, content=chunk.text, meta=chunk.meta, embedding=embedding)
+        for chunk, embedding in zip(chunks, embeddings, strict=True)
+    )
+    words: list[str] = pipeline.run({"embedder": {"documents": documents}})["embedder"]["words"]
     return words

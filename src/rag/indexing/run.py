@@ -258,27 +258,26 @@ class IndexRun:
         self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
     ) -> None:
         """Write the changed chunks of some notes: intent, points, then the fact."""
-        from rag.indexing.pipeline import to_documents, write_documents
+        from rag.indexing.note_points import NoteChunk, chunks_of
 
-        documents = []
+        chunks: list[NoteChunk] = []
         gone: list[str] = []
         intents: list[NoteRow] = []
         for read, before in batch:
             old = {key.id: key for key in before.chunks} if before else {}
             new = {key.id for key in read.row.chunks}
             known = set() if before and before.pending else set(old.values())
-            documents += to_documents(read, {key.id for key in read.row.chunks if key not in known})
+            wanted = {key.id for key in read.row.chunks if key not in known}
+            chunks += [chunk for chunk in chunks_of(read) if chunk.id in wanted]
             stale = [key for key in old.values() if key.id not in new]
             gone += [key.id for key in stale]
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
         self.manifest.intend(intents)
-        documents = self.copy.add_known_embeddings(documents)
-        for start in range(0, len(documents), _BATCH_CHUNKS):  # one note may have more
-            part = documents[start : start + _BATCH_CHUNKS]
-            self.copy.remember_words(write_documents(self.copy.pipeline, part))
+        for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
+            self.copy.write(chunks[start : start + _BATCH_CHUNKS])
         self.copy.store.delete_documents(gone)
         self.manifest.finish(read.row for read, _ in batch)
-        report.chunks += len(documents)
+        report.chunks += len(chunks)
 
     def _delete(self, changes: Changes, report: VaultReport) -> None:
         for start in range(0, len(changes.deleted), _BATCH_CHUNKS):

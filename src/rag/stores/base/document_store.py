@@ -20,10 +20,18 @@ from rag.stores.base.access import Access
 from rag.stores.base.backend import Backend, PointQuery
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.conditions import HasId, HasVector, NoneOf
-from rag.stores.base.document_writes import documents_to_write, fit_dense_space, weigh_document
+from rag.stores.base.document_writes import documents_to_write, fit_dense_space
 from rag.stores.base.filters import convert_filters
 from rag.stores.base.point_queries import any_of, newest_chunks, query_for, scroll_pages
-from rag.stores.base.points import DENSE, Point, dense_vector, point_id, to_document, to_point
+from rag.stores.base.points import (
+    DENSE,
+    Point,
+    dense_vector,
+    point_id,
+    to_document,
+    to_point,
+    weight,
+)
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
 
 _PAGE = 1000
@@ -157,19 +165,21 @@ class BaseDocumentStore(ABC):
         with self.access.mutex:
             wanted = documents_to_write(self.backend, documents, policy)
             points = [to_point(document) for document in wanted]
-            if not points:
-                return 0
-            self.backend.reserve(sum(map(weigh_document, wanted)))
-            fit_dense_space(self.backend, (d.embedding for d in wanted if d.embedding))
-            self.backend.upsert(points)
+            if points:
+                self.write_points(points)
         return len(points)
+
+    def write_points(self, points: Sequence[Point]) -> None:
+        """Write points, over those of the same id; errors are those of `write_documents`."""
+        with self.access.mutex:
+            self.backend.reserve(sum(map(weight, points)))
+            fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
+            self.backend.upsert(points)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
         if document_ids:
             self.backend.delete([point_id(document_id) for document_id in document_ids])
-
-    # -- async twins -------------------------------------------------------------------
 
     async def count_documents_async(self) -> int:
         """`count_documents`, off the event loop."""
@@ -189,7 +199,7 @@ class BaseDocumentStore(ABC):
         """`delete_documents`, off the event loop."""
         await asyncio.to_thread(self.delete_documents, document_ids)
 
-    # -- retrieval ---------------------------------------------------------------------
+    # -- retrieval and ranking ---------------------------------------------------------
 
     def query_sparse(
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 10
@@ -216,8 +226,6 @@ class BaseDocumentStore(ABC):
             if size != len(query):
                 raise ValueError(f"the query has {len(query)} dimensions; the index holds {size}")
             return [to_document(point, point.score) for point in self._search(asked)[0]]
-
-    # -- ranking -----------------------------------------------------------------------
 
     def find_candidates(
         self, query: SparseEmbedding, filters: dict[str, Any] | None = None, top_k: int = 100
@@ -275,8 +283,7 @@ class BaseDocumentStore(ABC):
     # -- reading documents -------------------------------------------------------------
 
     def get_documents(self, ids: Sequence[str]) -> list[Document]:
-        """Return the documents of these ids, in their order, without vectors; unknown ones are
-        passed over."""
+        """Return the documents of these ids, in order, without vectors, as far as there are any."""
         wanted = [point_id(identity) for identity in ids]
         found = {point.id: point for point in self.backend.retrieve(wanted)}
         return [to_document(found[key]) for key in wanted if key in found]
@@ -372,10 +379,7 @@ class BaseDocumentStore(ABC):
         if not embeddings:
             return
         with self.access.mutex:
-            vectors = {
-                point_id(key): dense_vector(vector, f"document {key}")
-                for key, vector in embeddings.items()
-            }
+            vectors = {point_id(k): dense_vector(v, f"document {k}") for k, v in embeddings.items()}
             self.backend.reserve(16 * sum(map(len, vectors.values())))
             fit_dense_space(self.backend, vectors.values())
             self.backend.update_vectors(vectors)

@@ -10,7 +10,7 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores.base.backend import Backend
 from rag.stores.base.batch import DocumentBatch
-from rag.stores.base.points import point_id, weight
+from rag.stores.base.points import point_id
 
 
 def documents_to_write(
@@ -51,10 +51,3 @@ def fit_dense_space(backend: Backend, embeddings: Iterable[Sequence[float]]) -> 
         backend.add_dense_space(sizes.pop())
     elif sizes != {size}:
         raise ValueError(f"embeddings of {sorted(sizes)} dimensions; the index holds {size}")
-
-
-def weigh_document(document: Document) -> int:
-    """Return about how many bytes a document takes on disk."""
-    sparse, dense = document.sparse_embedding, document.embedding
-    numbers = (2 * len(sparse.indices) if sparse else 0) + len(dense or [])
-    return weight(len(document.content or ""), numbers)

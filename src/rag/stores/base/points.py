@@ -84,7 +84,9 @@ def to_point(document: Document) -> Point:
     )
 
 
-def chunk_point(identity: str, content: str, meta: dict[str, Any], vector: SparseVector) -> Point:
+def chunk_point(
+    identity: str, content: str | None, meta: dict[str, Any], vector: SparseVector
+) -> Point:
     """Make the point that `to_point` makes of a chunk's document, and check less of it.
 
     :param identity: the chunk's id, a UUID.
@@ -94,13 +96,11 @@ def chunk_point(identity: str, content: str, meta: dict[str, Any], vector: Spars
     return Point(identity, {"id": identity, "content": content, "meta": meta}, sparse=vector)
 
 
-def weight(characters: int, numbers: int) -> int:
-    """Return about how many bytes a point takes on disk: itself, its index, journal and merge.
-
-    :param characters: of its text.
-    :param numbers: in its vectors, indices included.
-    """
-    return 32 * numbers + 16 * characters + 1000
+def weight(point: Point) -> int:
+    """Return about how many bytes a point takes on disk: itself, its index, journal and merge."""
+    numbers = 2 * len(point.sparse.indices) if point.sparse else 0
+    numbers += len(point.dense or ())
+    return 32 * numbers + 16 * len(point.payload.get("content") or "") + 1000
 
 
 def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
