@@ -59,7 +59,7 @@ def read_state(manifest: Manifest, config: RAGConfig) -> IndexState:
         chunks=chunks,
         indexed_at=manifest.get("indexed_at"),
         roots=manifest.vaults(),
-        tags=manifest.tags(),
+        tags=manifest.catalogue.tags(),
         changed=stale,
         odd_files=manifest.odd_files(),
     )

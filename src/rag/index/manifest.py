@@ -229,10 +229,6 @@ class Manifest:
         """What the notes bear: tags and front matter values."""
         return CatalogueTables(self._db)
 
-    def tags(self) -> dict[str, int]:
-        """Return every tag with the number of notes that bear it."""
-        return self.catalogue.tags()
-
     # -- the writer's steps ------------------------------------------------------------
 
     def intend(self, rows: Iterable[NoteRow]) -> None:

@@ -27,7 +27,7 @@ def _complete_tags(incomplete: str) -> list[str]:
 
     try:
         with open_manifest(load_config()) as manifest:
-            return _offered(manifest.tags(), incomplete)
+            return _offered(manifest.catalogue.tags(), incomplete)
     except Exception:
         return []
 

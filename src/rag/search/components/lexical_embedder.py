@@ -19,9 +19,5 @@ class LexicalTextEmbedder:
 
         :param also: further words to look for, at a little less weight.
         """
-        return {"sparse_embedding": _sparse(text, also)}
-
-
-def _sparse(text: str, also: list[str] | None) -> SparseEmbedding:
-    vector = encode_query(text, also or (), WEIGHTS.fields)
-    return SparseEmbedding(vector.indices, vector.values)
+        vector = encode_query(text, also or (), WEIGHTS.fields)
+        return {"sparse_embedding": SparseEmbedding(vector.indices, vector.values)}

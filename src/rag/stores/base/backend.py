@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import Point
-from rag.text.bm25 import SparseVector
+from rag.stores.base.points import Point, dense_vector, sparse_vector
+from rag.text.bm25 import SparseVector, subject_of
+
+if TYPE_CHECKING:
+    from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 REACH = 4
 
@@ -26,6 +29,21 @@ class PointQuery(NamedTuple):
     where: Condition | None = None
     fields: Fields = False
     within: SparseVector | None = None
+
+
+def query_for(
+    query: SparseEmbedding | list[float],
+    limit: int,
+    where: Condition | None,
+    fields: Fields = False,
+) -> PointQuery:
+    """Query the points nearest to a vector; what shares no more than shingles is not found."""
+    if isinstance(query, list):
+        return PointQuery(dense_vector(query), limit, where, fields)
+    subject = subject_of(SparseVector(query.indices, query.values))
+    is_part = 0 < len(subject.indices) < len(query.indices)
+    within = SparseVector(subject.indices, subject.values) if is_part else None
+    return PointQuery(sparse_vector(query), limit, where, fields, within)
 
 
 class Backend(Protocol):

@@ -17,12 +17,12 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.access import Access
-from rag.stores.base.backend import Backend, PointQuery
+from rag.stores.base.backend import Backend, PointQuery, query_for
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.conditions import HasId, HasVector, NoneOf
 from rag.stores.base.document_writes import documents_to_write, fit_dense_space
 from rag.stores.base.filters import convert_filters
-from rag.stores.base.point_queries import any_of, newest_chunks, query_for, scroll_pages
+from rag.stores.base.point_queries import any_of, newest_chunks, scroll_pages
 from rag.stores.base.points import (
     DENSE,
     Point,

@@ -57,8 +57,10 @@ def convert_filters(filters: dict[str, Any] | None) -> Condition | None:
 
     :raises FilterError: when the filter is malformed or compares what cannot be compared.
     """
+    if not filters:
+        return None
     with filter_errors():
-        return _convert(filters) if filters else None
+        return _convert(filters)
 
 
 def _convert(node: Any) -> Condition:

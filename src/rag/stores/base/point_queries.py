@@ -1,4 +1,4 @@
-"""Queries that are made for a backend, and the order of what they find."""
+"""What takes more than one question to a backend: all its points, the newest ones."""
 
 from __future__ import annotations
 
@@ -6,28 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.stores.base.backend import Backend, Fields, PointQuery
+from rag.stores.base.backend import Backend
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import Point, dense_vector, sparse_vector
+from rag.stores.base.points import Point, sparse_vector
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
-from rag.text.bm25 import SparseVector, subject_of
+from rag.text.bm25 import SparseVector
 
 _DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
-
-
-def query_for(
-    query: SparseEmbedding | list[float],
-    limit: int,
-    where: Condition | None,
-    fields: Fields = False,
-) -> PointQuery:
-    """Query the points nearest to a vector; what shares no more than shingles is not found."""
-    if isinstance(query, list):
-        return PointQuery(dense_vector(query), limit, where, fields)
-    subject = subject_of(SparseVector(query.indices, query.values))
-    is_part = 0 < len(subject.indices) < len(query.indices)
-    within = SparseVector(subject.indices, subject.values) if is_part else None
-    return PointQuery(sparse_vector(query), limit, where, fields, within)
 
 
 def any_of(dimensions: Sequence[int]) -> SparseVector:
