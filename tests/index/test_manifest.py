@@ -320,7 +320,7 @@ def test_counts_names_and_tags_leave_out_notes_without_chunks(manifest: Manifest
         ]
     )
     assert manifest.counts() == {"home": (1, 1), "work": (2, 3)}
-    assert manifest.tags() == {"x": 2, "日記": 1}
+    assert manifest.catalogue.tags() == {"x": 2, "日記": 1}
     assert manifest.names()[1:] == [
         ("work", "a.md", "A", ["甲"], "1"),
         ("work", "b.md", "B", [], "2"),
@@ -475,7 +475,7 @@ def test_what_was_intended_and_settled_is_what_is_finished(rows: list[NoteRow]) 
                 if step == "intend" and rows:
                     assert manifest.expected_points() is None
             names = [*manifest._db.execute("SELECT * FROM names ORDER BY id, key")]
-            found.append(([*manifest.notes()], manifest.names(), manifest.tags(), names))
+            found.append(([*manifest.notes()], manifest.names(), manifest.catalogue.tags(), names))
     assert found[0] == found[1] == found[2]
 
 

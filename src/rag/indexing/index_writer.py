@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from rag.indexing.note_points import NoteChunk
     from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.segments import SegmentHome
-    from rag.text.bm25_documents import DocumentEncoder
 
 
 class WorkingCopy:
     """Holds the index's lock from `open` to `close`; one writer has it at a time.
 
-    :param pipeline: somebody's own pipeline, which writes the notes that are read.
+    :param pipeline: the pipeline that writes; made when it is first needed.
     :param rebuild: forget what is there.
     :param wait: wait for another writer instead of failing.
     """
@@ -53,8 +52,7 @@ class WorkingCopy:
         self.settled: set[str] = set()  # vaults that it holds as they are now
         self.words: set[str] = set()  # those known to be in its vocabulary
         self._pipeline = pipeline
-        self._store: BaseDocumentStore | None = store_of(pipeline, "writer") if pipeline else None
-        self._encoder: DocumentEncoder | None = None  # kept: it knows the words of earlier chunks
+        self._is_plain = pipeline is None and not config.store.url
         self._home: SegmentHome | None = None
         self._vectors: VectorCache | None = None
         self._without = 0  # chunks written without an embedding
@@ -83,8 +81,8 @@ class WorkingCopy:
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
             stack.push(self._note_closed)
-            if self._store is not None:
-                stack.callback(self._store.close)
+            if self._pipeline is not None:
+                stack.callback(self.store.close)
             if self._vectors is not None:
                 stack.callback(self._vectors.close)
             stack.callback(self.manifest.close)
@@ -171,10 +169,16 @@ class WorkingCopy:
     # -- the points --------------------------------------------------------------------
 
     @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that weighs and writes chunks; `prepare` makes it."""
+        assert self._pipeline is not None
+        return self._pipeline
+
+    @property
     def store(self) -> BaseDocumentStore:
         """The store it writes to; `prepare` makes it."""
-        assert self._store is not None
-        return self._store
+        store: BaseDocumentStore = store_of(self.pipeline, "writer")
+        return store
 
     def prepare(self) -> bool:
         """Load what writing needs and make sure that manifest and shard agree.
@@ -183,10 +187,12 @@ class WorkingCopy:
         """
         if self._prepared:
             return False
+        from rag.indexing.pipeline import create_indexing_pipeline
         from rag.stores import get_document_store
 
-        if self._store is None:
-            self._store = get_document_store(self.config, self.directory)
+        if self._pipeline is None:
+            store = get_document_store(self.config, self.directory)
+            self._pipeline = create_indexing_pipeline(store)
         self.store.begin_writing()
         self._prepared = True
         expected = self.manifest.expected_points()
@@ -202,7 +208,7 @@ class WorkingCopy:
         :raises IndexUnavailableError: the error itself, where that is not so.
         """
         is_full = is_of_full_disk(error, self.directory.path)
-        if is_full or not (self._is_doubtful and self._store):
+        if is_full or not (self._is_doubtful and self._pipeline):
             raise error
         self._give_up(str(error))
 
@@ -217,8 +223,7 @@ class WorkingCopy:
     def takes_segments(self) -> bool:
         """Whether new notes may be built apart: not for a server, not where somebody's own
         pipeline writes, and not where there are, or just were, embeddings."""
-        is_plain = self._pipeline is None and not self.config.store.url
-        if not is_plain or read_embedded(self.manifest) is not None:
+        if not self._is_plain or read_embedded(self.manifest) is not None:
             return False
         from rag.stores.edge.segments import has_embeddings
 
@@ -241,21 +246,11 @@ class WorkingCopy:
 
         :raises RAGError: what a part of ours raised, or an `IndexingError` for anything else.
         """
-        from rag.indexing.note_points import to_points
+        from rag.indexing.pipeline import run_pipeline
         from rag.support.pipeline_errors import own_errors
-        from rag.text.bm25_documents import DocumentEncoder
 
-        self._encoder = self._encoder or DocumentEncoder()
         with own_errors(IndexingError, "the indexing pipeline failed"):
-            embeddings = self._known_embeddings(chunks)
-            if self._pipeline is None:
-                points, words = to_points(chunks, self._encoder)
-                pairs = zip(points, embeddings, strict=True)
-                self.store.write_points([p._replace(dense=vector) for p, vector in pairs])
-            else:
-                from rag.indexing.pipeline import run_pipeline
-
-                words = run_pipeline(self._pipeline, chunks, embeddings)
+            words = run_pipeline(self.pipeline, chunks, self._known_embeddings(chunks))
         self.remember_words(words)
 
     def remember_words(self, words: Iterable[str]) -> None:

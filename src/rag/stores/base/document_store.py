@@ -166,15 +166,10 @@ class BaseDocumentStore(ABC):
             wanted = documents_to_write(self.backend, documents, policy)
             points = [to_point(document) for document in wanted]
             if points:
-                self.write_points(points)
+                self.backend.reserve(sum(map(weight, points)))
+                fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
+                self.backend.upsert(points)
         return len(points)
-
-    def write_points(self, points: Sequence[Point]) -> None:
-        """Write points, over those of the same id; errors are those of `write_documents`."""
-        with self.access.mutex:
-            self.backend.reserve(sum(map(weight, points)))
-            fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
-            self.backend.upsert(points)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
