@@ -122,6 +122,23 @@ def test_a_folder_for_the_list_of_vaults_is_never_deleted(rag, indexed):
     assert (file / "mine.txt").exists()
 
 
+def test_nor_does_a_rebuild_take_the_index_away_first(rag, indexed):
+    work = [*load_config().index_dir.glob("work/shard/segments/*")]
+    replace("../vaults.json", "a folder")
+    assert rag("index", "--rebuild").code == 3
+    assert work and all(segment.exists() for segment in work)
+
+
+def test_doctor_tells_to_move_it_away(rag, indexed):
+    file = replace("../vaults.json", "a folder").resolve()
+    assert f"Move {file} away" in rag("doctor").out
+
+
+def test_a_folder_in_the_place_of_a_lock_is_no_generation_to_doctor(rag, indexed):
+    replace("gen-*.lock", "a folder")
+    assert "lost its mark" not in rag("doctor").out
+
+
 class TestLostMarks:
     """`rag doctor` says which folders lost the mark without which nothing of them is deleted."""
 
@@ -139,6 +156,23 @@ class TestLostMarks:
         assert "`rag index` writes what is missing." in ran.out
         assert rag("index").code == 0
         assert "lost its mark" not in rag("doctor").out
+
+    def test_where_all_are_lost_the_data_folder_gets_it_from_who_knows_that_it_is_one(
+        self, rag, indexed
+    ):
+        for mark in [*load_config().data_dir.rglob(MARK)]:
+            mark.unlink()
+        assert rag("index").code == 2
+        ran = rag("doctor")
+        assert ran.code == 1
+        lines = ran.out.splitlines()
+        at = next(at for at, line in enumerate(lines) if "and so did what it holds" in line)
+        made = lines[at + 1].split("`")[1].split()
+        assert made[:2] == ["touch", str(load_config().data_dir / MARK)]
+        for mark in made[1:]:
+            Path(mark).touch()
+        assert rag("index").code == 0
+        assert rag("search", "backups").code == 0
 
     def test_a_generation_gets_it_from_who_knows_that_it_is_one(self, rag, indexed):
         folder = self.lose("index/gen-*/")

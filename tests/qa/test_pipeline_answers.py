@@ -142,12 +142,15 @@ class Failing:
 
 @component
 class Mute:
-    """A chat generator that gives no reply."""
+    """A chat generator that gives no reply, or one that is no message."""
+
+    def __init__(self, replies: list[Any]) -> None:
+        self.replies = replies
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
-        """Give nothing."""
-        return {"replies": []}
+        """Give what it was made with."""
+        return {"replies": self.replies}
 
 
 @component
@@ -203,8 +206,9 @@ class TestAGeneratorThatFails:
         ):
             ask(pipeline, QUESTION, on_text=fail)
 
-    def test_that_gives_no_reply_is_named(self, index):
-        with pipeline_of(index, generator=Mute()) as pipeline:
+    @pytest.mark.parametrize("replies", [[], ["Backups are kept."], [None]])
+    def test_that_gives_no_reply_is_named(self, index, replies):
+        with pipeline_of(index, generator=Mute(replies)) as pipeline:
             answer = ask(pipeline, QUESTION)
         assert answer.quotes and answer.notices == ["the model gave no answer"]
 

@@ -43,6 +43,14 @@ def test_notes_with_it_are_left_out(workspace: Workspace, query: str) -> None:
     assert [result.file_path for result in found.results] == ["b.md"]
 
 
+@pytest.mark.parametrize("query", ["wallets but not bitcoin", "暗号 ビットコイン以外"])
+def test_a_plan_that_leaves_out_no_more_than_words_narrows(
+    workspace: Workspace, query: str
+) -> None:
+    plan = workspace.search(SearchRequest(query, plan=True)).plan
+    assert plan and plan.narrows
+
+
 def test_a_tag_that_is_not_there_is_not_searched_for(workspace: Workspace) -> None:
     report = workspace.search(SearchRequest("notes tagged crypto but not bitcoin"))
     assert {result.file_path for result in report.response.results} == {"a.md", "b.md"}

@@ -116,8 +116,10 @@ def copy_index(
 def _open_run(config: RAGConfig, request: SyncRequest) -> IndexRun:
     from rag.indexing.run import IndexRun
 
+    registry = Registry.load(config)
+    registry.check_place()  # before a rebuild takes anything away
     for folder in request.folders:  # refuse a bad one before the index is made or locked
-        Registry.load(config).identify(config, folder, request.name)
+        registry.identify(config, folder, request.name)
     # Indexing makes millions of short-lived lists and no circles among them.
     gc.set_threshold(100_000, 20, 100)
     return IndexRun(config, rebuild=request.rebuild, wait=request.wait)

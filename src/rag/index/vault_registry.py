@@ -52,18 +52,22 @@ class Registry:
             vaults = {n: root for n, root in indexed.items() if configured.get(n) != root}
             return cls(file, vaults, set(), _damaged(file, vaults, bool(configured)))
 
-    def save(self) -> None:
-        """Write the registry, all of it or nothing.
+    def check_place(self) -> None:
+        """Make sure that the registry can be written.
 
         :raises IndexUnavailableError: when a folder is in the place of the file.
         """
+        if self.file.is_dir():
+            raise not_a_file(self.file, strange_kind(self.file))
+
+    def save(self) -> None:
+        """Write the registry, all of it or nothing; errors are those of `check_place`."""
         data = {
             "vaults": {name: str(path) for name, path in sorted(self.vaults.items())},
             "removed": sorted(self.removed),
         }
         claim_data_folder(self.file.parent)
-        if self.file.is_dir():
-            raise not_a_file(self.file, strange_kind(self.file))
+        self.check_place()
         text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
         replace_durably(self.file, text.encode("utf-8"))
         self.notice = ""

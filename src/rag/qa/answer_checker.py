@@ -75,6 +75,8 @@ class AnswerChecker:
         """
         written = Written(began=prompt.began, failure=prompt.failure)
         stream = stream or AnswerStream()
+        # Another's generator may give anything: what is no message is no answer.
+        replies = [reply for reply in replies or [] if isinstance(reply, ChatMessage)]
         if replies and prompt.built:
             if _is_too_long(replies[0]) and len(prompt.built.sources) > 1:
                 return {"too_long": prompt}

@@ -58,6 +58,11 @@ class PromptTemplate:
     """
 
     def __init__(self, template: str) -> None:
+        if not isinstance(template, str):
+            raise UsageError(
+                f"the prompt template is of type {type(template).__name__}, and no text",
+                hint="Give the text of a Jinja template.",
+            )
         if not template.strip():
             raise UsageError(
                 "the prompt template is empty", hint="Leave it out to use the built-in prompt."
@@ -172,6 +177,6 @@ def _wrong(what: str, error: Exception) -> UsageError:
     where = f" in line {line}" if line else ""
     why = getattr(error, "message", "") or error or type(error).__name__
     return UsageError(
-        f"the prompt template {what}{where}: {brief(str(why))}",
+        f"the prompt template {what}{where}: {brief(str(why)).rstrip('.')}",
         hint="Its variables are query, documents, facts and history.",
     )

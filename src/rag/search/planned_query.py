@@ -69,7 +69,7 @@ class Intent:
         kinds = ("vaults", "tags", "all_tags", "excluded_tags", "titles", "values")
         more = any(getattr(read, kind) != getattr(given, kind) for kind in kinds)
         days = [(one.first, one.last) for one in (read.time_window, given.time_window)]
-        return more or days[0] != days[1]
+        return more or days[0] != days[1] or self.typed != self.plan.query
 
     @property
     def text(self) -> str:

@@ -30,7 +30,10 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
     yield from _check_settings(config)
     registry = Registry.load(config)
     if registry.notice:
-        yield Check("vault", "warn", registry.notice, Message(remedy=Remedy.INDEX_ANEW))
+        hint = Message(remedy=Remedy.INDEX_ANEW)
+        if registry.file.is_dir():
+            hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(registry.file))
+        yield Check("vault", "warn", registry.notice, hint)
     vaults = known_vaults(config, roots, registry)
     if not vaults:
         hint = Message(remedy=Remedy.FIND_VAULTS)
