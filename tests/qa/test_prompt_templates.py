@@ -110,6 +110,10 @@ class TestOneThatIsWrong:
         with pytest.raises(UsageError, match="is empty"):
             AnswerPromptBuilder(OllamaConfig(), template=template)
 
+    def test_that_is_no_text_is_refused_too(self):
+        with pytest.raises(UsageError, match="of type int, and no text"):
+            PromptTemplate(7)
+
     def test_that_does_not_parse_names_its_line(self):
         with pytest.raises(UsageError, match=r"template cannot be read in line 2: ") as raised:
             PromptTemplate("{{ query }}\n{% for %}")

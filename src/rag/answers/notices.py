@@ -39,6 +39,8 @@ _JAPANESE = {
     "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",
 }
 NOT_FOUND = _ENGLISH["not_found"]
+SOME_MODEL = "the model"  # one whose generator does not name it
+_SOME_MODEL_JA = "モデル"
 
 
 def notice(question: str, key: str, **values: object) -> str:
@@ -46,5 +48,8 @@ def notice(question: str, key: str, **values: object) -> str:
 
     :param values: what the message names, such as `model`.
     """
-    texts = _JAPANESE if language_of(question) == "ja" else _ENGLISH
-    return texts[key].format(**values)
+    if language_of(question) != "ja":
+        return _ENGLISH[key].format(**values)
+    if values.get("model") == SOME_MODEL:
+        values["model"] = _SOME_MODEL_JA
+    return _JAPANESE[key].format(**values)

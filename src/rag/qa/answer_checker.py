@@ -8,7 +8,7 @@ from typing import Any
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
-from rag.answers.notices import notice
+from rag.answers.notices import SOME_MODEL, notice
 from rag.answers.prompt_texts import was_cut
 from rag.answers.verification import Verification
 from rag.clients.ollama.chat import Response
@@ -20,7 +20,6 @@ from rag.qa.prompt_builder import AnswerPrompt
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
-SOME_MODEL = "the model"
 
 
 @dataclass
