@@ -202,6 +202,7 @@ class _Cutter:
             if start < end:
                 line, at = line + text.count("\n", at, start), start
                 yield text[start:end], line, line + text.count("\n", start, end - 1)
+        self.measure.cache_clear()  # the section may be the whole note
 
     # -- pieces: blocks, or parts of blocks too large ------------------------------------
 
@@ -300,10 +301,12 @@ class _Cutter:
     def _with_costs(
         self, text: str, spans: list[tuple[int, int, bool]]
     ) -> Iterator[tuple[int, int, bool, int]]:
-        texts = [text[start:end] for start, end, _ in spans]
-        costs = self.measure_all(texts) if len(texts) > 1 else map(self.measure, texts)
+        costs = self._costs([text[start:end] for start, end, _ in spans])
         for (start, end, solid), cost in zip(spans, costs, strict=True):
             yield start, end, solid, cost
+
+    def _costs(self, texts: list[str]) -> Sequence[int]:
+        return self.measure_all(texts) if len(texts) > 1 else [*map(self.measure, texts)]
 
     # -- chunks: neighbouring pieces -----------------------------------------------------
 

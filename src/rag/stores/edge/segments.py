@@ -38,11 +38,11 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
         # Nobody reads what a killed process leaves here, so it keeps no journal.
         shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
     held = 0
-    for batch in batches:
-        points = [edge_point(point) for point in batch]
+    # While the engine writes and merges, only its own form of the points is held, and not ours too.
+    for points in map(_edge_points, batches):
         with guard("write a part of the index"):
             shard.update(qe.UpdateOperation.upsert_points(points))
-        held += len(batch)
+        held += len(points)
         if held >= _MOST_POINTS:
             merge(shard, held)
             held = 0
@@ -52,6 +52,10 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
         index_fields(shard)
         shard.flush()
         shard.close()
+
+
+def _edge_points(batch: Sequence[Point]) -> list[qe.Point]:
+    return [edge_point(point) for point in batch]
 
 
 def has_embeddings(directory: IndexDirectory) -> bool:
