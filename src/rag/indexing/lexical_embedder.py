@@ -10,19 +10,13 @@ from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.indexing.note_points import NoteChunk, to_points
+from rag.indexing.note_points import NoteChunk, encode
 from rag.stores.base.batch import DocumentBatch
-from rag.stores.base.points import Point
 from rag.text.bm25_documents import DocumentEncoder
 
 # What fails is told by the command; Haystack's log would add on stderr which of the inputs its
 # snapshot of the pipeline cannot hold.
 logging.getLogger("haystack").addHandler(logging.NullHandler())
-
-
-def _sparse(point: Point) -> SparseEmbedding | None:
-    vector = point.sparse
-    return SparseEmbedding(vector.indices, vector.values) if vector else None
 
 
 @component
@@ -39,10 +33,10 @@ class LexicalDocumentEmbedder:
         A `DocumentBatch` gives another.
         """
         chunks = [NoteChunk(d.id, d.content, d.meta) for d in documents]
-        encoded = to_points(chunks, self._encoder)
+        encoded = encode(chunks, self._encoder)
         embedded = [
-            replace(document, sparse_embedding=_sparse(point))
-            for document, point in zip(documents, encoded.points, strict=True)
+            replace(document, sparse_embedding=SparseEmbedding(vector.indices, vector.values))
+            for document, vector in zip(documents, encoded.vectors, strict=True)
         ]
         is_batch = isinstance(documents, DocumentBatch)
         return {

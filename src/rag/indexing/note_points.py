@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rag.index.searchable_text import lexical_parts
 from rag.indexing.note_reader import ReadNote
 from rag.stores.base.points import Point, chunk_point
-from rag.text.bm25_documents import DocumentEncoder
+from rag.text.bm25_documents import DocumentEncoder, Encoded
 
 
 class NoteChunk(NamedTuple):
@@ -34,12 +34,17 @@ def chunks_of(note: ReadNote) -> list[NoteChunk]:
     ]
 
 
-def to_points(chunks: Sequence[NoteChunk], encoder: DocumentEncoder) -> EncodedPoints:
-    """Make the points of chunks: each is found by its title, headings and text.
+def encode(chunks: Sequence[NoteChunk], encoder: DocumentEncoder) -> Encoded:
+    """Return the sparse vectors of chunks: each is found by its title, headings and text.
 
     :param encoder: any; one that is kept knows the words of earlier chunks.
     """
-    encoded = encoder.encode(["\n".join(lexical_parts(c.meta, c.text)) for c in chunks])
+    return encoder.encode(["\n".join(lexical_parts(c.meta, c.text)) for c in chunks])
+
+
+def to_points(chunks: Sequence[NoteChunk], encoder: DocumentEncoder) -> EncodedPoints:
+    """Make the points of chunks, with the vectors of `encode`."""
+    encoded = encode(chunks, encoder)
     points = [
         chunk_point(chunk.id, chunk.text, chunk.meta, vector)
         for chunk, vector in zip(chunks, encoded.vectors, strict=True)

@@ -12,7 +12,7 @@ from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
 from rag.stores.base.backend import REACH, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point
+from rag.stores.base.points import DENSE, SPARSE, Point, from_record, from_scored
 from rag.stores.edge.conditions import edge_filter
 from rag.stores.edge.points import edge_point
 from rag.stores.edge.session import ShardAccess
@@ -54,7 +54,7 @@ class ShardBackend:
             if shard is None or not requests:
                 return [[] for _ in queries]
             found = shard.query_batch(qe.QueryBatchRequest(requests))
-            return [[_scored(point) for point in points] for points in found]
+            return [[from_scored(point) for point in points] for points in found]
 
     def scroll(
         self,
@@ -74,7 +74,7 @@ class ShardBackend:
         )
         with self._reading("read documents") as shard:
             found, following = shard.scroll(request) if shard else ([], None)
-            points = [_own_point(record) for record in found]
+            points = [from_record(record) for record in found]
             return points, None if following is None else str(following)
 
     def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
@@ -86,13 +86,13 @@ class ShardBackend:
         )
         with self._reading("list documents") as shard:
             found = shard.scroll(request)[0] if shard else []
-            return [_own_point(record) for record in found]
+            return [from_record(record) for record in found]
 
     def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
         wanted: list[Any] = list(ids)
         with self._reading("read documents") as shard:
             found = shard.retrieve(wanted, fields, False) if shard and wanted else []
-            return [_own_point(record) for record in found]
+            return [from_record(record) for record in found]
 
     def count(self, where: Condition | None = None) -> int:
         request = qe.CountRequest(filter=edge_filter(where))
@@ -169,16 +169,3 @@ def _nearest(vector: list[float] | SparseVector) -> qe.Query:
     if isinstance(vector, list):
         return qe.Query.Nearest(vector, using=DENSE)
     return qe.Query.Nearest(qe.SparseVector(vector.indices, vector.values), using=SPARSE)
-
-
-def _own_point(record: qe.Record) -> Point:
-    """Convert what the engine returned, with its vectors where they were asked for."""
-    vectors: Any = record.vector or {}
-    sparse = vectors.get(SPARSE)
-    own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
-    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), own)
-
-
-def _scored(found: qe.ScoredPoint) -> Point:
-    """Convert what the engine found, without vectors."""
-    return Point(str(found.id), found.payload or {}, score=found.score)

@@ -10,7 +10,7 @@ from qdrant_client import QdrantClient, models
 
 from rag.stores.base.backend import REACH, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, from_record, from_scored
 from rag.stores.server.collection import NoteCollection
 from rag.stores.server.conditions import server_filter
 from rag.stores.server.session import ServerAccess
@@ -60,7 +60,7 @@ class ServerBackend:
             if client is None or not requests:
                 return [[] for _ in queries]
             answers = client.query_batch_points(self._name, requests)
-            return [[_scored(point) for point in answer.points] for answer in answers]
+            return [[from_scored(point) for point in answer.points] for answer in answers]
 
     def _request(self, query: PointQuery) -> models.QueryRequest:
         is_dense = isinstance(query.vector, list)
@@ -98,7 +98,7 @@ class ServerBackend:
                 with_payload=fields,
                 with_vectors=vectors,
             )
-            points = [_own_point(record) for record in found]
+            points = [from_record(record) for record in found]
             return points, None if following is None else str(following)
 
     def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
@@ -110,14 +110,14 @@ class ServerBackend:
             found, _ = client.scroll(
                 self._name, scroll_filter=selected, limit=limit, order_by=order, with_payload=fields
             )
-            return [_own_point(record) for record in found]
+            return [from_record(record) for record in found]
 
     def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
         with self._reading() as client:
             if client is None or not ids:
                 return []
             found = client.retrieve(self._name, list(ids), with_payload=fields)
-            return [_own_point(record) for record in found]
+            return [from_record(record) for record in found]
 
     def count(self, where: Condition | None = None) -> int:
         selected = server_filter(where)
@@ -195,17 +195,6 @@ def _to_struct(point: Point) -> models.PointStruct:
     vectors = {DENSE: point.dense, SPARSE: point.sparse}
     named = {name: _vector(v) for name, v in vectors.items() if v is not None}
     return models.PointStruct(id=point.id, vector=named, payload=point.payload)
-
-
-def _own_point(record: models.Record) -> Point:
-    vectors: Any = record.vector or {}
-    sparse = vectors.get(SPARSE)
-    own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
-    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), own)
-
-
-def _scored(found: models.ScoredPoint) -> Point:
-    return Point(str(found.id), found.payload or {}, score=found.score)
 
 
 def _vector(vector: list[float] | SparseVector) -> Any:
