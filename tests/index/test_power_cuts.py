@@ -34,7 +34,7 @@ def index(tmp_path: Path) -> IndexDirectory:
 def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
     """Publish a generation with a manifest, of which nobody reads more than that it is there."""
     with index.writing():
-        index.sync_mark.begin()
+        index.working.mark.begin()
         fill_work(index, content)
         (index.work / MANIFEST).write_text(content)
         index.publish(number, points=number, copy=copy_for_readers)
@@ -111,7 +111,7 @@ def test_a_working_copy_that_is_neither_old_nor_new_is_not_trusted(
     trusted = []
     for folder in left:
         directory = IndexDirectory(folder)
-        assert directory.sync_mark.is_of_another_run
+        assert directory.working.mark.is_of_another_run
         if not directory.working.differences():
             trusted.append((directory.work / VECTORS).read_text())
             assert (directory.work / MANIFEST).read_text() == trusted[-1]
@@ -122,8 +122,8 @@ def test_a_working_copy_that_is_neither_old_nor_new_is_not_trusted(
 
 def test_a_run_that_was_killed_was_not_cut_off(index: IndexDirectory) -> None:
     with index.writing():
-        index.sync_mark.begin()
-    assert not IndexDirectory(index.path).sync_mark.is_of_another_run
+        index.working.mark.begin()
+    assert not IndexDirectory(index.path).working.mark.is_of_another_run
 
 
 def test_what_is_in_the_working_copy_besides_is_not_trusted(index: IndexDirectory) -> None:
@@ -196,6 +196,6 @@ def test_a_mark_that_is_no_file_is_one_of_another_run(
     (index.path / "UNSYNCED").unlink()
     make(index.path / "UNSYNCED")
     other = IndexDirectory(index.path)
-    assert other.sync_mark.is_of_another_run
-    other.sync_mark.begin()
-    assert not other.sync_mark.is_of_another_run
+    assert other.working.mark.is_of_another_run
+    other.working.mark.begin()
+    assert not other.working.mark.is_of_another_run

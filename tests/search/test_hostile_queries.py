@@ -15,6 +15,7 @@ from hostile_queries import FAMILIES, fragments, query
 from property_examples import examples
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
+from rag.search.query_understanding import understand
 from rag.search.relaxation import intent_of
 from rag.stores import get_document_store
 
@@ -92,10 +93,8 @@ def test_what_does_not_count_is_said(opened):
 
 
 def test_beginnings_stand_for_so_many_words_together(opened, monkeypatch):
-    from rag.search import query_understanding as understanding
-
-    monkeypatch.setattr(understanding, "MOST_WORDS", 2)
+    monkeypatch.setattr("rag.search.query_conditions.MOST_WORDS", 2)
     store, _, _ = opened
-    understood = understanding.understand(store, "no* re* ch*")
+    understood = understand(store, "no* re* ch*")
     assert understood.also == ["note", "restore"]
     assert understood.notices == ['"ch*" stands for 1 word, of which 0 count']

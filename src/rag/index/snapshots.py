@@ -30,6 +30,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -37,7 +38,6 @@ from rag.exceptions import IndexUnavailableError, LockedError, Message, Remedy, 
 from rag.index.checksums import Record, Seen, find_damage
 from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
-from rag.index.sync_mark import SyncMark
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.owned_folders import claim_data_folder, claim_index_folder, make_owned, remove
@@ -130,15 +130,18 @@ class IndexDirectory:
         self.home = home
         self.work = self.path / "work"
         self.parts = self.path / "parts"
-        self.working = WorkingFiles(self.work, MANIFEST)
         self._lock: IO[bytes] | None = None
         self._holders = 0
-        self.sync_mark = SyncMark(self.path)
 
     @classmethod
     def of(cls, config: RAGConfig) -> IndexDirectory:
         """Return that of the configured index."""
         return cls(config.index_dir, config.data_dir)
+
+    @cached_property
+    def working(self) -> WorkingFiles:
+        """The files of the working copy; readers do without."""
+        return WorkingFiles(self.work, MANIFEST)
 
     # -- readers -----------------------------------------------------------------------
 
@@ -297,12 +300,7 @@ class IndexDirectory:
             return {int(match[1]) for match in map(_NUMBER.fullmatch, names) if match}
         return set()
 
-    def publish(
-        self,
-        number: int,
-        points: int,
-        copy: Copy = copy_folder,
-    ) -> None:
+    def publish(self, number: int, points: int, copy: Copy = copy_folder) -> None:
         """Make `work/`, whose shard must be flushed and closed, the current generation.
 
         The one before stays until this one is safe on the disk.
@@ -365,7 +363,7 @@ class IndexDirectory:
         """Forget the writer's own state; it is rebuilt from the notes."""
         remove(self.work)
         make_owned(self.work)
-        self.sync_mark.forget()
+        self.working.mark.forget()
 
     def clear_parts(self) -> None:
         """Remove the segments that no shard took in."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rag.index.checksums import STAMPS, SUMS, WRITING, Record, Seen, find_damage, stamp_of, sum_of
 from rag.index.shard_files import JOURNAL, discard, is_fixed, is_leftover
+from rag.index.sync_mark import SyncMark
 from rag.support.owned_folders import MARK
 from rag.support.sparse_files import Checksum, checksum, copy_tree, files_below, size_on_disk
 
@@ -28,6 +29,7 @@ class WorkingFiles:
 
     def __init__(self, folder: Path, manifest: str) -> None:
         self.folder = folder
+        self.mark = SyncMark(folder.parent)
         self.known: Mapping[str, Checksum] = {}  # of files that never change, found whole
         self.seen: Seen = set()  # what `check` has read
         self.is_closed = False  # whether whoever wrote last had come to the end

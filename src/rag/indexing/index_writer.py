@@ -97,7 +97,7 @@ class WorkingCopy:
         """Open the manifest; start anew when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
-        working, mark = self.directory.working, self.directory.sync_mark
+        working, mark = self.directory.working, self.directory.working.mark
         if not self._rebuild and mark.is_of_another_run and (lost := working.differences()):
             why = "the machine went down while the index was written, or it was damaged"
             return self._start_anew(f"{why} ({lost[0]})")

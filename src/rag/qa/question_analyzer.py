@@ -45,8 +45,8 @@ class QuestionAnalyzer(QueryAnalyzer):
 
         The other parameters and the errors are those of `QueryAnalyzer`.
         """
-        inputs = self.analyse(
-            text, filters, top_k, mode, False, keep_mode, variants, rerank, understood
+        inputs: dict[str, Any] = QueryAnalyzer.run(
+            self, text, filters, top_k, mode, False, keep_mode, variants, rerank, understood
         )
         understood = inputs["understood"]
         assert understood

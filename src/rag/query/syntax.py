@@ -69,6 +69,11 @@ class ParsedQuery:
     def __bool__(self) -> bool:
         return bool(self.text or self.excluded or self.excluded_prefixes or self.fields)
 
+    @property
+    def has_conditions(self) -> bool:
+        """Whether it says which notes may be found, besides words to rank them by."""
+        return bool(self.phrases or self.excluded or self.excluded_prefixes or self.fields)
+
     def values(self, field: str, negated: bool = False) -> list[str]:
         """Return the values given for one field."""
         return [f.value for f in self.fields if (f.field, f.negated) == (field, negated)]

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from rag.exceptions import QueryError, Remedy
 from rag.index.manifest import Manifest
-from rag.query.limits import MOST_WORDS, bounded
+from rag.query.limits import bounded
 from rag.query.syntax import ParsedQuery, parse_query
 from rag.search.filters import (
     Filter,
-    all_of,
-    build_qdrant_filters,
-    days,
-    none_of,
-    one_of,
 )
-from rag.search.phrase_match import Occurrences
 from rag.search.results import QueryFilters
-from rag.search.title_lookup import Places
-from rag.stores.base.batch import Batch
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, pieces, word_dimension
-from rag.text.messages import brief, plural
-from rag.text.normalize import fold_accents, name_key
+from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, word_dimension
 from rag.text.tokenizer import TOKEN, cleaned, has_words, stem
 
 _MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
@@ -91,25 +80,21 @@ def understand(
             "the query is empty", hint="Say what to look for.", remedy=Remedy.TYPE_QUERY
         )
     manifest, notices = store.manifest(), [*parsed.beyond]
-    beginning = _beginning(manifest, parsed.prefixes, notices)
-    occurrences = Occurrences(
-        store, manifest, parsed.phrases, *_unwanted(manifest, parsed, notices)
-    )
+    beginning: list[str] = []
+    if parsed.prefixes:
+        from rag.search.query_conditions import words_beginning
+
+        beginning = words_beginning(manifest, parsed.prefixes, notices)
     spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
-    store.expect({*encode_query(spoken, beginning).indices, *occurrences.dimensions})
-    places = Places(manifest)
-    holding, unwanted = occurrences.wanted(), occurrences.unwanted()
-    notices += filter(None, (found.notice for found in (*holding, *unwanted)))
-    matched = [found.notes for found in holding if found.counts]
-    matched += map(places.titled, dict.fromkeys(parsed.values("title")))
-    combined = all_of(
-        [
-            build_qdrant_filters(filters),
-            *_stated(parsed, manifest),
-            _in_all([*matched, *_selected(manifest, places, parsed, filters)]),
-            _in_none([*_excluded(places, parsed), *(found.notes for found in unwanted)]),
-        ]
-    )
+    dimensions = encode_query(spoken, beginning).indices
+    combined: Filter | None = None
+    matched: list[str] = []
+    if parsed.has_conditions or filters not in (None, QueryFilters()):
+        from rag.search.query_conditions import find_conditions  # plain queries do without it
+
+        combined, matched = find_conditions(store, parsed, filters, dimensions, notices)
+    else:
+        store.expect(dimensions)
     named = manifest.named(parsed.text) if manifest else []
     text = parsed.text if named or has_words(parsed.text) else ""
     # A name that somebody gave is no slip.
@@ -124,112 +109,12 @@ def understand(
         vaults=[*(filters.vaults or [] if filters else []), *parsed.values("vault")],
         lists=not text and (not parsed.text or bool(combined)),
         named=named,
-        matched=list(dict.fromkeys(note for notes in matched for note in notes)),
+        matched=matched,
         notices=notices,
     )
     if manifest and corrections:
         return replace(understood, named=manifest.named(understood.meant))
     return understood
-
-
-def _in_all(within: Sequence[Sequence[str]]) -> Filter | None:
-    """Return the filter for notes that are in each of some lists of ids."""
-    if not within:
-        return None
-    return one_of("file_id", Batch(sorted(set(within[0]).intersection(*within[1:]))))
-
-
-def _in_none(lists: Sequence[Sequence[str]]) -> Filter | None:
-    """Return the filter for notes that are in none of some lists of ids."""
-    if not lists:
-        return None
-    return none_of(one_of("file_id", Batch(sorted(set(chain.from_iterable(lists))))))
-
-
-def _selected(
-    manifest: Manifest | None, places: Places, parsed: ParsedQuery, filters: QueryFilters | None
-) -> Iterator[list[str]]:
-    """Yield the ids of the notes that each path of a query, and each filter, lets through of which
-    the points know nothing."""
-    yield from map(places.on_path, dict.fromkeys(parsed.values("path")))
-    if filters is None:
-        return
-    if filters.paths:
-        yield places.at_paths(filters.paths)
-    if filters.titles:
-        named = manifest.named if manifest else lambda title: []
-        yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
-    for name, value in (filters.values or {}).items():
-        yield manifest.catalogue.bearing(name, value) if manifest else []
-    first, last = days(filters)
-    if filters.date_field == "modified" and (first or last):
-        yield manifest.catalogue.modified(first, last) if manifest else []
-
-
-def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter | None]:
-    """Yield the conditions of a query's vaults and tags."""
-    vaults = [_vault(name, manifest) for name in parsed.values("vault")]
-    tags = parsed.values("tag")
-    yield build_qdrant_filters(QueryFilters(vaults=vaults or None, tags=tags or None))
-    for vault in parsed.values("vault", negated=True):
-        yield none_of(one_of("vault", [_vault(vault, manifest)]))
-    yield build_qdrant_filters(QueryFilters(excluded_tags=parsed.values("tag", negated=True)))
-
-
-def _excluded(places: Places, parsed: ParsedQuery) -> Iterator[list[str]]:
-    """Yield the ids of the notes of each path and title that is not wanted."""
-    yield from map(places.on_path, dict.fromkeys(parsed.values("path", negated=True)))
-    yield from map(places.titled, dict.fromkeys(parsed.values("title", negated=True)))
-
-
-def _unwanted(
-    manifest: Manifest | None, parsed: ParsedQuery, notices: list[str]
-) -> tuple[list[str], list[str]]:
-    """Return the texts that notes must not hold, and the single words likewise."""
-    # Words of unsegmented scripts are in no vocabulary, but any part of them can be found.
-    runs = [prefix for prefix in parsed.excluded_prefixes if pieces(cleaned(prefix))[1]]
-    spaced = [prefix for prefix in parsed.excluded_prefixes if prefix not in runs]
-    words = [text for text in parsed.excluded if _is_word(text)]
-    texts = [text for text in (*parsed.excluded, *runs) if text not in words]
-    return texts, [*words, *_beginning(manifest, spaced, notices)]
-
-
-def _is_word(text: str) -> bool:
-    """Tell whether a text is one spaced word."""
-    words, runs = pieces(cleaned(text))
-    return len(words) == 1 and not runs
-
-
-def _vault(name: str, manifest: Manifest | None) -> str:
-    """Return a vault's name as it is written in the index.
-
-    :raises UsageError: when there is no such vault.
-    """
-    if manifest is None:
-        return name
-    from rag.index.vault_registry import unknown_vault
-
-    known = list(manifest.vaults())
-    same = [vault for vault in known if name_key(vault) == name_key(name)]
-    if name in known or len(same) == 1:
-        return name if name in known else same[0]
-    raise unknown_vault(name, known)
-
-
-def _beginning(manifest: Manifest | None, prefixes: Sequence[str], notices: list[str]) -> list[str]:
-    """Return the words of the notes that begin with one of `prefixes`; of too many the
-    shortest."""
-    found: list[str] = []
-    for prefix in dict.fromkeys(prefixes) if manifest else ():
-        assert manifest
-        words = manifest.vocabulary.starting_with(fold_accents(cleaned(prefix)))
-        room = MOST_WORDS - len(found)
-        if len(words) > room:
-            stands_for = f'"{brief(prefix)}*" stands for {plural(len(words), "word")}'
-            notices.append(f"{stands_for}, of which {room:,} count")
-            words = sorted(sorted(words, key=len)[:room])
-        found += words
-    return found
 
 
 def _corrections(

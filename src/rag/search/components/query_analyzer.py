@@ -92,23 +92,6 @@ class QueryAnalyzer:
         :raises UsageError: for a vault that the index does not hold.
         :raises IndexUnavailableError: when there is no index.
         """
-        return self.analyse(
-            text, filters, top_k, mode, chunks, keep_mode, variants, rerank, understood
-        )
-
-    def analyse(
-        self,
-        text: str,
-        filters: QueryFilters | dict[str, Any] | None,
-        top_k: int | None,
-        mode: str | None,
-        chunks: bool,
-        keep_mode: bool,
-        variants: Variants | None,
-        rerank: str,
-        understood: Understood | None,
-    ) -> dict[str, Any]:
-        """Return what `run` does."""
         top_k, mode = self.top_k if top_k is None else top_k, check_mode(mode or self.mode)
         if understood is None:
             check_top_k(top_k)

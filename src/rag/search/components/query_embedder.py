@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from haystack import component, default_from_dict, default_to_dict
@@ -55,8 +56,14 @@ class QueryEmbedder:
     ) -> None:
         self.document_store = document_store
         self.config = config or OllamaConfig()
-        self.embeddings = embeddings or embedding_provider(self.config)
+        if embeddings is not None:
+            self.embeddings = embeddings
         self._space: Space | None = None  # of the index; the server's model makes it
+
+    @cached_property
+    def embeddings(self) -> EmbeddingProvider:
+        """Who makes vectors; a search by words does without."""
+        return embedding_provider(self.config)
 
     @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
     def run(
@@ -96,7 +103,8 @@ class QueryEmbedder:
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
-        self.embeddings.close()
+        if "embeddings" in vars(self):
+            self.embeddings.close()
         self._space = None
 
     def to_dict(self) -> dict[str, Any]:

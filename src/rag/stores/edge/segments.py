@@ -86,7 +86,7 @@ class SegmentHome:
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
-            self.access.directory.sync_mark.begin()
+            self.access.directory.working.mark.begin()
             segment.rename(self.access.directory.work / SHARD / _SEGMENTS / segment.name)
         shutil.rmtree(folder)
 

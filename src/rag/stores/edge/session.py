@@ -69,7 +69,7 @@ class ShardAccess(Access):
                 self.begin_writing()
                 path = self.directory.work / SHARD
                 self.directory.require_reserve()
-                self.directory.sync_mark.begin()
+                self.directory.working.mark.begin()
                 self.directory.working.open_shard()
                 self._work = load_work(path) if path.exists() else create_shard(path)
             return self._work
