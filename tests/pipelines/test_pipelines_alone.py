@@ -15,6 +15,7 @@ import pytest
 import yaml
 from haystack import Pipeline, component
 from haystack.components.generators.chat import MockChatGenerator
+from haystack.core.errors import PipelineRuntimeError
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 
@@ -135,6 +136,41 @@ class TestFromYaml:
                 analyzer.run("backups", top_k=0)
             with pytest.raises(UsageError, match="nowhere"):
                 analyzer.run("vault:nowhere backups")
+
+    @pytest.mark.parametrize("make", [create_search_pipeline, create_qa_pipeline])
+    @pytest.mark.parametrize(
+        ("given", "says"),
+        [
+            ({"text": 5}, "the query must be text, not of type int"),
+            ({"text": None}, "the query must be text, not of type NoneType"),
+            ({"text": "a", "top_k": "5"}, "top_k must be at least 1, not '5'"),
+            ({"text": "a", "top_k": 1.5}, "top_k must be at least 1, not 1.5"),
+            (
+                {"text": "a", "filters": 5},
+                "filters must be QueryFilters or a dict, not of type int",
+            ),
+        ],
+    )
+    def test_inputs_of_another_type_are_refused(self, index, make, given, says):
+        with get_document_store(index) as store, closing(make(store, index)) as pipeline:
+            with pytest.raises(PipelineRuntimeError, match="query_analyzer") as caught:
+                pipeline.run({"query_analyzer": given})
+            assert isinstance(caught.value.__cause__, QueryError)
+            assert str(caught.value.__cause__) == says
+
+    def test_a_question_that_is_no_text_is_refused(self, index):
+        question: Any = 5
+        says = "the question must be text, not of type int"
+        with (
+            get_document_store(index) as store,
+            closing(create_qa_pipeline(store, index)) as pipeline,
+        ):
+            with pytest.raises(QueryError, match=says):
+                ask(pipeline, question)
+            with pytest.raises(PipelineRuntimeError, match=says):
+                pipeline.run({"query_analyzer": {"text": "a", "question": question}})
+            with pytest.raises(QueryError, match="the query must be text, not of type int"):
+                search(pipeline, question)
 
     def test_questions_are_answered_without_any_helper(self, index, server):
         server.say(TRUE)

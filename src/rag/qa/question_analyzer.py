@@ -6,6 +6,7 @@ from typing import Any
 
 from haystack import component
 
+from rag.query.limits import not_text
 from rag.search.components.query_analyzer import OUTPUTS, QueryAnalyzer
 from rag.search.filter_listing import newest_notes
 from rag.search.query_understanding import Understood
@@ -45,6 +46,8 @@ class QuestionAnalyzer(QueryAnalyzer):
 
         The other parameters and the errors are those of `QueryAnalyzer`.
         """
+        if not isinstance(question, str):
+            raise not_text("question", question)
         inputs: dict[str, Any] = QueryAnalyzer.run(
             self, text, filters, top_k, mode, False, keep_mode, variants, rerank, understood
         )

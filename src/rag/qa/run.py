@@ -19,6 +19,7 @@ from rag.qa.answer import Answer
 from rag.qa.answer_stream import AnswerStream, OnText
 from rag.qa.context_report import WindowReport
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
+from rag.query.limits import not_text
 from rag.query.syntax import parse_query
 from rag.search.components.query_analyzer import check_top_k
 from rag.search.planning import ANALYZER, Planned, planned
@@ -64,10 +65,12 @@ def ask(
     :param told: what a search said before and need not say again; it is added to.
     :param intent: what the question and the filters mean, as in `search`.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.
-    :raises QueryError: when the question is empty or the search fails.
+    :raises QueryError: when the question is empty or no text, or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
     :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.
     """
+    if not isinstance(question, str):
+        raise not_text("question", question)
     if not question.strip():
         raise QueryError(
             "the question is empty", hint="Ask something.", remedy=Remedy.TYPE_QUESTION

@@ -20,8 +20,10 @@ MOST_WORDS = 2_000  # of the notes that all beginnings of a query stand for
 def bounded(query: str) -> str:
     """Return a query with no more marks on any letter than a language has.
 
-    :raises QueryError: when it is too long, as it is typed or in its normal form.
+    :raises QueryError: when it is no text, or too long, as it is typed or in its normal form.
     """
+    if not isinstance(query, str):
+        raise not_text("query", query)
     if len(query) > MAX_LENGTH:
         raise _too_long(len(query))
     if query.isascii():
@@ -31,6 +33,11 @@ def bounded(query: str) -> str:
     if (length := len(normalize(query))) > MAX_LENGTH:
         raise _too_long(length)
     return query
+
+
+def not_text(what: str, given: object) -> QueryError:
+    """Return the error of a query, or a question, that is something else than text."""
+    return QueryError(f"the {what} must be text, not of type {type(given).__name__}")
 
 
 def _too_long(length: int) -> QueryError:

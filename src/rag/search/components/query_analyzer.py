@@ -88,7 +88,8 @@ class QueryAnalyzer:
         :param variants: what to search for besides.
         :param rerank: what a reranker orders by; without it the query.
         :param understood: what the query means, where somebody has read it before.
-        :raises QueryError: when the query is empty, `top_k` is below 1, or there is no such mode.
+        :raises QueryError: when the query is empty or no text, `top_k` is below 1, there is no such
+            mode, or filters are neither.
         :raises UsageError: for a vault that the index does not hold.
         :raises IndexUnavailableError: when there is no index.
         """
@@ -168,10 +169,10 @@ def check_mode(mode: str) -> str:
 def check_top_k(top_k: int) -> None:
     """Refuse to look for nothing.
 
-    :raises QueryError: when `top_k` is below 1.
+    :raises QueryError: when `top_k` is below 1, or no whole number.
     """
-    if top_k < 1:
-        raise QueryError(f"top_k must be at least 1, not {top_k}")
+    if not isinstance(top_k, int) or top_k < 1:
+        raise QueryError(f"top_k must be at least 1, not {top_k!r}")
 
 
 def readable(store: BaseDocumentStore) -> BaseDocumentStore:
@@ -185,4 +186,10 @@ def readable(store: BaseDocumentStore) -> BaseDocumentStore:
 
 
 def _ours(filters: QueryFilters | dict[str, Any] | None) -> QueryFilters | None:
-    return filters if isinstance(filters, QueryFilters) else None
+    if filters is None or isinstance(filters, QueryFilters):
+        return filters
+    if isinstance(filters, dict):
+        return None
+    raise QueryError(
+        f"filters must be QueryFilters or a dict, not of type {type(filters).__name__}"
+    )
