@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from haystack import Pipeline, component
+from haystack.core.errors import PipelineRuntimeError
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
 
@@ -127,16 +128,20 @@ class TestByItself:
 class Failing:
     """A chat generator that says something and then fails."""
 
-    def __init__(self, said: str = "") -> None:
-        self.said = said
+    def __init__(self, said: str = "", too_long: bool = False) -> None:
+        self.said, self.too_long = said, too_long
+        self.asked = 0
 
     @component.output_types(replies=list[ChatMessage])
     def run(
         self, messages: list[ChatMessage], streaming_callback: StreamingCallbackT | None = None
     ) -> dict[str, list[ChatMessage]]:
         """Fail."""
+        self.asked += 1
         if self.said and streaming_callback:
             streaming_callback(StreamingChunk(self.said))
+        if self.too_long:
+            raise TooLongError("the prompt is too long")
         raise ValueError("the licence has ended\nand so on")
 
 
@@ -187,6 +192,19 @@ class TestAGeneratorThatFails:
             pytest.raises(ModelError, match="the licence has ended"),
         ):
             ask(pipeline, QUESTION)
+
+    def test_raises_out_of_a_pipeline_that_runs_alone(self, index):
+        with (
+            pipeline_of(index, generator=Failing()) as pipeline,
+            pytest.raises(PipelineRuntimeError, match="the licence has ended"),
+        ):
+            alone(pipeline)
+
+    def test_for_its_prompt_is_too_long_is_not_asked_again(self, index):
+        with pipeline_of(index, generator=Failing(too_long=True)) as pipeline:
+            answer = ask(pipeline, TWO_NOTES)
+            assert pipeline.get_component("chat_generator").asked == 1
+        assert answer.quotes and isinstance(answer.failure, TooLongError)
 
     def test_keeps_what_it_said_before_and_the_notes_bear_out(self, index):
         heard: list[str] = []
