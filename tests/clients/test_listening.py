@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from ollama_server import refused
-from rag.clients.reachability import check_listening
+from rag.clients.ollama.reachability import check_listening
 from rag.exceptions import ConnectionError
 
 
@@ -51,7 +51,7 @@ def test_no_address_is_no_trouble():
 
 def test_it_imports_neither_haystack_nor_an_http_client():
     script = (
-        "import sys; from rag.clients.reachability import check_listening\n"
+        "import sys; from rag.clients.ollama.reachability import check_listening\n"
         "check_listening([])\n"
         "print(*sorted({'haystack', 'httpx', 'ollama'} & set(sys.modules)))"
     )

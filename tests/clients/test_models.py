@@ -12,7 +12,6 @@ from rag.clients.ollama.connection import check_connection
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.inventory import survey
 from rag.clients.ollama.model_info import (
-    ModelInfo,
     Traits,
     describe_model,
     full_name,
@@ -20,7 +19,8 @@ from rag.clients.ollama.model_info import (
     pick_chat_model,
     traits,
 )
-from rag.config import OllamaConfig
+from rag.clients.protocols import ModelView
+from rag.config import ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, ModelMissingError
 
 Settings = Callable[..., OllamaConfig]
@@ -148,9 +148,9 @@ def test_what_it_says_counts_and_not_the_name() -> None:
     with OllamaServer(models) as server:
         with OllamaClient(server.url) as client:
             assert pick_chat_model(client).name == "embed-and-chat:latest"
-        config = OllamaConfig(url=server.url, embedding_model="")
+        config = ModelsConfig(ollama=OllamaConfig(url=server.url, embedding_model=""))
         [view] = survey(config)  # what `rag doctor` goes by
-        assert isinstance(view.chat, ModelInfo) and view.chat.name == "embed-and-chat:latest"
+        assert isinstance(view.chat, ModelView) and view.chat.name == "embed-and-chat:latest"
 
 
 @pytest.mark.parametrize("path", ["/api/tags", "/api/show"])

@@ -14,15 +14,33 @@ from haystack.dataclasses import ChatMessage, Document
 from ollama_server import OllamaServer, refused
 from rag.app.doctor import run_checks
 from rag.app.doctor.check import Examination, IndexView
+from rag.app.doctor.model_servers import check_models, check_servers
 from rag.app.doctor.vectors import check_vectors
 from rag.cli.render.remedies import worded
-from rag.clients.factory import EMBEDDING_PROVIDERS, chat_provider, embedding_provider
-from rag.clients.ollama.connection import Connection
-from rag.clients.ollama.inventory import ServerView
-from rag.clients.ollama.model_info import ModelInfo
-from rag.clients.protocols import EmbeddingIdentity
-from rag.config import OllamaConfig, RAGConfig, RoutesConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, ModelMissingError
+from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.protocols import (
+    ChatProvider,
+    EmbeddingIdentity,
+    EmbeddingProvider,
+    ModelView,
+    ServerView,
+)
+from rag.config import (
+    ChatConfig,
+    EmbeddingConfig,
+    ModelsConfig,
+    OllamaConfig,
+    RAGConfig,
+    RoutesConfig,
+)
+from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.exceptions import (
+    ConfigError,
+    ConnectionError,
+    IndexUnavailableError,
+    ModelError,
+    ModelMissingError,
+)
 from rag.index.embedding_space import Embedded, Space, other_model
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
@@ -38,9 +56,10 @@ EMBEDDER = "nomic-embed-text"
 
 
 @pytest.fixture
-def config(server: OllamaServer) -> Callable[..., OllamaConfig]:
-    def make(**given: Any) -> OllamaConfig:
-        return OllamaConfig(**({"url": server.url, "embedding_model": EMBEDDER} | given))
+def config(server: OllamaServer) -> Callable[..., ModelsConfig]:
+    def make(**given: Any) -> ModelsConfig:
+        ollama = {"url": server.url, "embedding_model": EMBEDDER} | given
+        return ModelsConfig(ollama=OllamaConfig(**ollama))
 
     return make
 
@@ -117,17 +136,35 @@ class Letters:
     """Vectors of the counts of two letters: an embedding provider of nobody's."""
 
     is_configured = True
-    document_prefix = ""
+    document_prefix = lacking = ""
+    model = "letters"
+    limit = 100
 
-    def __init__(self, config: OllamaConfig) -> None:
+    def __init__(self, config: ModelsConfig) -> None:
         self.config = config
 
     def is_model(self, name: str) -> bool:
         """Compare names."""
-        return name == self.config.embedding_model
+        return name == self.model
+
+    def check_configured(self) -> None:
+        """Be there."""
 
     def check_listening(self) -> None:
         """Answer at once."""
+
+    def forget_silence(self) -> None:
+        """Have nothing to forget."""
+
+    def survey(self) -> list[ServerView]:
+        """Tell of one model in this process."""
+        model = ModelView(self.model, "d" * 64, self.limit, 2)
+        return [ServerView("letters", "this process", "1.0", (self.model,), embedding=model)]
+
+    def at(self, server: str, seconds: float) -> Letters:
+        """Return the same."""
+        assert server == "this process" and seconds > 0
+        return self
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         """Return the same for ever."""
@@ -158,10 +195,11 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
     vault.mkdir()
     (vault / "a.md").write_text("aaaa aaa")
     (vault / "b.md").write_text("bbbb bbb")
-    ollama = OllamaConfig(
-        url="http://127.0.0.1:9", embedding_model="letters", embedding_provider="letters"
+    config = RAGConfig(
+        data_dir=tmp_path / "data",
+        embedding=EmbeddingConfig("letters"),
+        ollama=OllamaConfig(enabled=False),
     )
-    config = RAGConfig(data_dir=tmp_path / "data", ollama=ollama)
     with IndexRun(config) as run:
         run.index_vault("v", vault)
         run.publish()
@@ -173,6 +211,13 @@ def test_another_provider_embeds_chunks_and_queries(tmp_path: Path, monkeypatch)
         assert [result.title for result in found.results] == ["b"]
         assert found.mode == "dense"
         pipeline.close()
+        again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+        embedder = again.get_component("query_embedder")
+        assert isinstance(embedder.embeddings, Letters)
+        assert embedder.run("aab", "dense")["embedding"] == [2.0, 1.0]
+        embedder.document_store.close()
+        with pytest.raises(IndexUnavailableError, match=r"by letters, not bge-m3"):  # of Ollama's
+            search(create_search_pipeline(store, OllamaConfig()), "b", mode="dense")
 
 
 class Ranks:
@@ -268,29 +313,83 @@ def test_another_generator_rewrites_follow_ups_by_a_brief_reply(tmp_path: Path) 
     assert talk.understood("and how often?") == "How often do we test backups?"
 
 
+@pytest.mark.parametrize("name", EMBEDDING_PROVIDERS)
+def test_each_name_of_the_settings_makes_a_provider_of_embeddings(name: str) -> None:
+    made = embedding_provider(ModelsConfig(embedding=EmbeddingConfig(name)))
+    assert lacking(made, EmbeddingProvider) == set()
+
+
+@pytest.mark.parametrize("name", CHAT_PROVIDERS)
+def test_each_name_of_the_settings_makes_a_provider_of_chat_models(name: str) -> None:
+    made = chat_provider(ModelsConfig(chat=ChatConfig(name)))
+    assert lacking(made, ChatProvider) == set()
+    assert "embed_query" in lacking(made, EmbeddingProvider)
+
+
+def lacking(provider: object, protocol: type) -> set[str]:
+    """Return the members of a protocol that a provider has not."""
+    members = {name for one in protocol.__mro__ for name in vars(one) if name[0] != "_"}
+    return {member for member in members if not hasattr(type(provider), member)}
+
+
 def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
     tmp_path: Path,
 ) -> None:
-    config = OllamaConfig(embedding_provider="gemini", enabled=False)
-    with pytest.raises(ConfigError, match=r"ollama\.embedding_provider: .*'gemini'") as caught:
+    config = RAGConfig(
+        data_dir=tmp_path,
+        embedding=EmbeddingConfig("gemini"),
+        chat=ChatConfig("parrot"),
+        ollama=OllamaConfig(enabled=False),
+    )
+    with pytest.raises(ConfigError, match=r"embedding\.provider: .*'gemini'") as caught:
         embedding_provider(config)
     assert worded(caught.value.hint) == "There are: ollama. `rag config` lists all settings."
-    [check] = [
-        c for c in run_checks(RAGConfig(data_dir=tmp_path, ollama=config)) if c.name == "vectors"
-    ]
-    assert check.status == "fail" and "'gemini'" in check.message
+    with pytest.raises(ConfigError, match=r"chat\.provider: .*'parrot'"):
+        chat_provider(config)
+    checks = {check.name: check for check in run_checks(config)}
+    for name in ("ollama", "vectors"):
+        assert checks[name].status == "fail" and "'gemini'" in checks[name].message
 
 
 def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
     made = Space("Letters", "", 2, "")
-    config = OllamaConfig(embedding_model="letters", embedding_provider="letters")
-    assert not made.is_configured(config)
-    assert Space("letters", "", 2, "").is_configured(config)
-    assert "were made by Letters, not letters" in str(other_model(made, config))
-    view = ServerView(Connection("http://127.0.0.1:9"), ModelInfo("letters"))
+    ollama = OllamaConfig(enabled=False)
+    config = RAGConfig(data_dir=tmp_path, embedding=EmbeddingConfig("letters"), ollama=ollama)
+    letters = embedding_provider(config)
+    assert not made.is_configured(letters)
+    assert Space("letters", "", 2, "").is_configured(letters)
+    assert "were made by Letters, not letters" in str(other_model(made, letters))
     sample = [Document(id="a", content="aab", embedding=[2.0, 1.0])]
     index = IndexView(Embedded(Space("letters", "", 2, ""), 1, 1), 2, sample)
-    examination = Examination(RAGConfig(data_dir=tmp_path, ollama=config), index, [view])
-    checks = {check.name: check for check in check_vectors(examination)}
-    assert checks["vector sample"].facts["compared"] == 1
+    examination = Examination(config, index)
+    checks = [*check_servers(examination), *check_models(examination), *check_vectors(examination)]
+    assert [(check.name, check.status) for check in checks] == [
+        ("letters", "pass"),
+        ("ollama", "pass"),  # which is still to run chat models, and off
+        ("embedding model", "warn"),  # reads less than a chunk
+        ("vectors", "pass"),
+        ("vector sample", "pass"),
+    ]
+    assert checks[0].message.startswith("1.0 at this process, 1 model")
+    assert "off (ollama.enabled = false)" in checks[1].message
+    assert "letters at this process reads 100 tokens" in checks[2].message
+    assert checks[4].facts["compared"] == 1
+
+
+def test_a_server_is_asked_only_for_what_it_is_chosen_for(server, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(EMBEDDING_PROVIDERS, "letters", (__name__, "Letters"))
+    ollama = OllamaConfig(
+        url="http://127.0.0.1:9", embedding_model=EMBEDDER, generation_url=server.url
+    )
+    config = RAGConfig(data_dir=tmp_path, embedding=EmbeddingConfig("letters"), ollama=ollama)
+    [view] = chat_provider(config).survey()
+    assert (view.server, view.error, view.embedding) == (server.url, None, None)
+    assert isinstance(view.chat, ModelView) and view.chat.name == "llama3.2:latest"
+    checks = [*check_servers(examination := Examination(config)), *check_models(examination)]
+    assert [check.name for check in checks] == [
+        "letters",
+        "ollama",
+        "embedding model",
+        "chat model",
+    ]

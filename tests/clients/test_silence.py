@@ -21,7 +21,7 @@ from rag.clients.ollama.connection import check_connection
 from rag.clients.ollama.errors import our_errors
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import ask_servers, find_digest
-from rag.clients.reachability import check_listening
+from rag.clients.ollama.reachability import check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError
 from rag.support import runtime_folder as runtime

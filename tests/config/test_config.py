@@ -10,6 +10,7 @@ import pytest
 from rag import config as config_module
 from rag.config import StoreConfig, default_toml, load_config, settings, values
 from rag.config.layers import flatten
+from rag.config.providers import CHAT_PROVIDERS
 from rag.exceptions import ConfigError
 
 REPO = Path(__file__).resolve().parents[2]
@@ -192,6 +193,30 @@ def test_a_value_that_cannot_be_meant_is_refused_with_its_name_and_file(
     with pytest.raises(ConfigError, match=key) as caught:
         load_config(file, {}, project)
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["embedding", "chat"])
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(
+    project: Path, kind: str, enabled: str
+) -> None:
+    off = f"[ollama]\nenabled = {enabled}\n"
+    file = write(project / "rag.toml", f"{off}[{kind}]\nprovider = 'gemini'")
+    says = f"{kind}.provider must be one of ollama, not 'gemini' (from "
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, {}, project)
+    assert str(caught.value) == f"{says}{file})"
+    with pytest.raises(ConfigError) as caught:
+        load_config(env={f"RAG_{kind.upper()}__PROVIDER": "gemini"}, cwd=project.parent)
+    assert str(caught.value) == f"{says}environment)"
+
+
+def test_a_provider_is_chosen_in_a_file_or_in_the_environment(project: Path, monkeypatch) -> None:
+    monkeypatch.setitem(CHAT_PROVIDERS, "mine", ("nowhere", "Nothing"))
+    file = write(project / "rag.toml", "[chat]\nprovider = 'mine'")
+    config = load_config(file, {"RAG_EMBEDDING__PROVIDER": "ollama"}, project)
+    assert (config.chat.provider, config.embedding.provider) == ("mine", "ollama")
+    assert config.origins["chat.provider"] == str(file)
 
 
 @pytest.mark.parametrize("content", [b"top_k = ", b"[search", b"a = '\xff'"])

@@ -172,6 +172,16 @@ class TestFromYaml:
             with pytest.raises(QueryError, match="the query must be text, not of type int"):
                 search(pipeline, question)
 
+    def test_components_of_an_ollama_section_alone_load_too(self, index):
+        with get_document_store(index) as store:
+            document = yaml.safe_load(create_search_pipeline(store, index).dumps())
+        settings = document["components"]["query_embedder"]["init_parameters"]
+        assert {*settings["config"]} == {"embedding", "chat", "ollama"}
+        settings["config"] = {"url": "http://127.0.0.1:9", "embedding_model": "mine"}
+        with loaded(yaml.safe_dump(document)) as pipeline:
+            config = pipeline.get_component("query_embedder").config
+        assert (config.ollama.embedding_model, config.embedding.provider) == ("mine", "ollama")
+
     def test_questions_are_answered_without_any_helper(self, index, server):
         server.say(TRUE)
         with get_document_store(index) as store:

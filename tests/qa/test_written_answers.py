@@ -16,8 +16,9 @@ from rag.answers.notices import NOT_FOUND
 from rag.config import AskConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ConnectionError, ModelMissingError, UnfinishedError
 from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.qa.run import generator_of
+from rag.qa.pipeline import GENERATOR
 from rag.stores import get_document_store
+from rag.support.pipeline_parts import component_of
 
 MODELS = ["nomic-embed-text", "llama3.2", "qwen3"]
 
@@ -201,7 +202,7 @@ class TestAnAnswer:
             pipeline = create_qa_pipeline(store, config, "llama3.2")
             again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
             assert again.to_dict()["components"] == pipeline.to_dict()["components"]
-            generator = generator_of(again)
+            generator = component_of(again, GENERATOR)
             assert (generator.model, generator.config) == ("llama3.2", OllamaConfig())
 
 
@@ -299,7 +300,7 @@ class TestQuotationsStandIn:
         for settings in (OllamaConfig(chat_model=""), OllamaConfig(enabled=False)):
             config = replace(index, ollama=settings)
             with get_document_store(config) as store:
-                assert generator_of(create_qa_pipeline(store, config)) is None
+                assert component_of(create_qa_pipeline(store, config), GENERATOR) is None
 
 
 class TestAModelThatMustAnswer:

@@ -261,7 +261,7 @@ def test_without_settings_given_those_in_force_are_used(with_ollama, monkeypatch
         for enabled in ("true", "false"):
             monkeypatch.setenv("RAG_OLLAMA__ENABLED", enabled)
             embedder = create_search_pipeline(store).get_component("query_embedder")
-            assert embedder.config.enabled is (enabled == "true")
+            assert embedder.config.ollama.enabled is (enabled == "true")
 
 
 def test_a_question_by_words_is_sent_nowhere(write_notes, embed, with_ollama, server):

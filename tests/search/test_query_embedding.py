@@ -11,7 +11,7 @@ import pytest
 
 from ollama_server import Model, OllamaServer, refused
 from rag.cli.render.remedies import worded
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import OllamaConfig, RAGConfig, models_config
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, RAGError
 from rag.indexing.run import IndexRun
 from rag.search.components.query_embedder import QueryEmbedder
@@ -251,7 +251,7 @@ def test_it_follows_an_index_whose_embeddings_get_another_size(write_notes, embe
         component = QueryEmbedder(store, config.ollama)
         assert len(component.run("alpha")["embedding"]) == 32
         embed(other, anew=True, work=work)
-        component.config = component.embeddings.config = other.ollama
+        component.config = component.embeddings.config = models_config(other)
         assert len(component.run("alpha")["embedding"]) == 48
         component.close()
 

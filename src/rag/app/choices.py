@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 
 
@@ -14,9 +15,7 @@ def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RA
     :param no_model: ask none.
     """
     if model:  # whoever insists on one wants it asked, whatever was found a minute ago
-        from rag.clients.ollama.silent_servers import forget
-
-        forget([config.ollama.local_url])
+        chat_provider(config).forget_silence()
     if no_model:
-        config = replace(config, ollama=replace(config.ollama, chat_model=""))
+        config = chat_provider(config).with_model(config, "")
     return replace(config, ask=replace(config.ask, think=think or config.ask.think))

@@ -9,6 +9,7 @@ from rag.app.choices import with_model
 from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import PlanRequest
 from rag.app.snapshot import Snapshot
+from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.search.planned_query import find_intent
 from rag.search.query_understanding import understand
@@ -48,5 +49,4 @@ def _with_model(config: RAGConfig, request: PlanRequest) -> RAGConfig:
     if not request.model:
         return config
     planner = replace(config.planner, extractor_model="", hyde_model="", router_model="")
-    ollama = replace(config.ollama, chat_model=request.model)
-    return replace(config, planner=planner, ollama=ollama)
+    return replace(chat_provider(config).with_model(config, request.model), planner=planner)

@@ -10,6 +10,7 @@ from rag.app.index_state import IndexState
 from rag.app.opening import begin
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
+from rag.clients.factory import embedding_provider
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import SearchResponse
@@ -43,9 +44,7 @@ def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     started = time.monotonic()
     config = snapshot.config
     if request.mode in _BY_MEANING:  # insists, whatever was found a minute ago
-        from rag.clients.ollama.silent_servers import forget
-
-        forget(config.ollama.embedding_urls)
+        embedding_provider(config).forget_silence()
 
     def make(transforms: list[str] | None) -> Pipeline:
         return create_search_pipeline(snapshot.store, config, request.rerank, transforms)

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.app.requests import SyncRequest
+from rag.clients.factory import embedding_provider
 from rag.config import RAGConfig
 from rag.exceptions import (
-    ConfigError,
     ConnectionError,
     IndexUnavailableError,
     Message,
@@ -163,16 +163,12 @@ def _embed(
     run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
 ) -> None:
     """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
-    required = bool(request.embed)
-    if not (config.ollama.enabled and config.ollama.embedding_model):
-        if required:
-            what = "embedding model is configured" if config.ollama.enabled else "Ollama is allowed"
-            raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
+    required, provider = bool(request.embed), embedding_provider(config)
+    if required:
+        provider.check_configured()
+        provider.forget_silence()  # whatever was found a minute ago
+    elif not provider.is_configured:
         return
-    if required:  # whatever was found a minute ago
-        from rag.clients.ollama.silent_servers import forget
-
-        forget(config.ollama.embedding_urls)
     try:
         with show_progress("embeddings", "chunks") as progress:
             run.embed(required, progress)

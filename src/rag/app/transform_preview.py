@@ -70,7 +70,7 @@ def plan_search(
         )
     if names is None:
         names = configured_transforms(config.search.transforms, "search.transforms")
-    made, notices = VariantMaker(config.ollama).make(understood.meant, names, dense)
+    made, notices = VariantMaker(config).make(understood.meant, names, dense)
     plan.variants = [told(variant) for variant in made]
     plan.notices += notices
     return plan
@@ -90,7 +90,7 @@ def _route(
     names: list[str] | None,
 ) -> list[str] | None:
     """Note the route of a query, and return the transforms that come of it."""
-    with closing(QueryRouter(store, config.routes, config.ollama)) as router:
+    with closing(QueryRouter(store, config.routes, config)) as router:
         keep = bool(understood.vaults)
         routed = router.run(understood.meant, plan.mode, keep_vaults=keep, transforms=names)
     plan.route, plan.mode = routed["route"], routed["mode"]

@@ -10,7 +10,8 @@ from rag.support.lazy_imports import lazy_names
 _HOMES = {
     "rag.clients.ollama.connection": ("Connection", "check_connection", "check_servers"),
     "rag.clients.ollama.embedders": ("OllamaChunkEmbedder", "OllamaQueryEmbedder"),
-    "rag.clients.ollama.chat": ("ChatModel", "Response", "generate_response"),
+    "rag.clients.ollama.chat": ("ChatModel", "generate_response"),
+    "rag.clients.protocols": ("Response",),
     "rag.clients.ollama.chat_generator": ("OllamaGenerator",),
     "rag.clients.ollama.model_info": (
         "ModelInfo",

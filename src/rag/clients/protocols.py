@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from rag.config import ModelsConfig
+
+if TYPE_CHECKING:
+    from rag.exceptions import RAGError
+
+Settings = TypeVar("Settings", bound=ModelsConfig)
 Batches = Generator["EmbeddedTexts", None, None]
 
 
@@ -40,12 +46,86 @@ class EmbeddingIdentity:
     query_prefix: str = ""
 
 
-class EmbeddingProvider(Protocol):
-    """Makes vectors of queries and of documents. No server is asked before that is wanted."""
+@dataclass(frozen=True)
+class ModelView:
+    """What is known of a model that the settings want.
+
+    :param limit: the most tokens of a text that it reads; 0 if not told.
+    :param dimension: the length of its vectors, if it makes any.
+    :param unfit: why it cannot do what it is wanted for, if so.
+    :param is_named: whether the settings name it; else it was picked.
+    """
+
+    name: str
+    digest: str = ""
+    limit: int = 0
+    dimension: int = 0
+    unfit: RAGError | None = None
+    is_named: bool = True
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """What a server, or whatever else runs models, says of itself and of those that are wanted.
+
+    :param provider: the name of the section that configures it.
+    :param server: its address.
+    :param models: the names of all its models.
+    :param milliseconds: how long it took to say so.
+    :param error: why it does not answer.
+    :param is_off: the settings forbid to ask it.
+    :param embedding: the embedding model, or why there is none; `None` where none is wanted.
+    :param chat: the same of the chat model.
+    """
+
+    provider: str
+    server: str
+    version: str = ""
+    models: tuple[str, ...] = ()
+    milliseconds: float = 0.0
+    error: RAGError | None = None
+    is_off: bool = False
+    embedding: ModelView | RAGError | None = None
+    chat: ModelView | RAGError | None = None
+
+
+class ModelProvider(Protocol):
+    """What every provider of models does."""
 
     @property
     def is_configured(self) -> bool:
         """Whether there is a model to ask."""
+
+    def check_listening(self) -> None:
+        """Raise an error when it is plain that nobody answers.
+
+        :raises ConfigError: when the settings forbid to ask.
+        :raises ConnectionError: when nobody answers.
+        """
+
+    def forget_silence(self) -> None:
+        """Ask servers again of which it is remembered that they said nothing."""
+
+    def survey(self) -> list[ServerView]:
+        """Ask all servers of this provider, whatever the settings want of them, for `rag doctor`.
+
+        It takes about twice `ollama.query_timeout` at most.
+        """
+
+
+class EmbeddingProvider(ModelProvider, Protocol):
+    """Makes vectors of queries and of documents. No server is asked before that is wanted.
+
+    :param config: of the class: the settings of all providers.
+    """
+
+    @property
+    def model(self) -> str:
+        """The name of the configured model."""
+
+    @property
+    def lacking(self) -> str:
+        """What there must be before there is a model to ask, in words; empty when it is there."""
 
     @property
     def document_prefix(self) -> str:
@@ -54,8 +134,14 @@ class EmbeddingProvider(Protocol):
     def is_model(self, name: str) -> bool:
         """Return whether a name is that of the configured model, however it is spelt."""
 
-    def check_listening(self) -> None:
-        """Raise a `ConnectionError` when it is plain that nobody answers."""
+    def check_configured(self) -> None:
+        """Refuse to go on when there is no model to ask.
+
+        :raises ConfigError: which names the settings.
+        """
+
+    def at(self, server: str, seconds: float) -> EmbeddingProvider:
+        """Return a provider that asks one server of a survey alone, once, and waits so long."""
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         """Return what makes the vectors now.
@@ -97,12 +183,22 @@ class EmbeddingProvider(Protocol):
         """Close all connections; they open again when they are wanted."""
 
 
-class ChatProvider(Protocol):
-    """Finds chat models, and makes Haystack chat generators of them."""
+class ChatProvider(ModelProvider, Protocol):
+    """Finds chat models, and makes Haystack chat generators of them.
+
+    :param config: of the class: the settings of all providers.
+    """
 
     @property
-    def is_configured(self) -> bool:
-        """Whether there is a model to ask."""
+    def model(self) -> str:
+        """The name of the configured model, `auto` for any; empty for none."""
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the settings forbid to ask any model."""
+
+    def with_model(self, config: Settings, model: str) -> Settings:
+        """Return settings with another chat model; with none at all for ""."""
 
     def find_chat_model(self, deadline: float) -> str:
         """Return the name of the model that is to answer.
@@ -110,6 +206,13 @@ class ChatProvider(Protocol):
         :param deadline: seconds that looking for it may take.
         :raises ConfigError: when none is configured.
         :raises ConnectionError: when there is none, or nobody can be asked.
+        """
+
+    def context_window(self, model: str = "") -> int:
+        """Return the tokens of prompt and answer together; what the settings say of them where the
+        model cannot be asked.
+
+        :param model: another model than the configured one.
         """
 
     def generator(self, model: str = "", seconds: float | None = None) -> Any:
@@ -120,6 +223,60 @@ class ChatProvider(Protocol):
 
         :param model: another model than the configured one.
         :param seconds: the longest that it may wait for anything, and the whole answer take.
+        """
+
+    def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
+        """Return the chat generator that answers questions; no server is asked before it runs.
+
+        Any of Haystack's will do. One whose `run` takes a `streaming_callback` streams. One that
+        tells what goes wrong in the meta of its reply (`FAILURE` and the other names below) has
+        a prompt that is too long sent again with fewer notes, and what there is of an answer kept.
+
+        :param model: another model than the configured one.
+        :param think: let the model reason first.
+        :param tokens: the longest answer.
+        """
+
+
+# What the meta of an answer may say: why there is no more of it (an error; Ctrl-C), all that the
+# server told (a `Response`; `None` when it was not asked), whether the model was to reason and
+# cannot.
+FAILURE, INTERRUPTED, RESPONSE = "failure", "interrupted", "response"
+NO_REASONING = "no_reasoning"
+
+
+@dataclass(frozen=True)
+class Response:
+    """An answer, and what it took.
+
+    :param finish_reason: `stop`; `length` when it reached its limit and lacks its end.
+    :param prompt_tokens: how many tokens of the prompt the model read; `None` if not told.
+    :param tokens: how many it wrote.
+    :param num_ctx: how many it was given for both together; 0 if not told.
+    :param seconds: from the request to the last word.
+    :param load_seconds: how much of that the model took to load.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    finish_reason: str = ""
+    prompt_tokens: int | None = None
+    tokens: int | None = None
+    num_ctx: int = 0
+    model: str = ""
+    server: str = ""
+    seconds: float = 0.0
+    load_seconds: float = 0.0
+
+
+@runtime_checkable
+class KnowsWindow(Protocol):
+    """A chat generator that tells how long prompt and answer may be together."""
+
+    def context_window(self) -> int:
+        """Return the tokens of both, by the connection that answers will come by.
+
+        :raises RAGError: when the model cannot be asked.
         """
 
 

@@ -29,13 +29,17 @@ from rag.config.sections import (
     AUTO,
     SECTIONS,
     AskConfig,
+    ChatConfig,
+    EmbeddingConfig,
     IndexConfig,
+    ModelsConfig,
     OllamaConfig,
     PlannerConfig,
     RAGConfig,
     RoutesConfig,
     SearchConfig,
     StoreConfig,
+    models_config,
     settings,
 )
 from rag.config.trust import digest_of, record
@@ -56,7 +60,10 @@ __all__ = [
     "PLANNER_MODES",
     "WINDOWS",
     "AskConfig",
+    "ChatConfig",
+    "EmbeddingConfig",
     "IndexConfig",
+    "ModelsConfig",
     "OllamaConfig",
     "PlannerConfig",
     "RAGConfig",
@@ -65,6 +72,7 @@ __all__ = [
     "StoreConfig",
     "default_toml",
     "load_config",
+    "models_config",
     "new_project_file",
     "project_of",
     "settings",
@@ -118,10 +126,13 @@ def load_config(
 def complete(config: RAGConfig | OllamaConfig | None = None) -> RAGConfig:
     """Return all settings: those given, else those in force with the `[ollama]` section given.
 
+    Who gives one asks for Ollama, whichever provider the settings in force name.
+
     :raises ConfigError: see `load_config`.
     """
     if isinstance(config, OllamaConfig):
-        return replace(load_config(), ollama=config)
+        given = models_config(config)
+        return replace(load_config(), embedding=given.embedding, chat=given.chat, ollama=config)
     return config or load_config()
 
 

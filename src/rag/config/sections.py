@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.config.untrusted import (
     LeftOut,
     Project,
@@ -101,6 +102,22 @@ class AskConfig:
 
 
 @dataclass(frozen=True)
+class EmbeddingConfig:
+    """`[embedding]`: who makes vectors."""
+
+    provider: str = _setting("ollama", f"who makes the vectors: {', '.join(EMBEDDING_PROVIDERS)}")
+
+
+@dataclass(frozen=True)
+class ChatConfig:
+    """`[chat]`: who runs chat models."""
+
+    provider: str = _setting(
+        "ollama", f"who writes answers, plans and transforms: {', '.join(CHAT_PROVIDERS)}"
+    )
+
+
+@dataclass(frozen=True)
 class OllamaConfig:
     """`[ollama]`: the model servers, and what is asked of them."""
 
@@ -109,7 +126,6 @@ class OllamaConfig:
     urls: list[str] = _setting(list, "embedding servers, used in parallel; empty means url")
     generation_url: str = _setting("", "the server of the chat model; empty means url")
     embedding_model: str = _setting("bge-m3", "gives the vectors; empty means search by words")
-    embedding_provider: str = _setting("ollama", "who makes the vectors: ollama")
     chat_model: str = _setting(
         AUTO,
         "writes the answers; auto: the first installed one that can; empty: answers by quotation",
@@ -150,6 +166,25 @@ class OllamaConfig:
     def local_url(self) -> str:
         """The server that generates."""
         return self.generation_url or self.url
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsConfig:
+    """The sections that providers of models are made of: a provider's own is one of them."""
+
+    embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
+    chat: ChatConfig = field(default_factory=ChatConfig)
+    ollama: OllamaConfig = field(default_factory=OllamaConfig)
+
+
+def models_config(config: ModelsConfig | OllamaConfig | None) -> ModelsConfig:
+    """Return the sections for providers alone: those given, else the defaults.
+
+    Who gives an `[ollama]` section asks for Ollama.
+    """
+    if config is None or isinstance(config, OllamaConfig):
+        return ModelsConfig(ollama=config or OllamaConfig())
+    return ModelsConfig(**{item.name: getattr(config, item.name) for item in fields(ModelsConfig)})
 
 
 @dataclass(frozen=True)
@@ -264,7 +299,7 @@ class PlannerConfig:
 
 
 @dataclass(frozen=True)
-class RAGConfig:
+class RAGConfig(ModelsConfig):
     """All settings.
 
     `origins` maps a setting (`search.top_k`) to where its value came from; `root` is the
@@ -289,7 +324,6 @@ class RAGConfig:
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     ask: AskConfig = field(default_factory=AskConfig)
-    ollama: OllamaConfig = field(default_factory=OllamaConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     routes: RoutesConfig = field(default_factory=RoutesConfig)
     planner: PlannerConfig = field(default_factory=PlannerConfig)
@@ -309,7 +343,10 @@ class RAGConfig:
         return self.data_dir / f"index-{sha256(address.encode()).hexdigest()[:12]}"
 
 
-SECTIONS = ("index", "search", "ask", "ollama", "store", "routes", "planner")
+SECTIONS = (
+    *("index", "search", "ask", "embedding", "chat", "ollama"),
+    *("store", "routes", "planner"),
+)
 _INTERNAL = ("origins", "root", "project", "left_out", "vaults_within", "strange_files")
 _hints = cache(get_type_hints)
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+
 if TYPE_CHECKING:
     from rag.config.sections import (
         OllamaConfig,
@@ -21,10 +23,18 @@ _DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
 
 
 def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, str]]:
-    """Return by setting of indexing, searching and asking whether it is as it must be, and how
-    that is."""
-    index = config.index
+    """Return by setting of indexing, searching, asking and of who runs models whether it is as it
+    must be, and how that is."""
+    index, embedding, chat = config.index, config.embedding.provider, config.chat.provider
     return {
+        "embedding.provider": (
+            embedding in EMBEDDING_PROVIDERS,
+            f"must be one of {', '.join(EMBEDDING_PROVIDERS)}, not {embedding[:100]!r}",
+        ),
+        "chat.provider": (
+            chat in CHAT_PROVIDERS,
+            f"must be one of {', '.join(CHAT_PROVIDERS)}, not {chat[:100]!r}",
+        ),
         "index.chunk_size": (index.chunk_size > 0, "must be positive"),
         "index.chunk_overlap": (
             0 <= index.chunk_overlap < index.chunk_size,

@@ -6,12 +6,11 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from rag.clients.factory import embedding_provider
 from rag.exceptions import IndexUnavailableError, Remedy
 from rag.index.manifest import UNEMBEDDED, Manifest
 
 if TYPE_CHECKING:
-    from rag.config import OllamaConfig
+    from rag.clients.protocols import EmbeddingProvider
 
 # Raise it when the text that a chunk is embedded by changes.
 TEXT_VERSION = 1
@@ -38,9 +37,8 @@ class Space:
         """The same as text."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
-    def is_configured(self, config: OllamaConfig) -> bool:
+    def is_configured(self, provider: EmbeddingProvider) -> bool:
         """Tell whether the settings ask for embeddings of this space, as far as they know."""
-        provider = embedding_provider(config)
         return (
             provider.is_model(self.model)
             and self.document_prefix == provider.document_prefix
@@ -89,7 +87,9 @@ def record_embedded(manifest: Manifest, embedded: Embedded | None) -> None:
     manifest.set(**{_KEY: json.dumps(facts, ensure_ascii=False)})
 
 
-def may_lack_embeddings(manifest: Manifest, config: OllamaConfig, anew: bool = False) -> bool:
+def may_lack_embeddings(
+    manifest: Manifest, provider: EmbeddingProvider, anew: bool = False
+) -> bool:
     """Tell, without a look at the store or a server, whether there may be anything to embed."""
     embedded = read_embedded(manifest)
     return bool(
@@ -97,18 +97,15 @@ def may_lack_embeddings(manifest: Manifest, config: OllamaConfig, anew: bool = F
         or embedded is None
         or manifest.get(UNEMBEDDED)
         # The second look is slow to import; most names are spelt as they were.
-        or (
-            embedded.space.model != config.embedding_model
-            and not embedded.space.is_configured(config)
-        )
+        or (embedded.space.model != provider.model and not embedded.space.is_configured(provider))
     )
 
 
-def other_model(space: Space, config: OllamaConfig) -> IndexUnavailableError:
+def other_model(space: Space, provider: EmbeddingProvider) -> IndexUnavailableError:
     """Say that the index's embeddings cannot be used, and what to do."""
-    same = embedding_provider(config).is_model(space.model)
+    same = provider.is_model(space.model)
     made = f"another version of {space.model}, or with another prefix" if same else f"{space.model}"
-    wanted = "" if same else f", not {config.embedding_model}"
+    wanted = "" if same else f", not {provider.model}"
     return IndexUnavailableError(
         f"the index's embeddings were made by {made}{wanted}",
         hint="Until they are made anew, search is by words.",

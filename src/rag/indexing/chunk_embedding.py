@@ -161,19 +161,18 @@ def embed_working_copy(
     :raises ConnectionError: when no server does its work; what came before stays, and counts.
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """
-    config = copy.config.ollama
+    embeddings = embedding_provider(copy.config)
     embedded = read_embedded(copy.manifest)
-    is_ours = embedded is not None and embedded.space.is_configured(config)
+    is_ours = embedded is not None and embedded.space.is_configured(embeddings)
     must_stay = embedded is not None and embedded.embedded > 0 and not anew
     if embedded and must_stay and not is_ours:
-        raise other_model(embedded.space, config)
-    embeddings = embedding_provider(config)
+        raise other_model(embedded.space, embeddings)
     space, limit = find_space(embeddings)
     if embedded and is_ours:  # the same, spelt otherwise or not told
         known = embedded.space
         space = replace(space, model=known.model, digest=space.digest or known.digest)
     if embedded and must_stay and embedded.space != space:
-        raise other_model(embedded.space, config)
+        raise other_model(embedded.space, embeddings)
     copy.prepare()
     before = copy.begin_space(space)
     work = ChunkEmbedding(copy.store, copy.vectors, embeddings, space, limit)

@@ -333,9 +333,10 @@ class IndexRun:
         :raises ConnectionError: when no server does its work; what it did is published.
         :raises IndexUnavailableError: when the index holds embeddings of another model.
         """
-        if not may_lack_embeddings(self.manifest, self.config.ollama, anew):
+        provider = embedding_provider(self.config)
+        if not may_lack_embeddings(self.manifest, provider, anew):
             return
-        embedding_provider(self.config.ollama).check_listening()
+        provider.check_listening()
         from rag.indexing.chunk_embedding import embed_working_copy
 
         try:

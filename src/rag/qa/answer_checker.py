@@ -11,9 +11,8 @@ from haystack.dataclasses import ChatMessage
 from rag.answers.notices import SOME_MODEL, notice
 from rag.answers.prompt_texts import was_cut
 from rag.answers.verification import Verification
-from rag.clients.ollama.chat import Response
+from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.exceptions import RAGError, TooLongError
-from rag.qa.answer_generator import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE
 from rag.qa.answer_stream import AnswerStream
 from rag.qa.context_report import WindowReport
 from rag.qa.prompt_builder import AnswerPrompt

@@ -14,7 +14,8 @@ from rag.clients.protocols import BriefChat
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
-from rag.qa.run import ask, generator_of
+from rag.qa.pipeline import GENERATOR
+from rag.qa.run import ask
 from rag.qa.sessions import Session, Turn, new_session
 from rag.qa.user_facts import chat_history, open_memory, recall
 from rag.query.limits import bounded
@@ -24,6 +25,7 @@ from rag.query.transforms.generated_text import GeneratedText
 from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
 from rag.query.transforms.transformers import ConversationRewriter
 from rag.search.results import QueryFilters, SearchResult
+from rag.support.pipeline_parts import component_of
 
 _LONGEST = 200  # tokens of a rewritten question
 
@@ -123,7 +125,7 @@ class Conversation:
 
     def _rewritten(self, question: str, turns: list[ConversationTurn]) -> str:
         """Let the chat model rewrite a question; empty when it cannot."""
-        generator = generator_of(self.pipeline)
+        generator = component_of(self.pipeline, GENERATOR)
         if not generator:
             return ""
         prompt = build_prompt(REWRITTEN, question, said=said_before(turns))

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from haystack import Pipeline
 
+from rag.clients.factory import chat_provider
+from rag.clients.protocols import ChatProvider, KnowsWindow
 from rag.config import OllamaConfig, RAGConfig, complete
 from rag.qa.answer_builder import AnswerBuilder
 from rag.qa.extractive_answerer import QuotationAnswerer
@@ -56,11 +58,10 @@ def create_qa_pipeline(
         from rag.search.components.query_expander import configured_transforms
 
         names = configured_transforms(names, "ask.transforms")
-    searching = replace(
-        config,
-        search=replace(config.search, transforms=names),
-        ollama=replace(config.ollama, chat_model=model or config.ollama.chat_model),
-    )
+    chat = chat_provider(config)
+    searching = replace(config, search=replace(config.search, transforms=names))
+    if model:
+        searching = chat.with_model(searching, model)
     analyzer = QuestionAnalyzer(store, config.ask.top_k, config.search.mode)
     pipeline = search_with(analyzer, searching, transforms)
     pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
@@ -71,8 +72,8 @@ def create_qa_pipeline(
         ("loader.documents", "answerer.documents"),
     ):
         pipeline.connect(sender, receiver)
-    if model or (config.ollama.enabled and config.ollama.chat_model):
-        _let_a_model_answer(pipeline, config, model, template)
+    if model or chat.is_configured:
+        _let_a_model_answer(pipeline, config, chat, model, template)
     else:
         pipeline.add_component(ANSWER, AnswerBuilder())
     for name in ("question", "understood"):
@@ -84,21 +85,18 @@ def create_qa_pipeline(
 
 
 def _let_a_model_answer(
-    pipeline: Pipeline, config: RAGConfig, model: str, template: str | None
+    pipeline: Pipeline, config: RAGConfig, chat: ChatProvider, model: str, template: str | None
 ) -> None:
     # Quotations alone need not wait for the imports of a model.
     from rag.qa.answer_checker import AnswerChecker
-    from rag.qa.answer_generator import AnswerGenerator
     from rag.qa.prompt_builder import AnswerPromptBuilder
     from rag.qa.written_answer_builder import WrittenAnswerBuilder
 
     ask = config.ask
     load_steps(ask.steps)  # a name that there is not is an error now, not at the first answer
-    options = {"temperature": ask.temperature, "num_predict": ask.max_answer_tokens}
-    builder = AnswerPromptBuilder(
-        config.ollama, model, ask.max_answer_tokens, steps=ask.steps, template=template
-    )
-    generator = AnswerGenerator(config.ollama, model, ask.think, generation_kwargs=options)
+    tokens = ask.max_answer_tokens
+    builder = AnswerPromptBuilder(config, model, tokens, steps=ask.steps, template=template)
+    generator = chat.answer_generator(model, ask.think, ask.temperature, tokens)
     pipeline.add_component(PROMPT, builder)
     pipeline.add_component(GENERATOR, generator)
     pipeline.add_component(CHECKER, AnswerChecker(must_answer=bool(model)))
@@ -114,9 +112,8 @@ def _let_a_model_answer(
 
 def share_model(pipeline: Pipeline) -> None:
     """Let the components that ask one model do so by one connection, in a loaded pipeline too."""
-    from rag.qa.answer_generator import AnswerGenerator
     from rag.qa.prompt_builder import AnswerPromptBuilder
 
     builder, generator = component_of(pipeline, PROMPT), component_of(pipeline, GENERATOR)
-    if isinstance(generator, AnswerGenerator) and isinstance(builder, AnswerPromptBuilder):
-        builder.ask_with(lambda: generator.chat)
+    if isinstance(generator, KnowsWindow) and isinstance(builder, AnswerPromptBuilder):
+        builder.ask_with(generator.context_window)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage, Document
 
 from rag.answers.evidence import Evidence
 from rag.answers.prompt_texts import Source
+from rag.clients.factory import chat_provider
 from rag.clients.serialization import with_config
-from rag.config import OllamaConfig
+from rag.config import ModelsConfig, OllamaConfig, complete, models_config
 from rag.context.models import ContextItem
 from rag.exceptions import RAGError
 from rag.qa.answer_stream import AnswerStream
 from rag.qa.plugin_steps import load_steps
 from rag.qa.prompt import BuiltPrompt, build_prompt
 from rag.qa.prompt_template import PromptTemplate, TemplatedPrompt
-
-if TYPE_CHECKING:
-    from rag.clients.ollama.chat import ChatModel
 
 
 @dataclass
@@ -55,11 +52,12 @@ class AnswerPrompt:
 class AnswerPromptBuilder:
     """Make the prompt that a model answers from ranked documents.
 
-    :param config: the `[ollama]` settings; without them those in force.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section;
+        without it those in force.
     :param model: another model than the configured one.
     :param max_tokens: the longest answer.
-    :param window: the tokens of prompt and answer together; 0 asks the configured Ollama model,
-        or takes `ollama.max_context` where it cannot be asked.
+    :param window: the tokens of prompt and answer together; 0 asks the chat model, or takes what
+        the settings say (`ollama.max_context`) where it cannot be asked.
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
     :param template: the user's message in Jinja, in the place of the built-in one; its variables
         are those of `rag.qa.prompt_template`. Number the notes in it: sentences of an answer that
@@ -70,25 +68,26 @@ class AnswerPromptBuilder:
 
     def __init__(
         self,
-        config: OllamaConfig | None = None,
+        config: ModelsConfig | OllamaConfig | None = None,
         model: str = "",
         max_tokens: int = 1024,
         window: int = 0,
         steps: list[str] | None = None,
         template: str | None = None,
     ) -> None:
-        self.config, self.model, self.max_tokens = config, model, max_tokens
+        self.config = None if config is None else models_config(config)
+        self.model, self.max_tokens = model, max_tokens
         self.window, self.steps, self.template = window, steps or [], template
         self._template = None if template is None else PromptTemplate(template)
         self._known_window = window
-        self._chat_of: Callable[[], ChatModel] | None = None
+        self._window_of: Callable[[], int] | None = None
 
-    def ask_with(self, chat_of: Callable[[], ChatModel]) -> None:
+    def ask_with(self, window_of: Callable[[], int]) -> None:
         """Ask for the model's window by the connection that answers will come by.
 
         What fails then is why there is no prompt: the model itself would be waited for again.
         """
-        self._chat_of = chat_of
+        self._window_of = window_of
 
     @component.output_types(messages=list[ChatMessage], prompt=AnswerPrompt)
     def run(
@@ -143,17 +142,11 @@ class AnswerPromptBuilder:
         return build_prompt(query, sources, room, remembered, load_steps(self.steps), too_long)
 
     def _model_window(self) -> int:
-        from rag.clients.ollama.chat import ChatModel
-        from rag.clients.ollama.connection import ollama_settings
-
-        if self._chat_of:
-            self._known_window = self._chat_of().num_ctx
-            return self._known_window
-        try:
-            with closing(ChatModel(self.config, self.model)) as chat:
-                self._known_window = chat.num_ctx
-        except RAGError:  # another generator answers, which may do without Ollama
-            self._known_window = ollama_settings(self.config).max_context
+        if self._window_of:
+            self._known_window = self._window_of()
+        else:
+            chat = chat_provider(self.config or complete())
+            self._known_window = chat.context_window(self.model)
         return self._known_window
 
     def to_dict(self) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def ask(
         )
     if top_k is not None:
         check_top_k(top_k)
-    store, generator = open_store(pipeline, ANSWER), generator_of(pipeline)
+    store, generator = open_store(pipeline, ANSWER), component_of(pipeline, GENERATOR)
     top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
@@ -105,7 +105,9 @@ def ask(
         response.notices = [notice for notice in response.notices if notice not in told]
         told.update(response.notices)
     written: Written | None = output.get(CHECKER, {}).get("written")
-    answer = _told(output[ANSWER]["answer"], response)
+    made: Answer = output[ANSWER]["answer"]
+    route, variants, relaxed = response.route, response.variants, response.relaxed
+    answer = replace(made, route=route, variants=variants, relaxed=relaxed)
     if not written or not response.results:
         return replace(answer, notices=response.notices, timings=response.timings)
     if answer.failure and not (answer.model or answer.partial) and _must_answer(pipeline):
@@ -114,23 +116,8 @@ def ask(
     return _timed(answer, response, written.began - started)
 
 
-def _told(answer: Answer, response: SearchResponse) -> Answer:
-    """Add to an answer how the notes were searched."""
-    return replace(
-        answer,
-        route=response.route,
-        variants=response.variants,
-        relaxed=response.relaxed,
-    )
-
-
 def _must_answer(pipeline: Pipeline) -> bool:
     return bool(getattr(component_of(pipeline, CHECKER), "must_answer", False))
-
-
-def generator_of(pipeline: Pipeline) -> Any | None:
-    """Return the chat generator that lets a model answer, if the pipeline has one."""
-    return component_of(pipeline, GENERATOR)
 
 
 @contextmanager
@@ -148,7 +135,7 @@ def _writing(
     pipeline: Pipeline, remembered: list[ContextItem], stream: AnswerStream
 ) -> dict[str, Any]:
     """Return what the components that let a model answer are run with."""
-    generator = generator_of(pipeline)
+    generator = component_of(pipeline, GENERATOR)
     if generator is None:  # the others may have been taken out of the pipeline
         waits = takes(pipeline.get_component(ANSWER), "written")
         return {ANSWER: {"written": None}} if waits else {}
@@ -195,7 +182,7 @@ def _failure(pipeline: Pipeline, error: PipelineRuntimeError) -> RAGError:
     from rag.query.llm.call import name_of  # answers do without its imports
 
     why = brief(f"{type(cause).__name__}: {cause}")
-    return ModelError(f"{name_of(generator_of(pipeline))} failed", details=why)
+    return ModelError(f"{name_of(component_of(pipeline, GENERATOR))} failed", details=why)
 
 
 def _timed(answer: Answer, response: SearchResponse, seconds: float) -> Answer:

@@ -74,7 +74,7 @@ def create_search_pipeline(
     analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode, depth)
     pipeline = search_with(analyzer, config, transforms)
     if rerank:
-        pipeline.add_component(RERANKER, ModelReranker(config.ollama))
+        pipeline.add_component(RERANKER, ModelReranker(config))
         for name in ("documents", "hits", "duplicates"):
             pipeline.connect(f"loader.{name}", f"{RERANKER}.{name}")
         pipeline.connect(f"{ANALYZER}.rerank", f"{RERANKER}.query")
@@ -92,7 +92,7 @@ def search_with(
     store, pipeline = analyzer.document_store, Pipeline()
     pipeline.add_component(ANALYZER, analyzer)
     pipeline.add_component("embedder", LexicalTextEmbedder())
-    pipeline.add_component("query_embedder", QueryEmbedder(store, config.ollama))
+    pipeline.add_component("query_embedder", QueryEmbedder(store, config))
     pipeline.add_component("retriever", ChunkRetriever(store, MIN_CHUNKS))
     pipeline.add_component("ranker", NoteRanker())
     pipeline.add_component("loader", DocumentLoader(store, config.search.top_k))

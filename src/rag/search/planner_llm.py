@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from rag.clients.factory import chat_provider
-from rag.clients.reachability import check_listening
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import RAGConfig
 from rag.exceptions import RAGError
 from rag.query.llm.call import Asked
 from rag.query.planner.trace import LiveAsker, Outcome, RawResponse, Stage
@@ -26,8 +25,8 @@ class PlannerModels(LiveAsker):
 
     def __init__(self, config: RAGConfig) -> None:
         super().__init__({})
-        planner, default = config.planner, config.ollama.chat_model
-        self._config = config.ollama
+        self._config, self._chat = config.ollama, chat_provider(config)
+        planner, default = config.planner, self._chat.model
         self._names: dict[Stage, str] = {
             "route": planner.router_model or default,
             "metadata": planner.extractor_model or default,
@@ -77,14 +76,14 @@ class PlannerModels(LiveAsker):
     def generator(self, name: str, seconds: float) -> Any:
         """Return a chat generator that waits so long for its reply."""
         if name not in self._made:
-            self._made[name] = chat_provider(self._config).generator(name, seconds)
+            self._made[name] = self._chat.generator(name, seconds)
         self._made[name].timeout = seconds
         return self._made[name]
 
     def generator_of(self, stage: Stage) -> Any | None:
         """Return the chat generator of a stage, for plug-ins; `None` where none is configured."""
         name = self._names[stage]
-        if not (name and self._config.enabled):
+        if not name or self._chat.is_off:
             return None
         return self.generator(name, self._config.transform_timeout)
 
@@ -96,13 +95,9 @@ class PlannerModels(LiveAsker):
 
     def _is_there(self) -> bool:
         if self._answers is None:
-            self._answers = self._config.enabled and _listens(self._config)
+            self._answers = False
+            with suppress(RAGError):
+                self._chat.check_listening()
+                self._answers = True
             self._until = time.monotonic() + self._config.transform_timeout
         return self._answers
-
-
-def _listens(config: OllamaConfig) -> bool:
-    with suppress(RAGError):
-        check_listening([config.local_url])
-        return True
-    return False

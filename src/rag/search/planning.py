@@ -51,7 +51,7 @@ def add_planning(
     if is_routed:
         from rag.search.components.query_router import QueryRouter
 
-        pipeline.add_component(ROUTER, QueryRouter(store, config.routes, config.ollama))
+        pipeline.add_component(ROUTER, QueryRouter(store, config.routes, config))
         pipeline.connect(f"{ROUTER}.mode", "query_embedder.mode")
         pipeline.connect(f"{ROUTER}.embedding", "query_embedder.embedding")
         pipeline.connect(f"{ROUTER}.where", "retriever.where")
@@ -59,7 +59,7 @@ def add_planning(
             rules = config.routes.rules.values()
             may_expand |= any(wanted_transforms(rule.get("transforms", [])) for rule in rules)
     if may_expand:
-        pipeline.add_component(EXPANDER, QueryExpander(store, names, config.ollama))
+        pipeline.add_component(EXPANDER, QueryExpander(store, names, config))
         pipeline.connect(f"{EXPANDER}.variants", "query_embedder.variants")
         if is_routed:
             pipeline.connect(f"{ROUTER}.mode", f"{EXPANDER}.mode")

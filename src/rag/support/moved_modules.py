@@ -10,7 +10,7 @@ _MOVED = {
     *("rag.pipelines.components", "rag.pipelines.expanding", "rag.pipelines.generation"),
     *("rag.pipelines.meaning", "rag.pipelines.quotation", "rag.pipelines.ranking"),
     *("rag.pipelines.reranking", "rag.pipelines.routing", "rag.query.transformers"),
-    *("rag.stores.retrievers",),
+    *("rag.qa.answer_generator", "rag.stores.retrievers"),
 }
 
 

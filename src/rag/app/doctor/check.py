@@ -12,7 +12,7 @@ from rag.search.modes import SearchMode
 if TYPE_CHECKING:
     from haystack import Document
 
-    from rag.clients.ollama.inventory import ServerView
+    from rag.clients.protocols import ServerView
     from rag.index.embedding_space import Embedded
 
 Status = Literal["pass", "warn", "fail"]
@@ -51,7 +51,10 @@ class IndexView:
 
 @dataclass
 class Examination:
-    """The settings, and what was found so far; `index` stays `None` without a readable one."""
+    """The settings, and what was found so far; `index` stays `None` without a readable one.
+
+    :param servers: what the providers of models say of their servers.
+    """
 
     config: RAGConfig
     index: IndexView | None = None

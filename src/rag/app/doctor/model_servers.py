@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rag.app.doctor.check import Check, Examination, Status, from_error
-from rag.clients.ollama.inventory import ServerView, can_embed, fixed_chat_model, survey
-from rag.clients.ollama.model_info import ModelInfo, can_chat
+from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.protocols import ModelProvider, ModelView, ServerView
 from rag.exceptions import Message, ModelMissingError, RAGError, Remedy
 from rag.text.messages import plural
 
@@ -14,55 +15,66 @@ _EMBED = Message(remedy=Remedy.MAKE_VECTORS_ANEW)
 
 
 def check_servers(examination: Examination) -> Iterator[Check]:
-    """Say of every configured server whether it answers."""
-    ollama = examination.config.ollama
-    if not ollama.enabled:
-        message = "off (ollama.enabled = false): search is by words, answers are quotations"
-        yield Check("ollama", "pass", message)
-        return
-    examination.servers = survey(ollama)
-    for found in (view.connection for view in examination.servers):
-        facts = {
-            "server": found.server,
-            "version": found.version,
-            "models": list(found.models),
-            "milliseconds": round(found.milliseconds),
-        }
-        if found.error is None:
-            message = f"{found.version} at {found.server}, {plural(len(found.models), 'model')}, "
-            message += f"{found.milliseconds:,.0f} ms"
-            yield Check("ollama", "pass", message, facts=facts)
-        else:
-            yield from_error("ollama", found.error, examination.without_models, **facts)
+    """Say of every server of the chosen providers whether it answers.
+
+    :raises ConfigError: when the settings name a provider that does not exist.
+    """
+    config = examination.config
+    chosen: dict[str, ModelProvider] = {  # one of both kinds is asked once
+        config.embedding.provider: embedding_provider(config),
+        config.chat.provider: chat_provider(config),
+    }
+    for provider in chosen.values():
+        for view in provider.survey():
+            examination.servers.append(view)
+            yield _check_server(view, examination.without_models)
+
+
+def _check_server(view: ServerView, without: Status) -> Check:
+    name = view.provider
+    if view.is_off:
+        message = f"off ({name}.enabled = false): search is by words, answers are quotations"
+        return Check(name, "pass", message)
+    facts: dict[str, Any] = {
+        "server": view.server,
+        "version": view.version,
+        "models": list(view.models),
+        "milliseconds": round(view.milliseconds),
+    }
+    if view.error is not None:
+        return from_error(name, view.error, without, **facts)
+    message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}, "
+    message += f"{view.milliseconds:,.0f} ms"
+    return Check(name, "pass", message, facts=facts)
 
 
 def check_models(examination: Examination) -> Iterator[Check]:
     """Say of every server that answers whether it has the models that are wanted of it."""
-    ollama = examination.config.ollama
     for view in examination.servers:
-        url = view.connection.server
-        if isinstance(view.embedding, ModelInfo):
-            yield _check_embedding(view.embedding, url, examination)
+        if isinstance(view.embedding, ModelView):
+            yield _check_embedding(view.embedding, view.server, examination)
         elif view.embedding:
             status = examination.without_models
-            yield _useless("embedding model", view.embedding, url, status, examination)
+            yield _useless("embedding model", view.embedding, view, status, examination)
     for view in examination.servers:
-        if view.connection.reachable and view.connection.server == ollama.local_url:
-            yield _check_chat(view, examination)
+        if isinstance(view.chat, ModelView):
+            yield _check_chat(view.chat, view.server)
+        elif view.chat:
+            yield _useless("chat model", view.chat, view, "warn", examination)
 
 
 def _useless(
-    name: str, error: RAGError, url: str, status: Status, examination: Examination
+    name: str, error: RAGError, view: ServerView, status: Status, examination: Examination
 ) -> Check:
     """A model that is missing is a failure only where the user asked for it."""
-    setting = f"ollama.{name.replace(' ', '_')}"
+    setting = f"{view.provider}.{name.replace(' ', '_')}"
     if isinstance(error, ModelMissingError) and examination.is_chosen(setting):
         status = "fail"
-    return from_error(name, error, status, server=url)
+    return from_error(name, error, status, server=view.server)
 
 
-def _check_embedding(model: ModelInfo, url: str, examination: Examination) -> Check:
-    facts = {
+def _check_embedding(model: ModelView, url: str, examination: Examination) -> Check:
+    facts: dict[str, Any] = {
         "server": url,
         "model": model.name,
         "digest": model.digest,
@@ -70,12 +82,11 @@ def _check_embedding(model: ModelInfo, url: str, examination: Examination) -> Ch
         "dimension": model.dimension,
     }
     name = "embedding model"
-    if not can_embed(model) and model.capabilities:
-        hint = f"Name another in ollama.embedding_model: `ollama show {model.name}`"
-        return Check(name, "fail", f"{model.name} at {url} gives no vectors", hint, facts)
+    if model.unfit:
+        return from_error(name, model.unfit, **facts)
     index = examination.index
     space = index.embedding.space if index and index.embedding else None
-    if space and space.is_configured(examination.config.ollama):
+    if space and space.is_configured(embedding_provider(examination.config)):
         if model.dimension and model.dimension != space.dimension:
             message = f"{model.name} at {url} gives {model.dimension:,} dimensions, "
             message += f"the index has {space.dimension:,}"
@@ -97,18 +108,16 @@ def _check_embedding(model: ModelInfo, url: str, examination: Examination) -> Ch
     return Check(name, "pass", message, facts=facts)
 
 
-def _check_chat(view: ServerView, examination: Examination) -> Check:
-    name, url, model = "chat model", view.connection.server, view.chat
-    fixed = fixed_chat_model(examination.config.ollama)
-    if model is None:
-        message = f"{url} has no model that writes answers: questions are answered by quotation"
-        return Check(name, "warn", message, "`ollama pull llama3.2`", {"server": url})
-    if isinstance(model, RAGError):
-        return _useless(name, model, url, "warn", examination)
-    facts = {"server": url, "model": model.name, "context": model.context, "fixed": bool(fixed)}
-    if not can_chat(model):
-        hint = f"Name another in ollama.chat_model: `ollama show {model.name}`"
-        return Check(name, "fail", f"{model.name} at {url} writes no answers", hint, facts)
-    how = "" if fixed else ", the first that can write answers"
-    message = f"{model.name} at {url}{how}: reads {model.context:,} tokens"
+def _check_chat(model: ModelView, url: str) -> Check:
+    name = "chat model"
+    facts: dict[str, Any] = {
+        "server": url,
+        "model": model.name,
+        "context": model.limit,
+        "fixed": model.is_named,
+    }
+    if model.unfit:
+        return from_error(name, model.unfit, **facts)
+    how = "" if model.is_named else ", the first that can write answers"
+    message = f"{model.name} at {url}{how}: reads {model.limit:,} tokens"
     return Check(name, "pass", message, facts=facts)

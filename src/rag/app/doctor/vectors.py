@@ -6,14 +6,12 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from operator import mul
 from typing import TYPE_CHECKING
 
 from rag.app.doctor.check import Check, Examination, IndexView, from_error
 from rag.clients.factory import embedding_provider
-from rag.clients.ollama.model_info import ModelInfo
-from rag.config import OllamaConfig
+from rag.clients.protocols import EmbeddingProvider, ModelView
 from rag.exceptions import Message, ModelError, RAGError, Remedy
 from rag.index.embedding_space import Embedded, other_model
 from rag.text.messages import plural
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from haystack import Document
 
 _SAMPLE = 8  # chunks
-_TIMEOUTS = ("read_timeout", "request_timeout")
 _ALIKE = 0.99  # cosine; the same text in another batch differs in the last digits
 _ANEW = Message(remedy=Remedy.MAKE_VECTORS_ANEW)
 
@@ -33,8 +30,8 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
 
     :raises ConfigError: when the settings name a provider that does not exist.
     """
-    index, ollama = examination.index, examination.config.ollama
-    provider = embedding_provider(ollama)
+    index, config = examination.index, examination.config
+    provider = embedding_provider(config)
     if index is None:  # said already
         return
     made = index.embedding
@@ -46,23 +43,26 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
         )
         return
     if not provider.is_configured:
-        message = "there, and not used: no embedding model is configured, or Ollama is off"
+        who = config.embedding.provider.capitalize()
+        message = f"there, and not used: no embedding model is configured, or {who} is off"
         yield Check("vectors", "pass", message, facts=made.to_json())
         return
-    problem = _mismatch(made, index.dimension, ollama)
+    problem = _mismatch(made, index.dimension, provider)
     if problem:
         yield Check("vectors", "fail", problem, _ANEW, made.to_json())
         return
     yield _check_coverage(made)
-    server = next((v for v in examination.servers if isinstance(v.embedding, ModelInfo)), None)
-    if server and isinstance(server.embedding, ModelInfo):
-        yield from _check_sample(index, ollama, server.connection.server, server.embedding.limit)
+    view = next((v for v in examination.servers if isinstance(v.embedding, ModelView)), None)
+    if view and isinstance(view.embedding, ModelView):
+        seconds = config.ollama.query_timeout
+        with closing(provider.at(view.server, seconds)) as one:
+            yield from _check_sample(index, one, view.server, seconds, view.embedding.limit)
 
 
-def _mismatch(made: Embedded, dimension: int | None, ollama: OllamaConfig) -> str:
+def _mismatch(made: Embedded, dimension: int | None, provider: EmbeddingProvider) -> str:
     """Return what would make a query's vector strange to those of the index, or empty."""
-    if not made.space.is_configured(ollama):
-        return str(other_model(made.space, ollama))
+    if not made.space.is_configured(provider):
+        return str(other_model(made.space, provider))
     # A run that was broken off before the first of them has named the model only.
     if made.embedded and dimension != made.space.dimension:
         return f"the store has {dimension} dimensions, the manifest {made.space.dimension}"
@@ -82,13 +82,15 @@ def _check_coverage(made: Embedded) -> Check:
     return Check("vectors", "pass", message, facts=made.to_json())
 
 
-def _check_sample(index: IndexView, ollama: OllamaConfig, url: str, limit: int) -> Iterator[Check]:
+def _check_sample(
+    index: IndexView, provider: EmbeddingProvider, url: str, seconds: float, limit: int
+) -> Iterator[Check]:
     documents = [document for document in index.sample if document.embedding]
     sample = documents[:: max(1, len(documents) // _SAMPLE)][:_SAMPLE]
     if not sample:
         return
     try:
-        nearness = list(_compare(sample, ollama, url, limit))
+        nearness = list(_compare(sample, provider, seconds, limit))
     except RAGError as error:
         yield from_error("vector sample", error, "warn", server=url)
         return
@@ -103,7 +105,7 @@ def _check_sample(index: IndexView, ollama: OllamaConfig, url: str, limit: int) 
 
 
 def _compare(
-    documents: list[Document], ollama: OllamaConfig, url: str, limit: int
+    documents: list[Document], provider: EmbeddingProvider, seconds: float, limit: int
 ) -> Iterator[float]:
     """Yield how near each stored vector is to a new one, for as long as there is time.
 
@@ -111,20 +113,16 @@ def _compare(
     """
     from rag.index.searchable_text import embedded_text
 
-    seconds = ollama.query_timeout
     until = time.monotonic() + seconds
-    longest = {name: min(getattr(ollama, name), seconds) for name in _TIMEOUTS}
-    one = replace(ollama, url=url, urls=[], retries=0, max_in_flight=1, **longest)
-    with closing(embedding_provider(one)) as provider:
-        for document in documents:
-            if time.monotonic() > until:
-                return
-            text = embedded_text(document.meta, document.content)
-            for batch in provider.embed_documents([text], count_tokens, limit, patient=False):
-                for _, why in batch.failures:
-                    raise ModelError(why, url)
-                for _, vector in batch.vectors:
-                    yield _cosine(document.embedding or [], vector)
+    for document in documents:
+        if time.monotonic() > until:
+            return
+        text = embedded_text(document.meta, document.content)
+        for batch in provider.embed_documents([text], count_tokens, limit, patient=False):
+            for _, why in batch.failures:
+                raise ModelError(why)
+            for _, vector in batch.vectors:
+                yield _cosine(document.embedding or [], vector)
 
 
 def _cosine(one: list[float], other: list[float]) -> float:

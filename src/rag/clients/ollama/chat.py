@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rag.clients.ollama.connection import ollama_settings
 from rag.clients.ollama.errors import BELOW, Blame, diagnose
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import ModelInfo, find_chat_model
+from rag.clients.protocols import Response
 from rag.clients.reasoning_splitter import ThinkSplitter
 from rag.config import AUTO, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, TooLongError, UnfinishedError
@@ -32,30 +33,6 @@ class Delta(NamedTuple):
     text: str
     thinking: str = ""
     tool_calls: tuple[Mapping[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class Response:
-    """An answer, and what it took.
-
-    :param finish_reason: `stop`; `length` when it reached its limit and lacks its end.
-    :param prompt_tokens: how many tokens of the prompt the model read; `None` if not told.
-    :param tokens: how many it wrote.
-    :param num_ctx: how many it was given for both together.
-    :param seconds: from the request to the last word.
-    :param load_seconds: how much of that the model took to load.
-    """
-
-    text: str = ""
-    thinking: str = ""
-    finish_reason: str = ""
-    prompt_tokens: int | None = None
-    tokens: int | None = None
-    num_ctx: int = 0
-    model: str = ""
-    server: str = ""
-    seconds: float = 0.0
-    load_seconds: float = 0.0
 
 
 class Answering:

@@ -20,8 +20,9 @@ from haystack.tools import (
     serialize_tools_or_toolset,
 )
 
-from rag.clients.ollama.chat import Answering, ChatModel, Delta, Response
+from rag.clients.ollama.chat import Answering, ChatModel, Delta
 from rag.clients.ollama.http_client import chat_response
+from rag.clients.protocols import Response
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 

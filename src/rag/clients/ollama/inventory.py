@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from rag.clients.ollama.connection import Connection, check_servers
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import (
     ModelInfo,
+    can_chat,
     describe_model,
     find_chat_model,
     first_chat_model,
@@ -19,34 +20,30 @@ from rag.clients.ollama.model_info import (
     is_embedder_name,
     known_traits,
 )
-from rag.config import OllamaConfig
-from rag.exceptions import ModelMissingError, RAGError
+from rag.clients.protocols import ModelView, ServerView
+from rag.config import ModelsConfig, OllamaConfig
+from rag.exceptions import ModelError, ModelMissingError, RAGError
 
 Described = ModelInfo | RAGError
+_NAME = "ollama"  # in the settings
 
 
-@dataclass(frozen=True)
-class ServerView:
-    """What one server says of itself and of the models that are wanted of it.
-
-    :param embedding: the configured embedding model, or why it is of no use; `None` where it
-        is not wanted.
-    :param chat: the same of the chat model; without a fixed one, the first that can chat.
-    """
-
-    connection: Connection
-    embedding: Described | None = None
-    chat: Described | None = None
-
-
-def survey(config: OllamaConfig) -> list[ServerView]:
-    """Look at every configured server, all at once.
+def survey(config: ModelsConfig) -> list[ServerView]:
+    """Look at every configured server that a kind of models is wanted of, all at once.
 
     It takes at most twice `query_timeout`, and less where a server says nothing at all.
     """
-    connections = look_for_servers(config)
+    ollama = config.ollama
+    if not ollama.enabled:
+        return [ServerView(_NAME, ollama.url, is_off=True)]
+    embeds, chats = config.embedding.provider == _NAME, config.chat.provider == _NAME
+    if not embeds:  # the servers that embed are not to be asked
+        ollama = replace(ollama, url=ollama.local_url, urls=[], embedding_model="")
+    elif not chats:
+        ollama = replace(ollama, generation_url=ollama.remote_url)
+    connections = look_for_servers(ollama)
     with ThreadPoolExecutor(len(connections)) as pool:
-        return list(pool.map(partial(_view, config), connections))
+        return list(pool.map(partial(_view, ollama, chats), connections))
 
 
 def look_for_servers(config: OllamaConfig) -> list[Connection]:
@@ -98,29 +95,51 @@ def installed_models(url: str, names: Sequence[str], config: OllamaConfig) -> li
     return [model for model in found if isinstance(model, ModelInfo)]
 
 
-def _view(config: OllamaConfig, connection: Connection) -> ServerView:
+def _view(config: OllamaConfig, chats: bool, connection: Connection) -> ServerView:
+    url = connection.server
+    view = ServerView(
+        *(_NAME, url, connection.version, connection.models),
+        *(connection.milliseconds, connection.error),
+    )
     if not connection.reachable:
-        return ServerView(connection)
+        return view
     until = time.monotonic() + config.query_timeout
     embedding = chat = None
-    with OllamaClient(connection.server, config, read_timeout=config.query_timeout) as client:
-        if config.embedding_model and connection.server in config.embedding_urls:
-            embedding = _describe(client, config.embedding_model, until)
-        if connection.server == config.local_url:
-            chat = _find_chat(client, fixed_chat_model(config), until)
-    return ServerView(connection, embedding, chat)
+    with OllamaClient(url, config, read_timeout=config.query_timeout) as client:
+        if config.embedding_model and url in config.embedding_urls:
+            embedding = _embedder(_describe(client, config.embedding_model, until), url)
+        if chats and url == config.local_url:
+            chat = _chat_model(client, fixed_chat_model(config), until)
+    return replace(view, embedding=embedding, chat=chat)
 
 
-def _find_chat(client: OllamaClient, fixed: str, until: float) -> Described | None:
-    """Return the chat model that `rag ask` takes, or what is wrong with it; `None` when none is
-    named and none is there."""
-    left = max(until - time.monotonic(), 0.01)
+def _embedder(model: Described, url: str) -> ModelView | RAGError:
+    if isinstance(model, RAGError):
+        return model
+    unfit = None
+    if model.capabilities and not can_embed(model):
+        hint = f"Name another in ollama.embedding_model: `ollama show {model.name}`"
+        unfit = ModelError(f"{model.name} at {url} gives no vectors", url, hint=hint)
+    return ModelView(model.name, model.digest, model.limit, model.dimension, unfit)
+
+
+def _chat_model(client: OllamaClient, fixed: str, until: float) -> ModelView | RAGError:
+    """Return the chat model that `rag ask` takes, or what is wrong with it."""
+    left, url = max(until - time.monotonic(), 0.01), client.url
     try:
-        return find_chat_model(client, fixed, left / 2 if fixed else left)
+        model = find_chat_model(client, fixed, left / 2 if fixed else left)
     except ModelMissingError as error:
-        return error if fixed else None
+        if fixed:
+            return error
+        message = f"{url} has no model that writes answers: questions are answered by quotation"
+        return ModelError(message, url, hint="`ollama pull llama3.2`")
     except RAGError as error:
         return error
+    unfit = None
+    if not can_chat(model):
+        hint = f"Name another in ollama.chat_model: `ollama show {model.name}`"
+        unfit = ModelError(f"{model.name} at {url} writes no answers", url, hint=hint)
+    return ModelView(model.name, limit=model.context, unfit=unfit, is_named=bool(fixed))
 
 
 def _describe(client: OllamaClient, model: str, until: float) -> Described:

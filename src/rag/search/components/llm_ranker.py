@@ -13,7 +13,7 @@ from haystack.dataclasses import ChatMessage, Document
 from rag.clients.factory import chat_provider
 from rag.clients.protocols import ChatProvider
 from rag.clients.serialization import with_config
-from rag.config import OllamaConfig
+from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import RAGError, with_hint
 from rag.index.searchable_text import embedded_text
 from rag.search.components.note_ranker import Hits
@@ -40,16 +40,18 @@ class ModelReranker:
 
     Whatever it answers, every result stays: those it does not name follow in the order they had.
 
-    :param config: the `[ollama]` settings.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param chat: who runs chat models, in the place of the one whom the settings ask for.
     """
 
     def __init__(
-        self, config: OllamaConfig | None = None, chat: ChatProvider | None = None
+        self,
+        config: ModelsConfig | OllamaConfig | None = None,
+        chat: ChatProvider | None = None,
     ) -> None:
-        self.config = config or OllamaConfig()
+        self.config = models_config(config)
         self.chat = chat or chat_provider(self.config)
-        self._seconds = min(_SECONDS, self.config.request_timeout)
+        self._seconds = min(_SECONDS, self.config.ollama.request_timeout)
 
     @component.output_types(
         documents=list[Document],

@@ -11,7 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
-from rag.config import OllamaConfig
+from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import (
     ConfigError,
     ConnectionError,
@@ -44,18 +44,18 @@ class QueryEmbedder:
     `dense`, which measures the model as it is.
 
     :param document_store: the index that is searched.
-    :param config: the `[ollama]` settings.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     """
 
     def __init__(
         self,
         document_store: BaseDocumentStore,
-        config: OllamaConfig | None = None,
+        config: ModelsConfig | OllamaConfig | None = None,
         embeddings: EmbeddingProvider | None = None,
     ) -> None:
         self.document_store = document_store
-        self.config = config or OllamaConfig()
+        self.config = models_config(config)
         if embeddings is not None:
             self.embeddings = embeddings
         self._space: Space | None = None  # of the index; the server's model makes it
@@ -137,12 +137,10 @@ class QueryEmbedder:
         if not self.embeddings.is_configured:
             if mode == SearchMode.AUTO:
                 return Gate(SearchMode.LEXICAL)
-            lacking = "a model: set ollama.embedding_model"
-            what = lacking if self.config.enabled else "Ollama, which is switched off"
-            message = f"{mode} search needs {what}"
+            message = f"{mode} search needs {self.embeddings.lacking}"
             raise ConfigError(message, hint="Search by words.", remedy=Remedy.CHOOSE_MODE)
-        if not embedded.space.is_configured(self.config):
-            raise other_model(embedded.space, self.config)
+        if not embedded.space.is_configured(self.embeddings):
+            raise other_model(embedded.space, self.embeddings)
         if self.document_store.embedding_dim != embedded.space.dimension:
             raise IndexUnavailableError(
                 "the index has lost its embeddings",
@@ -225,7 +223,7 @@ class QueryEmbedder:
         pulled anew bears the same name."""
         digest = self.embeddings.identity().digest
         if digest and space.digest and digest != space.digest:
-            raise other_model(space, self.config)
+            raise other_model(space, self.embeddings)
 
 
 def _by_words(error: RAGError) -> str:

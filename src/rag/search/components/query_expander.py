@@ -13,7 +13,7 @@ from haystack import component, default_from_dict, default_to_dict
 
 from rag.clients.factory import chat_provider
 from rag.clients.serialization import with_config
-from rag.config import OllamaConfig
+from rag.config import ModelsConfig, OllamaConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError, prefixed, with_hint
 from rag.query.registry import create_transformer, needs_model, transformer_name
 from rag.search.modes import SearchMode
@@ -60,11 +60,13 @@ def configured_transforms(names: Sequence[str], setting: str) -> list[str]:
 class VariantMaker:
     """Make variants of queries with the configured chat model.
 
-    :param config: the `[ollama]` settings; `transform_timeout` is for all transforms of a query.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
+        `ollama.transform_timeout` is for all transforms of a query.
     """
 
-    def __init__(self, config: OllamaConfig) -> None:
-        self.config, self.chat = config, chat_provider(config)
+    def __init__(self, config: ModelsConfig | OllamaConfig) -> None:
+        models = models_config(config)
+        self.config, self.chat = models.ollama, chat_provider(models)
         self._model = ""  # that of the server, once it was found
 
     def make(
@@ -174,7 +176,7 @@ class QueryExpander:
 
     :param document_store: the index that is searched: whether it has embeddings.
     :param transforms: names of transforms, applied side by side; see `rag.query.registry`.
-    :param config: the `[ollama]` settings.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :raises UsageError: for a name that no transform has.
     """
 
@@ -182,11 +184,11 @@ class QueryExpander:
         self,
         document_store: BaseDocumentStore,
         transforms: list[str] | None = None,
-        config: OllamaConfig | None = None,
+        config: ModelsConfig | OllamaConfig | None = None,
     ) -> None:
         self.document_store = document_store
         self.transforms = wanted_transforms(transforms or [])
-        self.config = config or OllamaConfig()
+        self.config = models_config(config)
         self._maker = VariantMaker(self.config)
 
     @component.output_types(variants=Variants, notices=list[str], milliseconds=float)

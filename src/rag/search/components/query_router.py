@@ -10,7 +10,8 @@ from haystack import component, default_from_dict, default_to_dict
 
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import EmbeddingProvider
-from rag.config import OllamaConfig, RoutesConfig
+from rag.clients.serialization import with_config
+from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
 from rag.exceptions import ConfigError, RAGError, UsageError, with_hint
 from rag.index.vault_registry import unknown_vault
 from rag.query.classifiers import EmbeddingClassifier, KeywordClassifier, cosine_similarity
@@ -45,7 +46,7 @@ class QueryRouter:
 
     :param document_store: the index that is searched.
     :param routes: the `[routes]` settings.
-    :param config: the `[ollama]` settings.
+    :param config: the sections of providers, such as a `RAGConfig`; or the `[ollama]` section.
     :param embeddings: who makes vectors, in the place of the one whom the settings ask for.
     :raises ConfigError: for a classifier, or a transform of a route, that does not exist.
     """
@@ -54,11 +55,11 @@ class QueryRouter:
         self,
         document_store: BaseDocumentStore,
         routes: RoutesConfig | None = None,
-        config: OllamaConfig | None = None,
+        config: ModelsConfig | OllamaConfig | None = None,
         embeddings: EmbeddingProvider | None = None,
     ) -> None:
         self.document_store = document_store
-        self.routes, self.config = routes or RoutesConfig(), config or OllamaConfig()
+        self.routes, self.config = routes or RoutesConfig(), models_config(config)
         check_routes(self.routes)
         self._classifier: Any = None
         self._generator: Any = None  # that of a plug-in's classifier
@@ -123,10 +124,9 @@ class QueryRouter:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
         """Make the component from what `to_dict` gave."""
-        data = with_store(data)
+        data = with_config(with_store(data))
         given = data["init_parameters"]
         given["routes"] = RoutesConfig(**given["routes"])
-        given["config"] = OllamaConfig(**given["config"])
         return default_from_dict(cls, data)
 
     def _check_vaults(self) -> None:
@@ -154,12 +154,10 @@ class QueryRouter:
     def _from_plugin(self, name: str) -> QueryClassifier:
         chat = chat_provider(self.config)
         if self._generator is None and chat.is_configured:
-            self._generator = chat.generator(seconds=self.config.transform_timeout)
+            self._generator = chat.generator(seconds=self.config.ollama.transform_timeout)
         return create_classifier(name, self._generator)
 
     def _by_meaning(self, text: str) -> tuple[str, list[float]]:
-        if not self.config.enabled:
-            raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
         self.embeddings.check_listening()
         if self._classifier is None:
             self._classifier = EmbeddingClassifier(self._centroids())

@@ -1,4 +1,4 @@
-"""The chat generator of the question answering pipeline."""
+"""The chat generator of the question answering pipeline, where Ollama answers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from haystack.dataclasses import ChatMessage, StreamingCallbackT
 from haystack.tools import ToolsType
 
 from rag.clients.ollama.chat_generator import Call, OllamaGenerator, message_of
+from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE
 from rag.exceptions import RAGError
 from rag.text.token_estimate import count_tokens
 
-FAILURE, INTERRUPTED, RESPONSE = "failure", "interrupted", "response"
-NO_REASONING = "no_reasoning"
 _CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
 
 
@@ -65,6 +64,10 @@ class AnswerGenerator(OllamaGenerator):
             message.meta["model"] = self.chat.model
         return {"replies": [message]}
 
+    def context_window(self) -> int:
+        """Return the tokens of prompt and answer together."""
+        return self.chat.num_ctx
+
     def _reasons(self) -> bool:
         """Return whether the model is to reason first: it is asked for, and the model can."""
         return bool(self.think) and "thinking" in (self.chat.info.capabilities or ("thinking",))
@@ -74,7 +77,7 @@ class AnswerGenerator(OllamaGenerator):
 
         Reasoning is part of what a model writes: it gets all the room there is.
         """
-        num_ctx = self.chat.num_ctx
+        num_ctx = self.context_window()
         reserve = min(most, num_ctx // 3)
         if not think:
             return reserve

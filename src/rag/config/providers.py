@@ -1,0 +1,9 @@
+"""The providers of models that settings may name: one more is a line here and a module.
+
+`rag.clients.factory` makes them of the module, relative to `rag.clients`, and the class.
+"""
+
+from __future__ import annotations
+
+EMBEDDING_PROVIDERS = {"ollama": (".ollama.providers", "OllamaEmbeddings")}
+CHAT_PROVIDERS = {"ollama": (".ollama.providers", "OllamaChat")}

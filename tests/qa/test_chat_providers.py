@@ -1,0 +1,192 @@
+"""A chat provider that is not Ollama: it answers, plans and transforms, with Ollama off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from haystack import Pipeline, component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage
+
+from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from rag.app.choices import with_model
+from rag.app.requests import AskRequest, SearchRequest
+from rag.app.workspace import Workspace
+from rag.clients.protocols import ServerView, Settings
+from rag.config import ChatConfig, ModelsConfig, OllamaConfig, RAGConfig
+from rag.config.providers import CHAT_PROVIDERS
+from rag.exceptions import ConfigError, ConnectionError
+from rag.pipelines import ask, create_qa_pipeline
+from rag.qa.pipeline import GENERATOR, PROMPT
+from rag.search.planner_llm import PlannerModels
+from rag.stores import get_document_store
+from rag.support.pipeline_parts import component_of
+
+ORIGINAL = "How long are the copies kept?"
+
+
+@component
+class Recital:
+    """A chat generator of Haystack's kind that recites."""
+
+    def __init__(self, text: str = TRUE, model: str = "reciter") -> None:
+        self.text, self.model, self.timeout = text, model, 1.0
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self,
+        messages: list[ChatMessage],
+        generation_kwargs: dict[str, Any] | None = None,
+        response_format: dict[str, Any] | None = None,
+    ) -> dict[str, list[ChatMessage]]:
+        """Recite, or fill the first field of a schema."""
+        text = self.text
+        if response_format:
+            text = json.dumps({key: [ORIGINAL] for key in response_format["required"]})
+        meta = {"model": self.model, "finish_reason": "stop"}
+        return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component."""
+        return default_to_dict(self, text=self.text, model=self.model)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Make the component again."""
+        return default_from_dict(cls, data)
+
+
+class Reciter:
+    """A chat provider of nobody's, whose model lies in the settings of another section."""
+
+    is_off = False
+    listens = True
+
+    def __init__(self, config: ModelsConfig) -> None:
+        self.model = config.ollama.keep_alive.removesuffix("m")
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a model."""
+        return bool(self.model)
+
+    def with_model(self, config: Settings, model: str) -> Settings:
+        """Return settings with another model."""
+        return replace(config, ollama=replace(config.ollama, keep_alive=model))
+
+    def check_listening(self) -> None:
+        """Refuse where the test says so."""
+        if not self.listens:
+            raise ConnectionError("the reciter sleeps", "here")
+
+    def forget_silence(self) -> None:
+        """Have nothing to forget."""
+
+    def survey(self) -> list[ServerView]:
+        """Have no server."""
+        return []
+
+    def find_chat_model(self, deadline: float) -> str:
+        """Return the one model."""
+        self.check_listening()
+        if not self.model:
+            raise ConfigError("there is no reciter")
+        return self.model
+
+    def context_window(self, model: str = "") -> int:
+        """Return a small one."""
+        return 600
+
+    def generator(self, model: str = "", seconds: float | None = None) -> Any:
+        """Return the generator."""
+        return Recital(model=model or self.model)
+
+    def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
+        """Return the generator."""
+        return Recital(model=model or self.model)
+
+
+@pytest.fixture(scope="module")
+def index(build_index) -> RAGConfig:
+    return build_index({"v": ANSWER_NOTES})
+
+
+@pytest.fixture
+def config(index: RAGConfig, monkeypatch: pytest.MonkeyPatch) -> RAGConfig:
+    monkeypatch.setitem(CHAT_PROVIDERS, "reciter", (__name__, "Reciter"))
+    ollama = OllamaConfig(enabled=False, keep_alive="reciter")
+    return replace(index, chat=ChatConfig("reciter"), ollama=ollama)
+
+
+@pytest.fixture
+def pipeline(config: RAGConfig) -> Iterator[Pipeline]:
+    with get_document_store(config) as store, closing(create_qa_pipeline(store, config)) as made:
+        yield made
+
+
+def test_it_answers_and_its_answers_are_verified(pipeline: Pipeline) -> None:
+    answer = ask(pipeline, QUESTION)
+    assert (answer.text, answer.model, answer.verified) == (TRUE, "reciter", 1.0)
+    assert [source.file_path for source in answer.sources] == ["Backups.md"]
+
+
+def test_the_prompt_fits_its_window(pipeline: Pipeline) -> None:
+    ask(pipeline, QUESTION)
+    assert pipeline.get_component(PROMPT)._known_window == 600
+
+
+def test_the_pipeline_serialises_with_it(pipeline: Pipeline) -> None:
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag", __name__])
+    with closing(again), closing(again.get_component("retriever").document_store):
+        assert ask(again, QUESTION).text == TRUE
+        assert again.get_component(PROMPT).config.chat.provider == "reciter"
+
+
+def test_another_model_of_it_may_be_named(config: RAGConfig) -> None:
+    with (
+        get_document_store(config) as store,
+        closing(create_qa_pipeline(store, config, "poet")) as pipeline,
+    ):
+        assert ask(pipeline, QUESTION).model == "poet"
+
+
+def test_without_any_model_there_are_quotations(config: RAGConfig) -> None:
+    without = with_model(config, "", no_model=True, think=False)
+    with (
+        get_document_store(config) as store,
+        closing(create_qa_pipeline(store, without)) as pipeline,
+    ):
+        assert component_of(pipeline, GENERATOR) is None
+        assert ask(pipeline, QUESTION).quotes
+
+
+def test_an_ollama_section_alone_asks_for_ollama(config: RAGConfig, monkeypatch) -> None:
+    monkeypatch.setenv("RAG_CHAT__PROVIDER", "reciter")
+    with get_document_store(config) as store:
+        with closing(create_qa_pipeline(store, OllamaConfig(enabled=False))) as pipeline:
+            assert component_of(pipeline, GENERATOR) is None
+        with closing(create_qa_pipeline(store)) as pipeline:
+            assert isinstance(component_of(pipeline, GENERATOR), Recital)
+
+
+def test_it_plans(config: RAGConfig, monkeypatch) -> None:
+    models = PlannerModels(config)
+    assert models.has("metadata") and models.model_of("hyde") == "reciter"
+    assert isinstance(models.generator_of("route"), Recital)
+    monkeypatch.setattr(Reciter, "listens", False)
+    assert not PlannerModels(config).has("metadata")
+
+
+def test_it_transforms_queries(config: RAGConfig) -> None:
+    with Workspace(config) as workspace:
+        found = workspace.search(SearchRequest("backups", transforms=["multi-query"]))
+        assert [variant.text for variant in found.response.variants] == [ORIGINAL]
+        assert workspace.ask(AskRequest(QUESTION)).answer.model == "reciter"
+        assert workspace.ask(AskRequest(QUESTION, no_model=True)).answer.quotes
