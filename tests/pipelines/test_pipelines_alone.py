@@ -274,15 +274,19 @@ class TestATemplate:
 OLD = """
 components:
   embedder:
-    init_parameters: {}
-    type: rag.pipelines.components.LexicalTextEmbedder
+    init_parameters: {{}}
+    type: {}
 connections: []
 """
 
 
-def test_a_pipeline_of_an_older_version_says_so():
+@pytest.mark.parametrize(
+    "kind",
+    ["rag.pipelines.components.LexicalTextEmbedder", "rag.qa.answer_generator.AnswerGenerator"],
+)
+def test_a_pipeline_of_an_older_version_says_so(kind):
     with pytest.raises(UsageError, match="serialised by an older version of rag") as raised:
-        Pipeline.loads(OLD, allowed_modules=["rag"])
+        Pipeline.loads(OLD.format(kind), allowed_modules=["rag"])
     assert "create_search_pipeline" in raised.value.hint
 
 
