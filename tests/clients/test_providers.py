@@ -372,7 +372,7 @@ def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monke
         ("vector sample", "pass"),
     ]
     assert checks[0].message.startswith("1.0 at this process, 1 model")
-    assert "off (ollama.enabled = false)" in checks[1].message
+    assert checks[1].message == "off (ollama.enabled = false): answers are quotations"
     assert "letters at this process reads 100 tokens" in checks[2].message
     assert checks[4].facts["compared"] == 1
 

@@ -27,14 +27,17 @@ def check_servers(examination: Examination) -> Iterator[Check]:
     for provider in chosen.values():
         for view in provider.survey():
             examination.servers.append(view)
-            yield _check_server(view, examination.without_models)
+            yield _check_server(view, examination)
 
 
-def _check_server(view: ServerView, without: Status) -> Check:
-    name = view.provider
+def _check_server(view: ServerView, examination: Examination) -> Check:
+    name, config = view.provider, examination.config
     if view.is_off:
-        message = f"off ({name}.enabled = false): search is by words, answers are quotations"
-        return Check(name, "pass", message)
+        without = [
+            *(["search is by words"] if config.embedding.provider == name else []),
+            *(["answers are quotations"] if config.chat.provider == name else []),
+        ]
+        return Check(name, "pass", f"off ({name}.enabled = false): {', '.join(without)}")
     facts: dict[str, Any] = {
         "server": view.server,
         "version": view.version,
@@ -42,7 +45,7 @@ def _check_server(view: ServerView, without: Status) -> Check:
         "milliseconds": round(view.milliseconds),
     }
     if view.error is not None:
-        return from_error(name, view.error, without, **facts)
+        return from_error(name, view.error, examination.without_models, **facts)
     message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}, "
     message += f"{view.milliseconds:,.0f} ms"
     return Check(name, "pass", message, facts=facts)
