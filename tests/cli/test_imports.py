@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 CONFIG = "config"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = f"{FILES} disk_space regular_files sparse_files unicode_forms index vault Stemmer"
-ENGINE = f"{MANIFEST} lazy_imports runtime_folder clients stores haystack qdrant_edge"
+ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
 SEARCH = f"{ENGINE} search query indexing pipeline_errors pipeline_parts"
 ANSWER = f"{SEARCH} qa answers context plugins file_locks settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
@@ -39,13 +39,13 @@ TABLE = {
     " settings_repr",
     "transform backups": f"{ENGINE} app plugins query search settings_repr",
     "audit": f"{MANIFEST} app clients file_locks haystack lazy_imports plugins query rapidfuzz"
-    " runtime_folder search settings_repr stores",
+    " search settings_repr stores",
     "chat -q": f"{ANSWER} app",
     "chat --list": f"{FILES} app file_locks qa",
     "get Backups": f"{MANIFEST} app",
     "status": f"{MANIFEST} indexing app",
-    "doctor": f"{ENGINE} app context http_transport indexing ollama plugins qa query search"
-    " settings_repr",
+    "doctor": f"{ENGINE} app context http_transport indexing ollama plugins qa query"
+    " runtime_folder search settings_repr",
     "eval questions.jsonl": f"{SEARCH} evaluation app",
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs",

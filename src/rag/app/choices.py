@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 
 
@@ -14,6 +13,8 @@ def with_model(config: RAGConfig, model: str, no_model: bool, think: bool) -> RA
     :param model: which must answer; "" for that of the settings.
     :param no_model: ask none.
     """
+    from rag.clients.factory import chat_provider  # a list of conversations does without
+
     if model:  # whoever insists on one wants it asked, whatever was found a minute ago
         chat_provider(config).forget_silence()
     if no_model:

@@ -7,8 +7,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rag.clients.ollama.reachability import check_listening
-from rag.clients.ollama.silent_servers import forget
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
 from rag.config import ModelsConfig, OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, RAGError, Remedy
@@ -70,10 +68,14 @@ class OllamaEmbeddings:
         """Raise an error when it is plain that no server answers."""
         if not self.config.ollama.enabled:
             raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
+        from rag.clients.ollama.reachability import check_listening
+
         check_listening(self.config.ollama.embedding_urls)
 
     def forget_silence(self) -> None:
         """Ask the servers again, whatever is remembered of them."""
+        from rag.clients.ollama.silent_servers import forget
+
         forget(self.config.ollama.embedding_urls)
 
     def survey(self) -> list[ServerView]:
@@ -184,10 +186,14 @@ class OllamaChat:
         """Raise an error when it is plain that the server does not answer."""
         if self.is_off:
             raise ConfigError("Ollama is switched off (ollama.enabled)", remedy=Remedy.SEE_DOCTOR)
+        from rag.clients.ollama.reachability import check_listening
+
         check_listening([self.config.ollama.local_url])
 
     def forget_silence(self) -> None:
         """Ask the server again, whatever is remembered of it."""
+        from rag.clients.ollama.silent_servers import forget
+
         forget([self.config.ollama.local_url])
 
     def survey(self) -> list[ServerView]:
