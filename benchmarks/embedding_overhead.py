@@ -81,9 +81,9 @@ def _measure(config: RAGConfig, notes: Path, profile: bool) -> None:
         assert run.report.embedding and run.report.embedding.made == run.report.chunks
         chunks = run.report.chunks
     with IndexRun(config) as run:
-        run.copy.prepare()
-        run.copy.store.drop_embeddings()
-        reused = _timed(lambda: run.embed(anew=True))
+        run.writer.prepare()
+        run.writer.store.drop_embeddings()
+        reused = _timed(lambda: run.embed(reembed=True))
         assert run.report.embedding and run.report.embedding.reused == chunks
     print(f"{chunks:,} chunks{'':14}{'CPU s':>8}{'ms/chunk':>10}{'/words':>8}")
     for name, spent in (("words", words), ("vectors, made", made), ("vectors, known", reused)):

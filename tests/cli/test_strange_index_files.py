@@ -134,7 +134,7 @@ def test_doctor_tells_to_move_it_away(rag, indexed):
     assert f"Move {file} away" in rag("doctor").out
 
 
-def test_a_folder_in_the_place_of_a_lock_is_no_generation_to_doctor(rag, indexed):
+def test_a_folder_in_the_place_of_a_lock_is_no_snapshot_to_doctor(rag, indexed):
     replace("gen-*.lock", "a folder")
     assert "lost its mark" not in rag("doctor").out
 

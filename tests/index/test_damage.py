@@ -23,7 +23,7 @@ from rag.stores import get_document_store
 
 Refresh = Callable[..., RunReport]
 Points = Callable[[RAGConfig], object]
-# A file of each kind: of a generation, of the working copy, of both. The manifest, the shard's
+# A file of each kind: of a snapshot, of the staging index, of both. The manifest, the shard's
 # settings, a segment's own, its points, their texts, words and fields, the journal.
 FILES = [
     *("gen-*/points", f"gen-*/{MANIFEST}", f"gen-*/{SHARD}/edge_config.json", f"gen-*/{SUMS}"),
@@ -193,8 +193,8 @@ def test_a_run_that_wrote_and_published_nothing_knows_its_files_all_the_same(
 
 def kill(run: IndexRun) -> None:
     """Let a run go as `kill -9` does: its locks go, and nothing is noted any more."""
-    run.copy.directory.working.close = lambda: None  # type: ignore[method-assign]
-    run.copy.close()
+    run.writer.directory.working.close = lambda: None  # type: ignore[method-assign]
+    run.writer.close()
 
 
 def test_what_a_killed_run_wrote_is_no_damage(
@@ -231,15 +231,15 @@ def test_damage_to_what_a_killed_run_left_is_mended_by_the_next_one(
 def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
     config: RAGConfig, indexed: Path, refresh: Refresh
 ) -> None:
-    [generation] = config.index_dir.glob("gen-*[0-9]")
+    [snapshot] = config.index_dir.glob("gen-*[0-9]")
     shard = config.index_dir / "work" / SHARD
     segment = next((shard / "segments").iterdir())
     left: list[Any] = [
         shard / "temp_segments/one/page_0.dat",
         segment / ".atomicwriteXYZ/tmpfile.tmp",
         segment / "dimensions.tmp",
-        generation / "narrow-x/segments/one",
-        generation / "stamps-1.tmp",
+        snapshot / "narrow-x/segments/one",
+        snapshot / "stamps-1.tmp",
         config.index_dir / "work/stamps-1.tmp",
         config.index_dir / "work/.shard.tmp/segments/one/page_0.dat",
         config.index_dir / "parts/one/shard",
@@ -248,11 +248,11 @@ def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
     for path in left:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * 1000)
-    os.utime(generation / "narrow-x", (0, 0))
-    os.utime(generation / "stamps-1.tmp", (0, 0))
-    (generation / "narrow-y").mkdir()  # somebody may be about to open it
+    os.utime(snapshot / "narrow-x", (0, 0))
+    os.utime(snapshot / "stamps-1.tmp", (0, 0))
+    (snapshot / "narrow-y").mkdir()  # somebody may be about to open it
     refresh(work=indexed)
-    assert not (generation / "narrow-x").exists() and (generation / "narrow-y").exists()
+    assert not (snapshot / "narrow-x").exists() and (snapshot / "narrow-y").exists()
     assert not [*config.index_dir.glob("*/stamps-1.tmp"), *config.index_dir.glob("parts/*")]
     (indexed / "new.md").write_text("new")
     refresh(work=indexed)
@@ -260,13 +260,13 @@ def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
         assert not [*config.index_dir.rglob(name)]
 
 
-def test_generations_are_kept_while_none_is_known_to_be_the_current_one(
+def test_snapshots_are_kept_while_none_is_known_to_be_the_current_one(
     config: RAGConfig, indexed: Path
 ) -> None:
-    [generation] = config.index_dir.glob("gen-*[0-9]")
+    [snapshot] = config.index_dir.glob("gen-*[0-9]")
     (config.index_dir / "CURRENT").write_text("gen-99")
     IndexDirectory(config.index_dir).sweep()
-    assert generation.exists()
+    assert snapshot.exists()
 
 
 def test_a_run_mends_what_the_pointer_names_no_more(

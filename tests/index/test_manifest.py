@@ -71,7 +71,7 @@ ROWS = st.builds(
 @given(row=ROWS)
 def test_a_note_is_read_as_it_was_written(row: NoteRow) -> None:
     with Manifest.empty() as manifest:
-        manifest.finish([row])
+        manifest.commit_write([row])
         assert manifest.note(row.vault, row.path) == row
         assert list(manifest.notes()) == [row]
 
@@ -80,7 +80,7 @@ def test_what_was_written_is_there_when_the_file_is_opened_again(
     manifest: Manifest, file: Path
 ) -> None:
     manifest.set_vault("work", "/notes")
-    manifest.finish([note("a.md")])
+    manifest.commit_write([note("a.md")])
     manifest.close()
     with Manifest.open_work(file) as again:
         assert again.vaults() == {"work": "/notes"}
@@ -88,13 +88,13 @@ def test_what_was_written_is_there_when_the_file_is_opened_again(
 
 
 def test_a_note_that_is_not_there_is_none(manifest: Manifest) -> None:
-    manifest.finish([note("a.md")])
+    manifest.commit_write([note("a.md")])
     assert manifest.note("work", "b.md") is None
     assert manifest.note("home", "a.md") is None
 
 
 def test_notes_come_by_vault_and_path(manifest: Manifest) -> None:
-    manifest.finish([note("b.md"), note("a.md"), note("z.md", vault="home")])
+    manifest.commit_write([note("b.md"), note("a.md"), note("z.md", vault="home")])
     assert [row.path for row in manifest.notes()] == ["z.md", "a.md", "b.md"]
     assert [row.path for row in manifest.notes("vault = ?", "work")] == ["a.md", "b.md"]
 
@@ -104,7 +104,7 @@ def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
 ) -> None:
     name = b"caf\xe9.md".decode("utf-8", "surrogateescape")
     (tmp_path / name).write_bytes(b"text")
-    manifest.finish([note("caf\ufffd.md", file=name, size=4)])
+    manifest.commit_write([note("caf\ufffd.md", file=name, size=4)])
     [(found, size, _)] = manifest.files("work")
     assert os.path.getsize(tmp_path / found) == size  # noqa: PTH202
 
@@ -114,9 +114,9 @@ def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
 
 def test_an_intended_note_is_pending_until_it_is_finished(manifest: Manifest) -> None:
     row = note("a.md")
-    manifest.intend([row])
+    manifest.begin_write([row])
     assert manifest.note("work", "a.md").pending  # type: ignore[union-attr]
-    manifest.finish([row])
+    manifest.commit_write([row])
     assert not manifest.note("work", "a.md").pending  # type: ignore[union-attr]
 
 
@@ -124,9 +124,9 @@ def test_the_points_expected_are_all_chunks_and_unknown_while_one_is_pending(
     manifest: Manifest,
 ) -> None:
     assert manifest.expected_points() == 0
-    manifest.finish([note("a.md", chunks=2), note("b.md", chunks=3), note("c.md", chunks=0)])
+    manifest.commit_write([note("a.md", chunks=2), note("b.md", chunks=3), note("c.md", chunks=0)])
     assert manifest.expected_points() == 5
-    manifest.intend([note("d.md")])
+    manifest.begin_write([note("d.md")])
     assert manifest.expected_points() is None
     manifest.forget("work", ["d.md", "a.md"])
     assert manifest.expected_points() == 3
@@ -135,19 +135,19 @@ def test_the_points_expected_are_all_chunks_and_unknown_while_one_is_pending(
 def test_a_forgotten_note_is_gone_and_its_namesake_in_another_vault_stays(
     manifest: Manifest,
 ) -> None:
-    manifest.finish([note("a.md"), note("a.md", vault="home")])
+    manifest.commit_write([note("a.md"), note("a.md", vault="home")])
     manifest.forget("work", ["a.md", "never-there.md"])
     assert [row.vault for row in manifest.notes()] == ["home"]
 
 
 @pytest.mark.parametrize("flag", ["racy", "failed"])
 def test_a_young_or_failed_file_must_be_read_again(manifest: Manifest, flag: str) -> None:
-    manifest.finish([note("a.md"), note("b.md", **{flag: True})])
+    manifest.commit_write([note("a.md"), note("b.md", **{flag: True})])
     assert manifest.stats("work") == {"a.md": (10, 20, False), "b.md": (10, 20, True)}
 
 
 def test_a_file_whose_writing_was_interrupted_must_be_read_again(manifest: Manifest) -> None:
-    manifest.intend([note("a.md")])
+    manifest.begin_write([note("a.md")])
     assert manifest.stats("work") == {"a.md": (10, 20, True)}
 
 
@@ -157,8 +157,8 @@ def test_a_file_whose_writing_was_interrupted_must_be_read_again(manifest: Manif
 def test_every_change_raises_the_revision(manifest: Manifest) -> None:
     seen = [manifest.revision]
     for change in (
-        lambda: manifest.intend([note("a.md")]),
-        lambda: manifest.finish([note("a.md")]),
+        lambda: manifest.begin_write([note("a.md")]),
+        lambda: manifest.commit_write([note("a.md")]),
         lambda: manifest.set_vault("work", "/notes"),
         lambda: manifest.forget("work", ["a.md"]),
         lambda: manifest.drop_vault("work"),
@@ -184,10 +184,10 @@ def test_a_raised_revision_is_above_the_given_one_too(manifest: Manifest) -> Non
 
 
 def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> None:
-    manifest.finish([note("a.md", chunks=1)])
+    manifest.commit_write([note("a.md", chunks=1)])
     before = manifest.revision
     with pytest.raises(ValueError):
-        manifest.finish(
+        manifest.commit_write(
             [note("a.md", chunks=2), replace(note("b.md"), chunks=[ChunkKey("no id", b"")])]
         )
     assert manifest.revision == before
@@ -199,14 +199,14 @@ def test_a_change_that_fails_half_way_changes_nothing(manifest: Manifest) -> Non
 
 def test_a_note_is_named_by_title_alias_and_file_name(manifest: Manifest) -> None:
     row = note("ops/roll-back.md", title="Rolling back", aliases=["Undo", "巻き戻し"], id="1")
-    manifest.finish([row, note("other.md", id="2")])
+    manifest.commit_write([row, note("other.md", id="2")])
     for name in ("Rolling back", "Undo", "巻き戻し", "roll-back"):
         assert manifest.named(name) == ["1"]
 
 
 @pytest.mark.parametrize("name", ["", " ", "Rolling", "back", "ops/roll-back", "roll-back.md", "%"])
 def test_part_of_a_name_is_no_name(manifest: Manifest, name: str) -> None:
-    manifest.finish([note("ops/roll-back.md", title="Rolling back", aliases=[""], id="1")])
+    manifest.commit_write([note("ops/roll-back.md", title="Rolling back", aliases=[""], id="1")])
     assert manifest.named(name) == []
 
 
@@ -225,23 +225,23 @@ def test_part_of_a_name_is_no_name(manifest: Manifest, name: str) -> None:
 def test_case_width_composition_and_white_space_of_a_name_do_not_matter(
     manifest: Manifest, name: str
 ) -> None:
-    manifest.finish([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])
+    manifest.commit_write([note("café.md", title="Rolling  Back", aliases=["プラグイン"], id="1")])
     assert manifest.named(name) == ["1"]
 
 
 def test_only_the_last_ending_is_left_out_of_a_file_name(manifest: Manifest) -> None:
-    manifest.finish([note("v1.2 plan.md", title="Plan", id="1")])
+    manifest.commit_write([note("v1.2 plan.md", title="Plan", id="1")])
     assert manifest.named("v1.2 plan") == ["1"]
     assert manifest.named("v1") == []
 
 
 def test_a_title_that_is_the_file_name_too_is_one_name(manifest: Manifest) -> None:
-    manifest.finish([note("Plan.md", title="plan", aliases=["PLAN"], id="1")])
+    manifest.commit_write([note("Plan.md", title="plan", aliases=["PLAN"], id="1")])
     assert manifest.named("plan") == ["1"]
 
 
 def test_all_notes_of_a_name_are_named_in_order_of_their_ids(manifest: Manifest) -> None:
-    manifest.finish(
+    manifest.commit_write(
         [
             note("plan.md", vault="home", id="2"),
             note("a.md", aliases=["Plan"], id="3"),
@@ -252,14 +252,14 @@ def test_all_notes_of_a_name_are_named_in_order_of_their_ids(manifest: Manifest)
 
 
 def test_a_note_is_named_as_it_is_called_now(manifest: Manifest) -> None:
-    manifest.finish([note("a.md", title="Old", aliases=["Was"], id="1")])
-    manifest.finish([note("a.md", title="New", aliases=["Is"], id="1")])
+    manifest.commit_write([note("a.md", title="Old", aliases=["Was"], id="1")])
+    manifest.commit_write([note("a.md", title="New", aliases=["Is"], id="1")])
     assert [manifest.named(name) for name in ("Old", "Was")] == [[], []]
     assert [manifest.named(name) for name in ("New", "Is", "a")] == [["1"], ["1"], ["1"]]
 
 
 def test_a_note_keeps_its_names_when_it_only_needed_a_second_look(manifest: Manifest) -> None:
-    manifest.finish([note("a.md", title="Plan", id="1")])
+    manifest.commit_write([note("a.md", title="Plan", id="1")])
     manifest.refresh([note("a.md", title="Plan", racy=True, id="1")])
     assert manifest.named("Plan") == ["1"]
 
@@ -270,7 +270,7 @@ def test_a_second_look_that_is_interrupted_leaves_a_note_its_names(
     def killed(_: str) -> str:
         raise KeyboardInterrupt
 
-    manifest.finish([note("a.md", title="Plan", id="1")])
+    manifest.commit_write([note("a.md", title="Plan", id="1")])
     with monkeypatch.context() as patch:
         patch.setattr("rag.index.manifest.name_key", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -279,22 +279,22 @@ def test_a_second_look_that_is_interrupted_leaves_a_note_its_names(
 
 
 def test_a_forgotten_note_is_named_no_longer_and_its_namesake_is(manifest: Manifest) -> None:
-    manifest.finish([note("plan.md", id="1"), note("plan.md", vault="home", id="2")])
+    manifest.commit_write([note("plan.md", id="1"), note("plan.md", vault="home", id="2")])
     manifest.forget("work", ["plan.md", "never there.md"])
     assert manifest.named("plan") == ["2"]
 
 
 def test_a_note_without_chunks_is_not_named(manifest: Manifest) -> None:
-    manifest.finish([note("a.md", title="Plan", id="1")])
-    manifest.finish([note("a.md", title="Plan", chunks=0, id="1")])
+    manifest.commit_write([note("a.md", title="Plan", id="1")])
+    manifest.commit_write([note("a.md", title="Plan", chunks=0, id="1")])
     assert manifest.named("Plan") == []
 
 
 def test_a_generation_s_manifest_knows_names_and_words(manifest: Manifest, file: Path) -> None:
-    manifest.finish([note("a.md", title="Plan", id="1")])
+    manifest.commit_write([note("a.md", title="Plan", id="1")])
     manifest.vocabulary.add(["plan"])
     manifest.close()
-    with Manifest.open_generation(file) as published:
+    with Manifest.open_snapshot(file) as published:
         assert published.named("plan") == ["1"]
         assert published.vocabulary.unknown(["plan"]) == []
 
@@ -311,7 +311,7 @@ def test_facts_are_kept_by_name(manifest: Manifest) -> None:
 
 
 def test_counts_names_and_tags_leave_out_notes_without_chunks(manifest: Manifest) -> None:
-    manifest.finish(
+    manifest.commit_write(
         [
             note("a.md", chunks=2, title="A", aliases=["甲"], tags=["x", "日記"], id="1"),
             note("b.md", chunks=1, title="B", tags=["x"], id="2"),
@@ -336,19 +336,19 @@ def test_a_vault_follows_its_folder_and_can_be_dropped(manifest: Manifest) -> No
     assert manifest.vaults() == {"日記": "/diary"}
 
 
-# -- a generation's manifest -----------------------------------------------------------
+# -- a snapshot's manifest -----------------------------------------------------------
 
 
 @pytest.fixture
 def published(manifest: Manifest, file: Path) -> Path:
-    """The closed manifest of a generation; its name has what a URI would take for its own."""
-    manifest.finish(note(f"{n}.md", title="x" * 200, id=str(n)) for n in range(100))
+    """The closed manifest of a snapshot; its name has what a URI would take for its own."""
+    manifest.commit_write(note(f"{n}.md", title="x" * 200, id=str(n)) for n in range(100))
     manifest.close()
     return file.parent.rename(file.parent.parent / "gen 1?#%20").joinpath(file.name)
 
 
 def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published: Path) -> None:
-    with Manifest.open_generation(published) as manifest:
+    with Manifest.open_snapshot(published) as manifest:
         assert manifest.expected_points() == 100
         assert os.listdir(published.parent) == [published.name]  # noqa: PTH208
     assert os.listdir(published.parent) == [published.name]  # noqa: PTH208
@@ -357,8 +357,8 @@ def test_a_generation_s_manifest_is_read_without_a_file_beside_it(published: Pat
 def test_a_generation_s_manifest_cannot_be_changed(published: Path) -> None:
     published.chmod(0o444)
     before = published.read_bytes()
-    with Manifest.open_generation(published) as manifest, pytest.raises(sqlite3.OperationalError):
-        manifest.finish([note("new.md")])
+    with Manifest.open_snapshot(published) as manifest, pytest.raises(sqlite3.OperationalError):
+        manifest.commit_write([note("new.md")])
     assert published.read_bytes() == before
 
 
@@ -395,7 +395,7 @@ def damage_folder(file: Path) -> None:
 def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object) -> None:
     damage(published)  # type: ignore[operator]
     with pytest.raises(IndexUnavailableError) as caught:
-        Manifest.open_generation(published)
+        Manifest.open_snapshot(published)
     assert caught.value.remedy is Remedy.INDEX_FROM_NOTES
 
 
@@ -406,16 +406,18 @@ def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path
     for start in pages:
         published.write_bytes(whole[:start] + b"\xaa" * 4096 + whole[start + 4096 :])
         with pytest.raises(IndexUnavailableError):
-            Manifest.open_generation(published)
+            Manifest.open_snapshot(published)
 
 
 @pytest.fixture
-def generation(tmp_path: Path) -> Path:
-    """The manifest of a generation that was published."""
+def snapshot(tmp_path: Path) -> Path:
+    """The manifest of a snapshot that was published."""
     directory = IndexDirectory(tmp_path / "index")
     with directory.writing():
         with Manifest.open_work(directory.work / MANIFEST) as manifest:
-            manifest.finish([note(f"{n}.md", id=f"{n}", title="word " * n) for n in range(300)])
+            manifest.commit_write(
+                [note(f"{n}.md", id=f"{n}", title="word " * n) for n in range(300)]
+            )
         directory.publish(1, 300)
     return directory.path / "gen-1" / MANIFEST
 
@@ -432,43 +434,47 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_manifest_is_verified_only_where_it_has_no_checksum(
-    generation: Path, looked: list[str]
+    snapshot: Path, looked: list[str]
 ) -> None:
-    shutil.copytree(generation.parent, generation.parents[1] / "gen-2")
-    Manifest.open_generation(generation.parents[1] / "gen-2" / MANIFEST).close()
+    shutil.copytree(snapshot.parent, snapshot.parents[1] / "gen-2")
+    Manifest.open_snapshot(snapshot.parents[1] / "gen-2" / MANIFEST).close()
     assert looked == []
-    (generation.parent / SUMS).unlink()
-    Manifest.open_generation(generation).close()
+    (snapshot.parent / SUMS).unlink()
+    Manifest.open_snapshot(snapshot).close()
     assert looked == ["notes"]
 
 
 @pytest.mark.parametrize("damage", [damage_empty, damage_text, damage_half, damage_middle])
-def test_damage_to_a_published_manifest_is_found(generation: Path, damage: object) -> None:
-    Manifest.open_generation(generation).close()
-    damage(generation)  # type: ignore[operator]
+def test_damage_to_a_published_manifest_is_found(snapshot: Path, damage: object) -> None:
+    Manifest.open_snapshot(snapshot).close()
+    damage(snapshot)  # type: ignore[operator]
     with pytest.raises(IndexUnavailableError, match="damaged"):
-        Manifest.open_generation(generation)
+        Manifest.open_snapshot(snapshot)
 
 
 @pytest.mark.parametrize("keep_time", [False, True])
 def test_another_file_in_the_place_of_a_manifest_is_read_through(
-    generation: Path, keep_time: bool
+    snapshot: Path, keep_time: bool
 ) -> None:
     """Also one of the same size and time."""
-    facts, content = generation.stat(), bytearray(generation.read_bytes())
+    facts, content = snapshot.stat(), bytearray(snapshot.read_bytes())
     content[4096:8192] = b"\xaa" * 4096
-    generation.unlink()
-    generation.write_bytes(content)
+    snapshot.unlink()
+    snapshot.write_bytes(content)
     if keep_time:
-        os.utime(generation, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        os.utime(snapshot, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     with pytest.raises(IndexUnavailableError, match="damaged"):
-        Manifest.open_generation(generation)
+        Manifest.open_snapshot(snapshot)
 
 
 @given(st.lists(ROWS, max_size=4, unique_by=(lambda r: (r.vault, r.path), lambda r: r.id)))
 def test_what_was_intended_and_settled_is_what_is_finished(rows: list[NoteRow]) -> None:
     found = []
-    for steps in (("intend", "settle"), ("intend", "finish"), ("finish",)):
+    for steps in (
+        ("begin_write", "confirm_write"),
+        ("begin_write", "commit_write"),
+        ("commit_write",),
+    ):
         with Manifest.empty() as manifest:
             for step in steps:
                 getattr(manifest, step)(replace(row) for row in rows)
@@ -482,15 +488,15 @@ def test_what_was_intended_and_settled_is_what_is_finished(rows: list[NoteRow]) 
 def test_totals_that_were_kept_are_those_of_an_unchanged_manifest(
     manifest: Manifest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    manifest.finish([note("a.md", 2)])
+    manifest.commit_write([note("a.md", 2)])
     manifest.keep_totals()
     with monkeypatch.context() as patch:
         patch.setattr(Manifest, "totals", lambda _: pytest.fail("all notes were read"))
         assert manifest.kept_totals() == (1, 2)
-    manifest.finish([note("b.md", 3)])
+    manifest.commit_write([note("b.md", 3)])
     assert manifest.kept_totals() == manifest.totals() == (2, 5)
 
 
 def test_totals_that_were_never_kept_are_counted(manifest: Manifest) -> None:
-    manifest.finish([note("a.md", 2)])
+    manifest.commit_write([note("a.md", 2)])
     assert manifest.kept_totals() == (1, 2)

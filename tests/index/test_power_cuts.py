@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_generations import fill_work, generations, publish
+from test_snapshots import fill_work, publish, snapshots
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -32,7 +32,7 @@ def index(tmp_path: Path) -> IndexDirectory:
 
 
 def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
-    """Publish a generation with a manifest, of which nobody reads more than that it is there."""
+    """Publish a snapshot with a manifest, of which nobody reads more than that it is there."""
     with index.writing():
         index.working.mark.begin()
         fill_work(index, content)
@@ -84,8 +84,8 @@ def test_after_a_power_cut_at_any_moment_the_former_generation_is_read_or_the_ne
         publish_whole(index, 2, "new")
     found = set()
     for folder in left:
-        with IndexDirectory(folder).open_current() as generation:
-            found.add((generation.points, (generation.path / VECTORS).read_text()))
+        with IndexDirectory(folder).open_current() as snapshot:
+            found.add((snapshot.points, (snapshot.path / VECTORS).read_text()))
     assert found == {(1, "former"), (2, "new")}
     assert len(left) > 60
 
@@ -97,8 +97,8 @@ def test_what_was_published_stays_published(
     with cutting(index.path, tmp_path / "room", monkeypatch) as left:
         publish_whole(index, 1, "first")
     for folder in left[-len(LUCK) :]:
-        with IndexDirectory(folder).open_current() as generation:
-            assert (generation.path / VECTORS).read_text() == "first"
+        with IndexDirectory(folder).open_current() as snapshot:
+            assert (snapshot.path / VECTORS).read_text() == "first"
 
 
 def test_a_working_copy_that_is_neither_old_nor_new_is_not_trusted(
@@ -144,7 +144,7 @@ def test_what_cannot_be_read_is_not_announced(index: IndexDirectory) -> None:
 
     with index.writing(), pytest.raises(IndexUnavailableError):
         index.publish(2, points=2, copy=copy)
-    assert index.current() == "gen-1" and generations(index) == ["gen-1"]
+    assert index.current() == "gen-1" and snapshots(index) == ["gen-1"]
 
 
 @pytest.mark.parametrize("pointer", ["", "\0\0\0\0\0", "gen-9", "../gen-1", "gen-2"])
@@ -159,8 +159,8 @@ def test_where_the_pointer_or_what_it_names_is_lost_the_newest_whole_generation_
     (index.path / f"gen-3/{SHARD}/edge_config.json").unlink()
     (index.path / "CURRENT").write_text(pointer)
     assert index.current() == "gen-1"
-    with index.open_current() as generation:
-        assert generation.name == "gen-1"
+    with index.open_current() as snapshot:
+        assert snapshot.name == "gen-1"
 
 
 @pytest.mark.parametrize("name", ["gen-9.lock", ".gen-9.tmp", "gen-9", "CURRENT"])
@@ -177,7 +177,7 @@ def test_the_generations_that_go_bear_the_mark(index: IndexDirectory) -> None:
     foreign.parent.mkdir()
     foreign.touch()
     publish(index, 2)
-    assert foreign.exists() and generations(index) == ["gen-0", "gen-2"]
+    assert foreign.exists() and snapshots(index) == ["gen-0", "gen-2"]
 
 
 def test_every_folder_of_a_generation_is_for_its_owner_alone(index: IndexDirectory) -> None:

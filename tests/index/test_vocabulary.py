@@ -84,7 +84,7 @@ def test_words_are_what_they_are_to_the_letter(words: Vocabulary) -> None:
 def test_words_are_there_when_the_manifest_is_opened_again(tmp_path: Path) -> None:
     with Manifest.open_work(tmp_path / "manifest") as manifest:
         manifest.vocabulary.add(["rollback"])
-    with Manifest.open_generation(tmp_path / "manifest") as manifest:
+    with Manifest.open_snapshot(tmp_path / "manifest") as manifest:
         assert manifest.vocabulary.unknown(["rollback", "deploy"]) == ["deploy"]
 
 
@@ -203,7 +203,7 @@ def test_of_equally_near_words_a_note_s_name_comes_first() -> None:
         manifest.vocabulary.add(["canvases", "canvas"])
         assert list(manifest.vocabulary.near("canvass")) == ["canvases", "canvas"]
         chunks = [ChunkKey(str(uuid.UUID(int=1)), bytes(16))]
-        manifest.finish([NoteRow("work", "Canvas.md", "", 1, 1, False, b"", chunks)])
+        manifest.commit_write([NoteRow("work", "Canvas.md", "", 1, 1, False, b"", chunks)])
         assert list(manifest.vocabulary.near("canvass")) == ["canvas", "canvases"]
 
 

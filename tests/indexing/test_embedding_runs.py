@@ -96,7 +96,7 @@ def is_made_by(model: Model, config: RAGConfig) -> bool:
     )
 
 
-def generation(config: RAGConfig) -> str | None:
+def snapshot(config: RAGConfig) -> str | None:
     return IndexDirectory(config.index_dir).current()
 
 
@@ -170,10 +170,10 @@ class TestTheFirstTime:
 class TestNothingToDo:
     def test_nothing_is_asked_and_nothing_published(self, work, embed, with_ollama, server):
         embed(work=work)
-        before, asked = generation(with_ollama()), len(server.requests())
+        before, asked = snapshot(with_ollama()), len(server.requests())
         report = embed(work=work)
         assert (report.embedding, report.published, report.touched) == (None, False, False)
-        assert generation(with_ollama()) == before
+        assert snapshot(with_ollama()) == before
         assert len(server.requests()) == asked
 
     def test_it_does_not_import_haystack_or_the_client(self, work, embed, with_ollama, age):
@@ -211,7 +211,7 @@ class TestNothingToDo:
     def test_asked_for_it_makes_sure_of_the_model_but_makes_nothing(self, work, embed, sent):
         embed(work=work)
         sent()
-        report = embed(anew=True, work=work)
+        report = embed(reembed=True, work=work)
         assert (report.embedding.made, report.published, sent()) == (0, False, [])
 
 
@@ -351,7 +351,7 @@ class TestAnotherModel:
     def test_asked_for_it_embeds_all_without_reading_a_note(self, work, embed, other, server):
         for note in work.iterdir():
             note.unlink()
-        report = embed(other, anew=True)
+        report = embed(other, reembed=True)
         assert (report.embedding.made, report.published) == (CHUNKS, True)
         assert is_made_by(server.models["all-minilm"], other)
         found = facts(other)
@@ -364,7 +364,7 @@ class TestAnotherModel:
                 raise Killed
 
         with pytest.raises(Killed):
-            embed(other, anew=True, work=work, progress=stop)
+            embed(other, reembed=True, work=work, progress=stop)
         assert is_made_by(server.models["bge-m3"], other)  # readers still have the old ones
         assert len(sent()) >= done
         report = embed(other, work=work)
@@ -380,7 +380,7 @@ class TestAnotherModel:
         with pytest.raises(IndexUnavailableError, match="another version of bge-m3"):
             embed(work=work)
         assert sent() == []
-        embed(anew=True, work=work)
+        embed(reembed=True, work=work)
         assert is_made_by(pulled, with_ollama())
 
     def test_another_prefix_is_another_space(self, work, embed, with_ollama):
@@ -496,11 +496,11 @@ class TestFaults:
         assert (report.embedding.made, report.incomplete) == (CHUNKS - 1, True)
         assert counts(config) == (CHUNKS, CHUNKS - 1, 0, 1)
         sent()
-        before = generation(config)
+        before = snapshot(config)
         report = embed(config, work=work)
         assert list(report.embedding.failed) == ["work/kettle.md:5"]
         assert all("vinegar" in text for text in sent())
-        assert (report.published, generation(config)) == (False, before)
+        assert (report.published, snapshot(config)) == (False, before)
         server.heal()
         assert embed(config, work=work).embedding.made == 1
         assert counts(config) == (CHUNKS, CHUNKS, 0, 0)
@@ -606,7 +606,7 @@ class TestFilesThatAreHarmed:
         assert "lost its embeddings" in worded(response.notices[0]) and "--embed" in worded(
             response.notices[0]
         )
-        report = embed(anew=True, work=work)
+        report = embed(reembed=True, work=work)
         assert (report.embedding.reused, report.published, sent()) == (CHUNKS, True, [])
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
 
@@ -636,7 +636,7 @@ class TestFilesThatAreHarmed:
         import shutil
 
         shutil.rmtree(IndexDirectory(with_ollama().index_dir).work / "shard")
-        embed(anew=True, work=work)
+        embed(reembed=True, work=work)
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
 
 
@@ -726,7 +726,7 @@ class TestSwitchingModels:
 
         server.fail("/api/embed", "drop", after=1, times=None)  # all but the probe
         with pytest.raises(ConnectionError):
-            embed(with_ollama(embedding_model="all-minilm"), anew=True, work=work)
+            embed(with_ollama(embedding_model="all-minilm"), reembed=True, work=work)
         server.heal()
         assert facts(with_ollama()).embedded == 0
         report = embed(work=work)

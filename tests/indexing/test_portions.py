@@ -242,7 +242,9 @@ def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_pa
     worker = workers._Worker()
     worker.answers.close()
     with worker:
-        worker.give(0, portions.Portion("v", str(tmp_path), [], config.index, str(tmp_path / "i")))
+        worker.give(
+            0, portions.NoteBatch("v", str(tmp_path), [], config.index, str(tmp_path / "i"))
+        )
         assert worker.process.wait(20) == 0
     assert capfd.readouterr().err == ""
 
@@ -276,8 +278,8 @@ def adopt(copy, built):
     time.sleep(60)
 
 workers._Worker.__init__ = tell
-from rag.indexing.index_writer import WorkingCopy
-WorkingCopy.adopt = adopt
+from rag.indexing.index_writer import IndexWriter
+IndexWriter.adopt = adopt
 with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
     run.index_vault("v", Path(sys.argv[2]))
 """
@@ -408,10 +410,10 @@ def test_an_index_that_still_has_room_for_embeddings_takes_no_segments(
     """A run may have been killed between forgetting the embeddings and dropping their space."""
     cut(1200, 1)
     with IndexRun(config) as run:
-        run.copy.prepare()
-        assert run.copy.takes_segments
-        run.copy.store.backend.add_dense_space(3)  # type: ignore[attr-defined]
-        assert not run.copy.takes_segments
+        run.writer.prepare()
+        assert run.writer.takes_segments
+        run.writer.store.backend.add_dense_space(3)  # type: ignore[attr-defined]
+        assert not run.writer.takes_segments
         run.index_vault("v", vault)
         run.publish()
     assert refresh(v=vault).notes == 40

@@ -46,7 +46,7 @@ def clean(points, refresh, tmp_path) -> Callable[..., object]:
     return build
 
 
-def generation(config: RAGConfig) -> str | None:
+def snapshot(config: RAGConfig) -> str | None:
     return IndexDirectory(config.index_dir).current()
 
 
@@ -59,9 +59,9 @@ def overwrite(file: Path, start: int = 0) -> None:
 class TestNothingToDo:
     def test_a_run_without_changes_publishes_nothing(self, work, refresh, config):
         assert refresh(work=work).published
-        before = generation(config)
+        before = snapshot(config)
         assert not refresh(work=work).published
-        assert generation(config) == before
+        assert snapshot(config) == before
 
     def test_it_counts_what_the_index_holds_all_the_same(self, work, refresh):
         refresh(work=work)
@@ -175,9 +175,9 @@ class TestNotesThatCannotBeRead:
     def test_a_note_that_stays_unreadable_changes_nothing(self, work, refresh, unreadable, config):
         unreadable(work / "a.md")
         refresh(work=work)
-        before = generation(config)
+        before = snapshot(config)
         assert refresh(work=work).vaults["work"].failed
-        assert generation(config) == before
+        assert snapshot(config) == before
 
     def test_a_link_that_leads_nowhere_is_no_note(self, work, refresh):
         (work / "dangling.md").symlink_to(work / "nowhere.md")
@@ -259,7 +259,7 @@ class TestKilledRuns:
         self, many, kill, refresh, points, clean, config, where, call
     ):
         kill(many, where, call)
-        assert generation(config) is None
+        assert snapshot(config) is None
         report = refresh(work=many)
         assert (report.published, report.notices) == (True, [])
         assert points(config) == clean(work=many)
@@ -367,12 +367,12 @@ class TestRebuilds:
         [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
         overwrite(file, 0)
         with pytest.raises(IndexUnavailableError):
-            Manifest.open_generation(file)
+            Manifest.open_snapshot(file)
         report = refresh(**both)
         assert report.published
         assert ["written anew" in notice for notice in report.notices] == [True]
         [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
-        with Manifest.open_generation(file) as manifest:
+        with Manifest.open_snapshot(file) as manifest:
             assert manifest.rows() == report.notes > 0
 
     def test_a_corrupted_shard_rebuilds_and_says_so(self, both, refresh, config, points, clean):

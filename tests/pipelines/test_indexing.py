@@ -297,7 +297,7 @@ class TestIndexVault:
 class TestDryRun:
     def files(self, config):
         found = config.data_dir.rglob("*")
-        # Whoever reads a generation holds its lock file; that is no change.
+        # Whoever reads a snapshot holds its lock file; that is no change.
         return {p: p.stat().st_mtime_ns for p in found if p.is_file() and p.suffix != ".lock"}
 
     def test_it_counts_what_would_be_indexed(self, write_notes, index):

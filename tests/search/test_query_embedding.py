@@ -250,7 +250,7 @@ def test_it_follows_an_index_whose_embeddings_get_another_size(write_notes, embe
     with get_document_store(config) as store:
         component = QueryEmbedder(store, config.ollama)
         assert len(component.run("alpha")["embedding"]) == 32
-        embed(other, anew=True, work=work)
+        embed(other, reembed=True, work=work)
         component.config = component.embeddings.config = models_config(other)
         assert len(component.run("alpha")["embedding"]) == 48
         component.close()

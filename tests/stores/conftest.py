@@ -66,7 +66,7 @@ def store(path: str) -> Iterator[Store]:
 
 @pytest.fixture
 def publish() -> Callable[[Store, str], None]:
-    """Publish a generation whose manifest says `made=…`: `publish(store, "first")`."""
+    """Publish a snapshot whose manifest says `made=…`: `publish(store, "first")`."""
 
     def published(store: Store, made: str) -> None:
         store.begin_writing()

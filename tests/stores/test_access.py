@@ -38,7 +38,7 @@ def doc(name: str) -> Document:
 
 
 def made(store: Store) -> str | None:
-    """Return what the manifest that a store hands out says of its generation."""
+    """Return what the manifest that a store hands out says of its snapshot."""
     manifest = store.access.manifest()
     return manifest.get("made") if manifest else None
 
@@ -63,9 +63,9 @@ def test_the_manifest_stays_the_same_object_while_the_generation_does(
 
 
 def test_the_manifest_follows_a_publish(store: Store, reader: Store, publish: Publish) -> None:
-    for generation in ("first", "second", "third"):
-        publish(store, generation)
-        assert made(reader) == generation
+    for snapshot in ("first", "second", "third"):
+        publish(store, snapshot)
+        assert made(reader) == snapshot
 
 
 def test_what_the_writer_does_to_its_manifest_is_unseen_before_it_is_published(
@@ -182,10 +182,10 @@ def test_a_reader_that_follows_many_generations_holds_the_files_of_one(
     store: Store, reader: Store, path: str, publish: Publish
 ) -> None:
     held = []
-    for generation in ("first", "second", "third", "fourth"):
-        publish(store, generation)
+    for snapshot in ("first", "second", "third", "fourth"):
+        publish(store, snapshot)
         store.close()
-        assert made(reader) == generation
+        assert made(reader) == snapshot
         held.append(len(open_files(path)))
     assert len(set(held)) == 1
 
@@ -309,7 +309,7 @@ def test_there_is_something_to_read_once_a_generation_is_published_or_one_writes
     assert reader.is_readable
 
 
-def test_the_lock_alone_hides_no_generation_from_its_holder(store: Store, publish: Publish) -> None:
+def test_the_lock_alone_hides_no_snapshot_from_its_holder(store: Store, publish: Publish) -> None:
     store.write_documents([doc("a")])
     publish(store, "first")
     store.access.close_work()
@@ -322,7 +322,7 @@ def test_a_store_that_is_copied_is_the_same_store(store: Store) -> None:
     assert copy.deepcopy(store) is store
 
 
-# -- staying with one generation -------------------------------------------------------
+# -- staying with one snapshot -------------------------------------------------------
 
 
 def test_a_pinned_reader_stays_with_its_generation_until_it_is_let_go(

@@ -528,42 +528,42 @@ def twenty_documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def published(path: str, twenty_documents: Path) -> Path:
-    """The folder of a generation of twenty documents."""
+    """The folder of a snapshot of twenty documents."""
     copy_tree(twenty_documents, Path(path))
     return Path(path) / "gen-1"
 
 
-def no_segments(generation: Path) -> None:
-    shutil.rmtree(generation / SHARD / "segments")
+def no_segments(snapshot: Path) -> None:
+    shutil.rmtree(snapshot / SHARD / "segments")
 
 
-def no_shard(generation: Path) -> None:
-    shutil.rmtree(generation / SHARD)
+def no_shard(snapshot: Path) -> None:
+    shutil.rmtree(snapshot / SHARD)
 
 
-def no_generation(generation: Path) -> None:
-    shutil.rmtree(generation)
+def no_snapshot(snapshot: Path) -> None:
+    shutil.rmtree(snapshot)
 
 
-def no_point_count(generation: Path) -> None:
-    (generation / "points").unlink()
+def no_point_count(snapshot: Path) -> None:
+    (snapshot / "points").unlink()
 
 
-def point_count_is_text(generation: Path) -> None:
-    (generation / "points").write_text("many")
+def point_count_is_text(snapshot: Path) -> None:
+    (snapshot / "points").write_text("many")
 
 
-def pointer_is_rubbish(generation: Path) -> None:
-    (generation.parent / "CURRENT").write_bytes(b"\xff\x00/..")
+def pointer_is_rubbish(snapshot: Path) -> None:
+    (snapshot.parent / "CURRENT").write_bytes(b"\xff\x00/..")
 
 
-def configuration_cut(generation: Path) -> None:
-    os.truncate(generation / SHARD / "edge_config.json", 40)
+def configuration_cut(snapshot: Path) -> None:
+    os.truncate(snapshot / SHARD / "edge_config.json", 40)
 
 
 def without(pattern: str) -> Callable[[Path], None]:
-    def damage(generation: Path) -> None:
-        files = list(generation.glob(f"{SHARD}/segments/*/{pattern}"))
+    def damage(snapshot: Path) -> None:
+        files = list(snapshot.glob(f"{SHARD}/segments/*/{pattern}"))
         assert files
         for file in files:
             file.unlink()
@@ -572,8 +572,8 @@ def without(pattern: str) -> Callable[[Path], None]:
 
 
 def cut(pattern: str) -> Callable[[Path], None]:
-    def damage(generation: Path) -> None:
-        files = list(generation.glob(f"{SHARD}/segments/*/{pattern}"))
+    def damage(snapshot: Path) -> None:
+        files = list(snapshot.glob(f"{SHARD}/segments/*/{pattern}"))
         assert files
         for file in files:
             os.truncate(file, file.stat().st_size // 2)
@@ -584,7 +584,7 @@ def cut(pattern: str) -> Callable[[Path], None]:
 DAMAGE: dict[str, Callable[[Path], None]] = {
     "no segments": no_segments,
     "no shard": no_shard,
-    "no generation": no_generation,
+    "no snapshot": no_snapshot,
     "no point count": no_point_count,
     "a point count that is text": point_count_is_text,
     "a pointer that is rubbish": pointer_is_rubbish,

@@ -13,7 +13,7 @@ import qdrant_edge as qe
 from rag.index.shard_files import JOURNAL
 from rag.stores.base.points import SPARSE
 from rag.stores.edge.layout import journal
-from rag.stores.edge.layout.journal import begin_anew
+from rag.stores.edge.layout.journal import restart
 from rag.stores.edge.shard import load_work
 from rag.support.sparse_files import copy_tree
 
@@ -54,7 +54,7 @@ def path(tmp_path: Path, empty_shard: Path) -> Path:
 
 def test_it_holds_no_operation_any_more_and_the_shard_all_points(path: Path) -> None:
     before = written(path)
-    begin_anew(path)
+    restart(path)
     assert written(path) < 50 < before
     shard = load_work(path)
     assert values(shard) == dict.fromkeys(range(30), "old")
@@ -63,7 +63,7 @@ def test_it_holds_no_operation_any_more_and_the_shard_all_points(path: Path) -> 
 
 def test_what_is_changed_after_it_is_changed_each_time(path: Path) -> None:
     for turn in ("one", "two", "three"):
-        begin_anew(path)
+        restart(path)
         shard = load_work(path)
         put(shard, 3, turn)
         shard.update(qe.UpdateOperation.delete_points([POINT.format(len(turn))]))
@@ -74,7 +74,7 @@ def test_what_is_changed_after_it_is_changed_each_time(path: Path) -> None:
 
 
 def test_what_was_written_after_it_outlives_a_kill(path: Path) -> None:
-    begin_anew(path)
+    restart(path)
     if not (child := os.fork()):
         shard = load_work(path)
         put(shard, 3, "new")
@@ -88,9 +88,9 @@ def test_what_was_written_after_it_outlives_a_kill(path: Path) -> None:
 
 
 def test_a_journal_without_operations_stays(path: Path) -> None:
-    begin_anew(path)
+    restart(path)
     before = sorted((file.name, file.stat().st_ino) for file in (path / JOURNAL).iterdir())
-    begin_anew(path)
+    restart(path)
     assert sorted((file.name, file.stat().st_ino) for file in (path / JOURNAL).iterdir()) == before
 
 
@@ -115,7 +115,7 @@ def test_who_is_killed_on_the_way_loses_nothing(
         patch.setattr(Path, "rename", count(Path.rename))
         patch.setattr(journal, "_remove", count(journal._remove))
         with pytest.raises(KeyboardInterrupt):
-            begin_anew(path)
+            restart(path)
     shard = load_work(path)
     put(shard, 3, "new")
     close(shard)

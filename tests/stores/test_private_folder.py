@@ -1,4 +1,4 @@
-"""Where a generation's shard is opened when its own folder will not do."""
+"""Where a snapshot's shard is opened when its own folder will not do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers get of a merged index has fewer files, and answers as the working copy does."""
+"""What readers get of a merged index has fewer files, and answers as the staging index does."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Segments made apart: built in a folder of their own, then moved into the working copy."""
+"""Segments made apart: built in a folder of their own, then moved into the staging index."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def home(store: Store) -> SegmentHome:
 
 def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) -> None:
     store.write_documents([doc(100, "written")])
-    home.adopt(build(tmp_path / "one", range(10)))
-    home.adopt(build(tmp_path / "two", range(10, 20)))
+    home.import_segments(build(tmp_path / "one", range(10)))
+    home.import_segments(build(tmp_path / "two", range(10, 20)))
     assert store.count_documents() == 21
     assert len(store.query_sparse(WORD, top_k=99)) == 21
     vault = {"field": "meta.vault", "operator": "==", "value": "v"}
@@ -61,7 +61,7 @@ def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) 
 
 
 def test_readers_see_it_once_it_is_published(store, home, tmp_path, path) -> None:
-    home.adopt(build(tmp_path / "one", range(10)))
+    home.import_segments(build(tmp_path / "one", range(10)))
     store.publish()
     with Store(path) as reader:
         assert reader.count_documents() == 10
@@ -69,14 +69,14 @@ def test_readers_see_it_once_it_is_published(store, home, tmp_path, path) -> Non
 
 def test_the_folder_is_gone_then(home, tmp_path) -> None:
     folder = build(tmp_path / "one", range(3))
-    home.adopt(folder)
+    home.import_segments(folder)
     assert not folder.exists()
 
 
 @pytest.mark.parametrize("operations", [1, 5, 90])
 def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, operations) -> None:
     """The engine passes over operations older than the point."""
-    home.adopt(build(tmp_path / "one", range(operations), size=1))
+    home.import_segments(build(tmp_path / "one", range(operations), size=1))
     store.write_documents([doc(0, "changed")], DuplicatePolicy.OVERWRITE)
     store.delete_documents([key(operations - 1)] if operations > 1 else [])
     store.publish()
@@ -87,7 +87,7 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, oper
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        SegmentHome(store.access).adopt(build(tmp_path / "one", range(30), size=1))
+        SegmentHome(store.access).import_segments(build(tmp_path / "one", range(30), size=1))
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}
@@ -95,7 +95,7 @@ def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_pa
 
 def test_of_no_points_there_is_nothing_to_adopt(store, home, tmp_path) -> None:
     build_segments(tmp_path / "none", [])
-    home.adopt(tmp_path / "none")
+    home.import_segments(tmp_path / "none")
     store.publish()
     assert store.count_documents() == 0
 
@@ -126,10 +126,10 @@ def test_the_shard_keeps_one_segment_without_points(store, home, tmp_path) -> No
     for part in range(3):
         points = [chunk_point(key(800 * part + n), "x", {}, large) for n in range(800)]
         build_segments(tmp_path / str(part), [points])
-        home.adopt(tmp_path / str(part))
+        home.import_segments(tmp_path / str(part))
     store.publish()
-    generation = Path(store.access.directory.path) / (store.access.directory.current() or "")
-    found = [any(s.glob("*id_tracker.mappings")) for s in generation.glob("shard/segments/*")]
+    snapshot = Path(store.access.directory.path) / (store.access.directory.current() or "")
+    found = [any(s.glob("*id_tracker.mappings")) for s in snapshot.glob("shard/segments/*")]
     assert found.count(False) == 1
     assert store.count_documents() == 2400
 
@@ -138,10 +138,10 @@ def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) ->
     large = SparseVector([*range(400)], [1.0] * 400)
     build_segments(tmp_path / "p", [[chunk_point(key(n), "x", {}, large) for n in range(800)]])
     [built] = [s.parent.name for s in (tmp_path / "p").glob("segments/*/id_tracker.mappings")]
-    home.adopt(tmp_path / "p")
+    home.import_segments(tmp_path / "p")
     store.publish()
-    generation = Path(store.access.directory.path) / (store.access.directory.current() or "")
-    assert (generation / "shard/segments" / built / "id_tracker.mappings").exists()
+    snapshot = Path(store.access.directory.path) / (store.access.directory.current() or "")
+    assert (snapshot / "shard/segments" / built / "id_tracker.mappings").exists()
 
 
 def test_many_points_are_written_out_in_between(store, home, tmp_path, monkeypatch) -> None:
@@ -149,7 +149,7 @@ def test_many_points_are_written_out_in_between(store, home, tmp_path, monkeypat
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
     build_segments(tmp_path / "p", [points[at : at + 500] for at in range(0, 2300, 500)])
-    home.adopt(tmp_path / "p")
+    home.import_segments(tmp_path / "p")
     store.publish()
     assert store.count_documents() == 2300
     assert {d.id for d in store.filter_documents()} == {key(n) for n in range(2300)}

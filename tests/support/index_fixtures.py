@@ -161,7 +161,7 @@ def embed(with_ollama: Callable[..., RAGConfig]) -> Callable[..., RunReport]:
 
     def run(
         config: RAGConfig | None = None,
-        anew: bool = False,
+        reembed: bool = False,
         prune: bool = False,
         rebuild: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -171,7 +171,7 @@ def embed(with_ollama: Callable[..., RAGConfig]) -> Callable[..., RunReport]:
             for name, folder in folders.items():
                 run.index_vault(name, folder, prune)
             run.publish()
-            run.embed(anew, progress)
+            run.embed(reembed, progress)
         return run.report
 
     return run

@@ -3,7 +3,7 @@
     python -P -m rag.daemon.server [--idle SECONDS]
 
 It reads no settings and opens no index; every child does that for itself, so that a changed
-configuration or a new generation of the index needs no word to it. It holds no thread when it
+configuration or a new snapshot of the index needs no word to it. It holds no thread when it
 forks, and nothing but its socket, its lock and the connections that wait for a child.
 
 It ends after some idle minutes, when it is told to, and when it is no longer the program that a

@@ -36,7 +36,7 @@ _MOST_BESIDE = 500  # of the facts that those bear
 Fact = tuple[str, str]  # field and value
 
 
-class CatalogueTables:
+class CatalogTables:
     """What notes bear. Its writing methods are part of the manifest's own transactions."""
 
     def __init__(self, db: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@
     stamps      what the system says of each file that was found to hold what it did
 
 A file that is still the same to the system (its number, size and times) is not read again, so
-that a look at a whole generation takes less than a millisecond. Whoever copies or restores the
+that a look at a whole snapshot takes less than a millisecond. Whoever copies or restores the
 folder changes every stamp: then all is read, once. A fault of the disk changes no stamp: it shows
 when all is read, which `rag doctor` always does and `rag index` does once a day. One small file
 is always read.
@@ -28,7 +28,7 @@ from rag.support.sparse_files import Checksum, checksum
 
 SUMS = "checksums"
 STAMPS = "stamps"
-WRITING = "writing"  # in the working copy: it may hold more than its checksums say
+WRITING = "writing"  # in the staging index: it may hold more than its checksums say
 # The engine writes these whenever it opens a shard, and changes nothing of what they say. They
 # hold next to nothing: to read them again costs less than to note what they look like now.
 _REWRITTEN = (CONFIG, "segment.json", "flags_a.dat", "flags_b.dat")
@@ -180,7 +180,7 @@ def find_damage(
     seen: Seen | None = None,
     remember: bool = True,
 ) -> list[str] | None:
-    """Return the files of a generation that do not hold what they did, by their paths in it.
+    """Return the files of a snapshot that do not hold what they did, by their paths in it.
 
     Nobody trusts the stamps of a damaged one any more.
 

@@ -88,12 +88,12 @@ def record_embedded(manifest: Manifest, embedded: Embedded | None) -> None:
 
 
 def may_lack_embeddings(
-    manifest: Manifest, provider: EmbeddingProvider, anew: bool = False
+    manifest: Manifest, provider: EmbeddingProvider, reembed: bool = False
 ) -> bool:
     """Tell, without a look at the store or a server, whether there may be anything to embed."""
     embedded = read_embedded(manifest)
     return bool(
-        anew
+        reembed
         or embedded is None
         or manifest.get(UNEMBEDDED)
         # The second look is slow to import; most names are spelt as they were.

@@ -12,11 +12,11 @@ _MOST_VALUES = 1_000  # of a field
 
 
 class ManifestCatalogue:
-    """A `rag.query.planner.catalog.Catalogue` over one generation of an index.
+    """A `rag.query.planner.catalog.Catalogue` over one snapshot of an index.
 
     Only `tags` and `titles` read much, and only when they are first asked for.
 
-    :param manifest: of a published generation; it must stay open.
+    :param manifest: of a published snapshot; it must stay open.
     """
 
     def __init__(self, manifest: Manifest) -> None:

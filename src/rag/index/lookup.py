@@ -28,7 +28,7 @@ _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
 @contextmanager
 def open_manifest(config: RAGConfig) -> Iterator[Manifest]:
-    """Open the manifest of the current generation.
+    """Open the manifest of the current snapshot.
 
     :raises IndexUnavailableError: when there is no index, or one that another version made.
     """

@@ -1,6 +1,6 @@
 """The manifest: what the index knows of every note, in SQLite.
 
-It lives in the writer's folder and is published with each generation, so that a reader's
+It lives in the writer's folder and is published with each snapshot, so that a reader's
 manifest and shard always belong together.
 
 A note is written in two steps: its row first names the chunks about to be written (`pending`),
@@ -17,9 +17,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
-from rag.index import catalog as catalogue_tables
+from rag.index import catalog as catalog_tables
 from rag.index import note_rows
-from rag.index.catalog import TAGS, CatalogueTables
+from rag.index.catalog import TAGS, CatalogTables
 from rag.index.checksums import find_damage
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.index.snapshots import MANIFEST, IndexDirectory, damaged_index
@@ -36,13 +36,13 @@ CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 ) WITHOUT ROWID;
 CREATE INDEX names_by_key ON names (key);
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
-{catalogue_tables.SCHEMA}"""
+{catalog_tables.SCHEMA}"""
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
 
 class Manifest:
-    """Open it with `open_work` (one writer) or `open_generation` (any reader)."""
+    """Open it with `open_work` (one writer) or `open_snapshot` (any reader)."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
@@ -71,15 +71,15 @@ class Manifest:
         return cls(db)
 
     @classmethod
-    def open_generation(cls, path: Path) -> Manifest:
-        """Open the manifest of a published generation, which nobody writes.
+    def open_snapshot(cls, path: Path) -> Manifest:
+        """Open the manifest of a published snapshot, which nobody writes.
 
         :raises IndexUnavailableError: when it is missing or damaged.
         """
         if strange_kind(path):  # a pipe would be waited for
             raise damaged_index(path.parent, path.name)
         try:
-            # `immutable` keeps SQLite from making files beside a generation.
+            # `immutable` keeps SQLite from making files beside a snapshot.
             address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
             # A store hands it to whichever thread searches, one at a time.
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
@@ -119,7 +119,7 @@ class Manifest:
 
     @property
     def revision(self) -> int:
-        """Rises with every change; the published generation bears the number it was made at."""
+        """Rises with every change; the published snapshot bears the number it was made at."""
         return int(self.get("revision", "0"))
 
     def vaults(self) -> dict[str, str]:
@@ -225,22 +225,22 @@ class Manifest:
         return Vocabulary(self._db)
 
     @property
-    def catalogue(self) -> CatalogueTables:
+    def catalogue(self) -> CatalogTables:
         """What the notes bear: tags and front matter values."""
-        return CatalogueTables(self._db)
+        return CatalogTables(self._db)
 
     # -- the writer's steps ------------------------------------------------------------
 
-    def intend(self, rows: Iterable[NoteRow]) -> None:
+    def begin_write(self, rows: Iterable[NoteRow]) -> None:
         """Record, before the shard is written, every chunk these notes may have from now on."""
         self._change(rows, pending=True)
 
-    def finish(self, rows: Iterable[NoteRow]) -> None:
+    def commit_write(self, rows: Iterable[NoteRow]) -> None:
         """Record what the shard now holds of these notes."""
         self._change(rows, pending=False)
 
-    def settle(self, rows: Iterable[NoteRow]) -> None:
-        """Record that the shard holds what these rows, just passed to `intend`, say."""
+    def confirm_write(self, rows: Iterable[NoteRow]) -> None:
+        """Record that the shard holds what these rows, just passed to `begin_write`, say."""
         with self._transaction():
             for row in rows:
                 self._db.execute(
@@ -326,13 +326,13 @@ class Manifest:
 
 @contextmanager
 def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
-    """Open the manifest that readers see, and hold its generation meanwhile.
+    """Open the manifest that readers see, and hold its snapshot meanwhile.
 
     :raises IndexUnavailableError: when there is no index, or its manifest is damaged.
     """
     with (
-        directory.open_current() as generation,
-        Manifest.open_generation(generation.path / MANIFEST) as manifest,
+        directory.open_current() as snapshot,
+        Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest,
     ):
         yield manifest
 

@@ -1,19 +1,19 @@
-"""The folder of an index: one writer, any number of readers, whole generations only.
+"""The folder of an index: one writer, any number of readers, whole snapshots only.
 
     index.lock    held by the one writer
     work/         the writer's own shard and manifest; nobody else opens it
     work/checksums, work/stamps     the same of it, as it was closed
     work/writing  somebody may have written to it since
     parts/        segments on their way into the writer's shard
-    gen-7/        a generation: a closed copy of work/ that is never written again
+    gen-7/        a snapshot: a closed copy of work/ that is never written again
     gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
-    CURRENT       the name of the generation to read
+    CURRENT       the name of the snapshot to read
     UNSYNCED      the run of the machine in which work/, which is not synced, was written last
     SERVER        where the points are, when a server holds them: then there are no shards here
 
-A generation appears by a rename and is announced by replacing CURRENT, so a reader sees the
+A snapshot appears by a rename and is announced by replacing CURRENT, so a reader sees the
 old one or the new one, whole, wherever a writer is killed. All of it is synced before, and the one
 before it goes last, so that the same holds where the machine goes down. Loading a shard writes into
 its folder: nothing here ever loads one that another process may have open for writing.
@@ -80,8 +80,8 @@ def not_a_file(path: Path, kind: str) -> IndexUnavailableError:
     )
 
 
-class Generation:
-    """A generation that this process holds against removal; `close` lets it go."""
+class IndexSnapshot:
+    """A snapshot that this process holds against removal; `close` lets it go."""
 
     def __init__(self, path: Path, lock: IO[bytes]) -> None:
         self.path = path
@@ -111,7 +111,7 @@ class Generation:
     def close(self) -> None:
         self._lock.close()
 
-    def __enter__(self) -> Generation:
+    def __enter__(self) -> IndexSnapshot:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -146,7 +146,7 @@ class IndexDirectory:
     # -- readers -----------------------------------------------------------------------
 
     def current(self) -> str | None:
-        """Return the name of the generation to read, or `None` when there is none.
+        """Return the name of the snapshot to read, or `None` when there is none.
 
         It is the one announced. Where that cannot be, since a disk lost something, it is the newest
         of those that can.
@@ -177,7 +177,7 @@ class IndexDirectory:
                 yield file, kind
 
     def is_whole(self, name: str) -> bool:
-        """Tell whether the files that a generation cannot do without are there, and not empty."""
+        """Tell whether the files that a snapshot cannot do without are there, and not empty."""
         parts = [MANIFEST]
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
@@ -187,21 +187,21 @@ class IndexDirectory:
         return False
 
     def damage(self, all_read: bool = False, seen: Seen | None = None) -> list[str] | None:
-        """Return the files of the current generation that do not hold what was published.
+        """Return the files of the current snapshot that do not hold what was published.
 
         :param all_read: do not believe the files' stamps.
         :param seen: files that were read a moment ago.
-        :returns: `None` where nothing is known, or where there is no generation.
+        :returns: `None` where nothing is known, or where there is no snapshot.
         """
         name = self.current()
         return find_damage(self.path / name, all_read=all_read, seen=seen) if name else None
 
-    def open_current(self) -> Generation:
-        """Hold the current generation.
+    def open_current(self) -> IndexSnapshot:
+        """Hold the current snapshot.
 
         :raises IndexUnavailableError: when there is no index.
         """
-        for _ in range(1000):  # each turn means a whole generation was published meanwhile
+        for _ in range(1000):  # each turn means a whole snapshot was published meanwhile
             name = self.current()
             if name is None:
                 break
@@ -209,13 +209,13 @@ class IndexDirectory:
                 if name != self.current():
                     continue
                 raise IndexUnavailableError(
-                    f"the index at {self.path} names a generation that is gone ({name})",
+                    f"the index at {self.path} names a snapshot that is gone ({name})",
                     remedy=Remedy.REBUILD_INDEX,
                 )
             lock = self._reader_lock(name)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if (self.path / name).is_dir():
-                return Generation(self.path / name, lock)
+                return IndexSnapshot(self.path / name, lock)
             lock.close()
         raise IndexUnavailableError(NO_INDEX, str(self.path), hint=NO_INDEX_HINT)
 
@@ -223,7 +223,7 @@ class IndexDirectory:
         """Open what a reader locks; nothing where it is missing and may not be made.
 
         Who may not write it may lock it none the less. On a disk that is read only nobody removes
-        a generation, and neither where something else is in the place of the file.
+        a snapshot, and neither where something else is in the place of the file.
         """
         path = self.path / f"{name}.lock"
         for mode in () if strange_kind(path) else ("ab", "rb"):
@@ -291,7 +291,7 @@ class IndexDirectory:
             ) from error
 
     def newest(self) -> int:
-        """Return the highest generation number that anything bears, 0 when nothing does."""
+        """Return the highest snapshot number that anything bears, 0 when nothing does."""
         return max(self._numbers(), default=0)
 
     def _numbers(self) -> set[int]:
@@ -301,11 +301,11 @@ class IndexDirectory:
         return set()
 
     def publish(self, number: int, points: int, copy: Copy = copy_folder) -> None:
-        """Make `work/`, whose shard must be flushed and closed, the current generation.
+        """Make `work/`, whose shard must be flushed and closed, the current snapshot.
 
         The one before stays until this one is safe on the disk.
 
-        :param number: the generation's number, higher than any before.
+        :param number: the snapshot's number, higher than any before.
         :param points: how many points the shard holds; readers compare.
         :param copy: copies `work/`, as `copy_folder` does, and fails when the copy cannot be read.
         :raises DiskFullError: when the disk has no room for the copy.
@@ -324,13 +324,13 @@ class IndexDirectory:
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
         sync_folder(self.path)
-        # First: a working copy that lost what was announced must not be taken for what it was.
+        # First: a staging index that lost what was announced must not be taken for what it was.
         self.working.publish(copied.work, record)
         replace_durably(self.path / CURRENT, name.encode())
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove generations that nobody reads any more, and what killed writers left."""
+        """Remove snapshots that nobody reads any more, and what killed writers left."""
         current = self.current()
         self.clear_unfinished()
         for left in (*self.path.glob(f"gen-*/{LINKED}*"), *self.path.glob("gen-*/*.tmp")):
@@ -354,7 +354,7 @@ class IndexDirectory:
                     lock_file.unlink()
 
     def clear_unfinished(self) -> None:
-        """Remove what no run goes on with: parts, and generations that were not completed."""
+        """Remove what no run goes on with: parts, and snapshots that were not completed."""
         self.clear_parts()
         for staged in self.path.glob(".gen-*.tmp"):
             remove(staged)

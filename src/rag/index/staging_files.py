@@ -17,13 +17,13 @@ _NOTES = frozenset({MARK, SUMS, STAMPS, WRITING})  # of the folder, not files of
 
 
 class WorkingFiles:
-    """The files of a working copy, for its one writer.
+    """The files of a staging index, for its one writer.
 
     From `check` on a mark in the folder says that they may be written. It goes with `close`, when
     the checksums are those of the files again; where a writer was killed it stays, and only the
     files that nobody ever writes again can be held to their checksums.
 
-    :param folder: of the working copy.
+    :param folder: of the staging index.
     :param manifest: the name of the file that a writer may change without opening the shard.
     """
 
@@ -98,12 +98,12 @@ class WorkingFiles:
         if self.folder.exists():
             (self.folder / WRITING).touch()
 
-    def publish(self, sums: Mapping[str, Checksum], generation: Record) -> None:
-        """Note what the closed working copy holds, and that a generation was made of it."""
+    def publish(self, sums: Mapping[str, Checksum], snapshot: Record) -> None:
+        """Note what the closed staging index holds, and that a snapshot was made of it."""
         (self.folder / WRITING).touch()  # the manifest may be
         self._record = self._before = Record(self.folder, sums)
         self._record.write()
-        for record in (generation, self._record):
+        for record in (snapshot, self._record):
             record.stamp(self._read_at)
         self.known = self._record.sums
 

@@ -1,7 +1,7 @@
-"""A mark in an index: in which run of the machine its working copy was written last.
+"""A mark in an index: in which run of the machine its staging index was written last.
 
-The working copy is never synced. Where another run of the machine finds the mark, the power may
-have been cut meanwhile, and nobody can tell by size and time what of the working copy reached the
+The staging index is never synced. Where another run of the machine finds the mark, the power may
+have been cut meanwhile, and nobody can tell by size and time what of the staging index reached the
 disk: it is trusted if every file holds what was recorded of it.
 """
 
@@ -28,7 +28,7 @@ class SyncMark:
         self._is_set = False  # by this process
 
     def begin(self) -> None:
-        """Note that the working copy is about to be changed."""
+        """Note that the staging index is about to be changed."""
         if not self._is_set:
             if self._found() != boot():
                 if not self._file.is_file():
@@ -37,13 +37,13 @@ class SyncMark:
             self._is_set = True
 
     def forget(self) -> None:
-        """Take a mark away that another process left, with the working copy that it was about."""
+        """Take a mark away that another process left, with the staging index that it was about."""
         if not self._is_set:
             discard(self._file)
 
     @property
     def is_of_another_run(self) -> bool:
-        """Whether the machine was started again since the working copy was changed."""
+        """Whether the machine was started again since the staging index was changed."""
         return self._found() not in (None, boot())
 
     def _found(self) -> str | None:

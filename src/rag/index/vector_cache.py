@@ -43,9 +43,9 @@ class VectorCache:
         except (OSError, sqlite3.OperationalError):
             self._db = _connect(":memory:")
         except sqlite3.DatabaseError:
-            self._begin_anew()
+            self._reset()
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
                 self._path.with_name(self._path.name + suffix).unlink()
@@ -63,7 +63,7 @@ class VectorCache:
             return
         except sqlite3.DatabaseError:
             self._db.close()
-            self._begin_anew()
+            self._reset()
 
     def get(self, space: str, texts: Iterable[str]) -> dict[str, list[float]]:
         """Return the vectors that are known, by text."""

@@ -35,7 +35,7 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Portion:
+class NoteBatch:
     """Notes to be read, and the index they are for."""
 
     vault: str
@@ -46,7 +46,7 @@ class Portion:
 
 
 @dataclass
-class Built:
+class BuiltSegments:
     """What became of a portion: a folder of segments, and what the manifest is to know of them.
 
     `failed` are files that could not be read, and why.
@@ -74,33 +74,35 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     return [run for run in runs if run]
 
 
-def build(portion: Portion, encoder: DocumentEncoder, progress: Progress) -> Built:
+def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -> BuiltSegments:
     """Read the notes of a portion and write their chunks into segments.
 
     :param encoder: any; one that is kept knows the words of earlier portions.
     :param progress: is told, again and again, how many notes more are done.
     :raises IndexingError: when the disk has no room, or a chunk cannot be written.
     """
-    directory = IndexDirectory(portion.directory)
+    directory = IndexDirectory(note_batch.directory)
     words: set[str] = set()
     with own_errors(IndexingError, "the indexing pipeline failed"):
         directory.make_parts()
         # A name of its own: a process that outlived another run must not meet this one.
-        built = Built(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
-        batches = _batches(portion, built, progress)
+        built = BuiltSegments(Path(tempfile.mkdtemp(dir=directory.parts)) / "shard")
+        batches = _batches(note_batch, built, progress)
         points = (_points(notes, directory, encoder, words) for notes in batches)
         build_segments(built.folder, chain.from_iterable(points))
     built.words = sorted(words)
     return built
 
 
-def _batches(portion: Portion, built: Built, progress: Progress) -> Iterator[list[ReadNote]]:
+def _batches(
+    note_batch: NoteBatch, built: BuiltSegments, progress: Progress
+) -> Iterator[list[ReadNote]]:
     """Yield the notes of a portion, some at a time; fill in `built`."""
     notes: list[ReadNote] = []
     size = told = 0
-    for done, file in enumerate(portion.files, 1):
+    for done, file in enumerate(note_batch.files, 1):
         try:
-            note = read_file(portion.root, portion.vault, file, portion.config)
+            note = read_file(note_batch.root, note_batch.vault, file, note_batch.config)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -116,7 +118,7 @@ def _batches(portion: Portion, built: Built, progress: Progress) -> Iterator[lis
             notes, size, told = [], 0, done
     if size:
         yield notes
-    progress(len(portion.files) - told)
+    progress(len(note_batch.files) - told)
 
 
 def _points(

@@ -15,7 +15,7 @@ from rag.index.embedding_space import Embedded, Space, other_model, read_embedde
 from rag.index.manifest import UNEMBEDDED
 from rag.index.searchable_text import embedded_text
 from rag.index.vector_cache import VectorCache
-from rag.indexing.index_writer import WorkingCopy
+from rag.indexing.index_writer import IndexWriter
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.token_estimate import count_tokens
 
@@ -56,7 +56,7 @@ class _Sent(NamedTuple):
 
 
 class ChunkEmbedding:
-    """Gives the chunks of a working copy the embeddings that they lack.
+    """Gives the chunks of a staging index the embeddings that they lack.
 
     :param embeddings: who makes them.
     :param space: what they are made by.
@@ -152,8 +152,8 @@ def _place(document: Document) -> str:
     return f"{meta.get('vault')}/{meta.get('file_path')}:{meta.get('line_start')}"
 
 
-def embed_working_copy(
-    copy: WorkingCopy, anew: bool = False, progress: Progress | None = None
+def embed_chunks(
+    writer: IndexWriter, reembed: bool = False, progress: Progress | None = None
 ) -> EmbeddingReport:
     """Embed what lacks an embedding.
 
@@ -161,10 +161,10 @@ def embed_working_copy(
     :raises ConnectionError: when no server does its work; what came before stays, and counts.
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """
-    embeddings = embedding_provider(copy.config)
-    embedded = read_embedded(copy.manifest)
+    embeddings = embedding_provider(writer.config)
+    embedded = read_embedded(writer.manifest)
     is_ours = embedded is not None and embedded.space.is_configured(embeddings)
-    must_stay = embedded is not None and embedded.embedded > 0 and not anew
+    must_stay = embedded is not None and embedded.embedded > 0 and not reembed
     if embedded and must_stay and not is_ours:
         raise other_model(embedded.space, embeddings)
     space, limit = find_space(embeddings)
@@ -173,33 +173,33 @@ def embed_working_copy(
         space = replace(space, model=known.model, digest=space.digest or known.digest)
     if embedded and must_stay and embedded.space != space:
         raise other_model(embedded.space, embeddings)
-    copy.prepare()
-    before = copy.begin_space(space)
-    work = ChunkEmbedding(copy.store, copy.vectors, embeddings, space, limit)
+    writer.prepare()
+    before = writer.begin_space(space)
+    work = ChunkEmbedding(writer.store, writer.vectors, embeddings, space, limit)
     try:
         work.run(progress)
-        copy.manifest.set(**{UNEMBEDDED: "yes" if work.report.failed else ""})
-        copy.vectors.trim(space.key, 2 * copy.store.count_documents())
+        writer.manifest.set(**{UNEMBEDDED: "yes" if work.report.failed else ""})
+        writer.vectors.trim(space.key, 2 * writer.store.count_documents())
     except BaseException:  # it did not come to all of those that no model reads
         work.report.unreadable = max(work.report.unreadable, before.unreadable)
         raise
     finally:
-        _record(copy, before, work.report)
+        _record(writer, before, work.report)
     return work.report
 
 
-def _record(copy: WorkingCopy, before: Embedded, report: EmbeddingReport) -> None:
+def _record(writer: IndexWriter, before: Embedded, report: EmbeddingReport) -> None:
     """Write down what was done; readers get to see it if it is news to them.
 
     What a killed run did is news too, though this one made nothing.
     """
     now = replace(
         before,
-        chunks=copy.store.count_documents(),
-        embedded=copy.store.count_embedded(),
+        chunks=writer.store.count_documents(),
+        embedded=writer.store.count_embedded(),
         unreadable=report.unreadable,
         failed=len(report.failed),
     )
     if report.made or report.reused or now != before:
-        record_embedded(copy.manifest, now)
-        copy.manifest.raise_revision()
+        record_embedded(writer.manifest, now)
+        writer.manifest.raise_revision()

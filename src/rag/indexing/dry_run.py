@@ -35,10 +35,10 @@ def compare(
 ) -> list[Changes]:
     """Compare the folders of vaults with what the index's readers see; nothing is written."""
     try:
-        generation = directory.open_current()
+        snapshot = directory.open_current()
     except IndexUnavailableError:
         return _against(Manifest.empty(), wanted, config, prune)
-    with generation, Manifest.open_generation(generation.path / MANIFEST) as manifest:
+    with snapshot, Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest:
         if manifest.get("fingerprint") != fingerprint(config):
             return _against(Manifest.empty(), wanted, config, prune)
         return _against(manifest, wanted, config, prune)

@@ -23,13 +23,13 @@ from rag.support.pipeline_parts import store_of
 if TYPE_CHECKING:
     from haystack import Pipeline
 
-    from rag.indexing.bulk_build import Built
+    from rag.indexing.bulk_build import BuiltSegments
     from rag.indexing.note_points import NoteChunk
     from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.segments import SegmentHome
 
 
-class WorkingCopy:
+class IndexWriter:
     """Holds the index's lock from `open` to `close`; one writer has it at a time.
 
     :param pipeline: the pipeline that writes; made when it is first needed.
@@ -100,36 +100,36 @@ class WorkingCopy:
         working, mark = self.directory.working, self.directory.working.mark
         if not self._rebuild and mark.is_of_another_run and (lost := working.differences()):
             why = "the machine went down while the index was written, or it was damaged"
-            return self._start_anew(f"{why} ({lost[0]})")
+            return self._begin_rebuild(f"{why} ({lost[0]})")
         if not self._is_on_server:
             mark.begin()  # in this run of the machine it need not be read again
         if lost := working.check():
-            return self._start_anew(f"the index was damaged ({lost[0]})")
+            return self._begin_rebuild(f"the index was damaged ({lost[0]})")
         try:
             manifest = self._open_work()
             known = manifest.get("fingerprint")
         except sqlite3.DatabaseError as error:
             if is_of_full_disk(error, self.directory.path):
                 raise
-            return self._start_anew(f"the index's manifest was damaged ({error})")
+            return self._begin_rebuild(f"the index's manifest was damaged ({error})")
         mine = fingerprint(self.config)
         if known and known != mine:
             manifest.close()
-            return self._start_anew("the settings or the program changed how notes are indexed")
+            return self._begin_rebuild("the settings or the program changed how notes are indexed")
         if not known:
             self._begin(manifest)
         elif not self._can_republish():
             manifest.close()
-            return self._start_anew("the index was damaged")
+            return self._begin_rebuild("the index was damaged")
         return manifest
 
     def _open_work(self) -> Manifest:
-        # Nothing else of a working copy is synced; of an index on a server there is nothing else.
+        # Nothing else of a staging index is synced; of an index on a server there is nothing else.
         return Manifest.open_work(self.directory.work / MANIFEST, self._is_on_server)
 
     def _can_republish(self) -> bool:
         """Look at what readers have. Where it is damaged, or not known to be whole, it is
-        published again, unless nothing is known of the working copy, with which it shares files.
+        published again, unless nothing is known of the staging index, with which it shares files.
         """
         working = self.directory.working
         lost = self.directory.damage(working.was_due, working.seen)
@@ -140,15 +140,15 @@ class WorkingCopy:
         return not lost or bool(working.known)
 
     def _begin(self, manifest: Manifest) -> None:
-        """A new working copy counts on from the generations there are, and is `anew` until it
-        was published: readers must not take an old generation for it."""
+        """A new staging index counts on from the snapshots there are, and is `anew` until it
+        was published: readers must not take an old snapshot for it."""
         manifest.set(anew="yes")
         manifest.raise_revision(at_least=self.directory.newest())
         if embedded := self.readable_embeddings():
             record_embedded(manifest, embedded)  # the vectors themselves are kept by text
         manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
 
-    def _start_anew(self, why: str) -> Manifest:
+    def _begin_rebuild(self, why: str) -> Manifest:
         self.notices.append(f"{why}: the index is made anew")
         self.directory.clear_work()
         manifest = self._open_work()
@@ -217,7 +217,7 @@ class WorkingCopy:
         with suppress(IndexUnavailableError):  # it fails on what is damaged, but is closed then
             self.store.release()
         self.manifest.close()
-        self.manifest = self._start_anew(why)
+        self.manifest = self._begin_rebuild(why)
 
     @property
     def takes_segments(self) -> bool:
@@ -229,17 +229,17 @@ class WorkingCopy:
 
         return not has_embeddings(self.directory)
 
-    def adopt(self, built: Built) -> None:
+    def import_segments(self, built: BuiltSegments) -> None:
         """Take in what was built of new notes: intent, points, then the fact."""
         from rag.stores.edge.segments import SegmentHome
 
         if self._home is None:
             store: Any = self.store
             self._home = SegmentHome(store.access)
-        self.manifest.intend(built.rows)
-        self._home.adopt(built.folder)
+        self.manifest.begin_write(built.rows)
+        self._home.import_segments(built.folder)
         self.remember_words(built.words)
-        self.manifest.settle(built.rows)
+        self.manifest.confirm_write(built.rows)
 
     def write(self, chunks: Sequence[NoteChunk]) -> None:
         """Write chunks, with an embedding those whose text was embedded before.
@@ -308,7 +308,7 @@ class WorkingCopy:
     # -- what readers see --------------------------------------------------------------
 
     @property
-    def is_anew(self) -> bool:
+    def is_rebuilding(self) -> bool:
         """Whether nothing of it was published yet."""
         return bool(self.manifest.get("anew"))
 
@@ -316,16 +316,16 @@ class WorkingCopy:
     def is_published(self) -> bool:
         """Whether readers see it as it is, and undamaged."""
         name = f"gen-{self.manifest.revision}"
-        if self.is_anew or self._is_suspect or self.directory.announced() != name:
+        if self.is_rebuilding or self._is_suspect or self.directory.announced() != name:
             return False
         with self._published() as manifest:
             return manifest is not None
 
     def publish(self) -> None:
-        """Make it the generation that readers see."""
+        """Make it the snapshot that readers see."""
         number = self.manifest.raise_revision(at_least=self.directory.newest())
         now = datetime.now().astimezone().isoformat(timespec="seconds")
-        self._check_adopted()
+        self._check_imported()
         self.manifest.set(indexed_at=now, anew="")
         self.manifest.keep_totals()
         self._count_embedded()
@@ -336,7 +336,7 @@ class WorkingCopy:
         finally:
             self.manifest = self._open_work()
 
-    def _check_adopted(self) -> None:
+    def _check_imported(self) -> None:
         """Publish no segment that the engine did not take for what it is."""
         expected = self.manifest.expected_points()
         wrong = self.store.lacks(expected) if self._home and expected is not None else ""
@@ -346,7 +346,7 @@ class WorkingCopy:
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""
         found = self.manifest.vaults()
-        if self.is_anew:
+        if self.is_rebuilding:
             with self._published() as before:
                 found = (before.vaults() if before else {}) | found
         return {name: Path(root) for name, root in found.items()}

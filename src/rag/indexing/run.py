@@ -1,7 +1,7 @@
-"""Bringing an index up to date: one writer, small steps, and a whole generation at the end.
+"""Bringing an index up to date: one writer, small steps, and a whole snapshot at the end.
 
-Every step may be the last one: a killed run leaves the published generation as it was and its
-own working copy in a state that the next run completes.
+Every step may be the last one: a killed run leaves the published snapshot as it was and its
+own staging index in a state that the next run completes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
 from rag.indexing.changes import Changes, find_changes
-from rag.indexing.index_writer import WorkingCopy
+from rag.indexing.index_writer import IndexWriter
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
 from rag.indexing.reports import RunReport, VaultReport
 from rag.support.disk_space import disk_in_view, room_to_index
@@ -62,8 +62,8 @@ class IndexRun:
     ) -> None:
         self.config = config
         directory = directory or IndexDirectory.of(config)
-        self.copy = WorkingCopy(config, directory, pipeline, rebuild, wait)
-        self.report = RunReport(notices=self.copy.notices)
+        self.writer = IndexWriter(config, directory, pipeline, rebuild, wait)
+        self.report = RunReport(notices=self.writer.notices)
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
         self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
         self._touched: list[NoteRow] = []  # the same text in a file with another time
@@ -72,17 +72,17 @@ class IndexRun:
 
     def __enter__(self) -> IndexRun:
         with self._disk_in_view():
-            self.copy.open()
+            self.writer.open()
         return self
 
     def __exit__(self, *_: object) -> None:
         with self._disk_in_view():
-            self.copy.close()
+            self.writer.close()
 
     @contextmanager
     def _disk_in_view(self) -> Iterator[None]:
         """Say of what fails on a full disk that the disk is full."""
-        directory = self.copy.directory
+        directory = self.writer.directory
 
         def need() -> int:
             directory.clear_unfinished()  # which no run goes on with
@@ -93,8 +93,8 @@ class IndexRun:
 
     @property
     def manifest(self) -> Manifest:
-        """The manifest of the working copy."""
-        return self.copy.manifest
+        """The manifest of the staging index."""
+        return self.writer.manifest
 
     # -- one vault ---------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class IndexRun:
     def index_vault(
         self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
     ) -> VaultReport:
-        """Bring one vault up to date in the working copy.
+        """Bring one vault up to date in the staging index.
 
         :raises DiskFullError: when its disk has no room for it.
         """
@@ -113,7 +113,7 @@ class IndexRun:
             try:
                 return self._index_vault(vault, root, prune, progress)
             except IndexUnavailableError as error:
-                self.copy.give_up(error)
+                self.writer.give_up(error)
                 return self._index_vault(vault, root, prune, progress)
 
     def _index_vault(
@@ -123,7 +123,7 @@ class IndexRun:
         self._size += sum(file.size for file in (*changes.added, *changes.changed))
         self.tell_size(self._size)
         # A server may have lost what it held.
-        if (changes or self.config.store.url) and self.copy.prepare():
+        if (changes or self.config.store.url) and self.writer.prepare():
             changes = self.find_changes(vault, root, prune)  # it may have been made anew
         report = VaultReport(vault, kept=changes.kept, problem=changes.problem)
         self.report.vaults[vault] = report
@@ -135,7 +135,7 @@ class IndexRun:
         self._record_unlisted(changes, report)
         self._record_twins(changes, report)
         self._asked[vault] = root, prune
-        self.copy.settled.add(vault)
+        self.writer.settled.add(vault)
         if prune and changes.deleted and not self.manifest.stats(vault):
             self.manifest.drop_vault(vault)
         return report
@@ -147,18 +147,18 @@ class IndexRun:
 
     def _remove_vault(self, vault: str) -> int:
         self._asked.pop(vault, None)
-        self.copy.settled.add(vault)
+        self.writer.settled.add(vault)
         paths = list(self.manifest.stats(vault))
         if paths:
-            self.copy.prepare()
+            self.writer.prepare()
             self._delete(Changes(vault, "", deleted=paths), VaultReport(vault))
         self.manifest.drop_vault(vault)
         return len(paths)
 
     def _write(self, changes: Changes, report: VaultReport, progress: Progress) -> None:
         total = len(changes.added) + len(changes.changed)
-        is_apart = self._write_apart(changes, report, lambda done: progress(done, total))
-        added = [] if is_apart else changes.added
+        is_bulk = self._write_in_bulk(changes, report, lambda done: progress(done, total))
+        added = [] if is_bulk else changes.added
         files = [*((f, False) for f in added), *((f, True) for f in changes.changed)]
         batch: list[tuple[ReadNote, NoteRow | None]] = []
         size = 0
@@ -177,24 +177,24 @@ class IndexRun:
             self._write_batch(batch, report)
         self.manifest.refresh(self._seen)
         if self._touched:
-            self.manifest.finish(self._touched)
+            self.manifest.commit_write(self._touched)
         self._seen, self._touched = [], []
         progress(total, total)
 
-    def _write_apart(
+    def _write_in_bulk(
         self, changes: Changes, report: VaultReport, progress: Callable[[int], None]
     ) -> bool:
         """Write the new notes as segments where there are enough of them; tell whether it did."""
-        if not (changes.added and self.copy.takes_segments):
+        if not (changes.added and self.writer.takes_segments):
             return False
-        from rag.indexing.bulk_build import Portion, split
+        from rag.indexing.bulk_build import NoteBatch, split
         from rag.indexing.worker_pool import build_all
 
-        index, home = self.config.index, str(self.copy.directory.path)
-        portions = [
-            Portion(changes.vault, changes.root, run, index, home) for run in split(changes.added)
+        index, home = self.config.index, str(self.writer.directory.path)
+        batches = [
+            NoteBatch(changes.vault, changes.root, run, index, home) for run in split(changes.added)
         ]
-        if not portions:
+        if not batches:
             return False
         done = 0
 
@@ -206,9 +206,9 @@ class IndexRun:
         count(0)
         try:
             # Closed here, and not when it is forgotten: no worker may outlive a Ctrl-C.
-            with closing(build_all(portions, count)) as built:
+            with closing(build_all(batches, count)) as built:
                 for part in built:
-                    self.copy.adopt(part)
+                    self.writer.import_segments(part)
                     for file, why in part.failed:
                         report.failed[file.path] = why
                         self._store_row(failed_row(None, changes.vault, file, why))
@@ -216,7 +216,7 @@ class IndexRun:
                     report.added += len(part.rows)
                     report.chunks += part.chunks
         finally:
-            self.copy.directory.clear_parts()
+            self.writer.directory.clear_parts()
         return True
 
     def _read(
@@ -252,7 +252,7 @@ class IndexRun:
     def _store_row(self, row: NoteRow) -> None:
         """Record a row that has the chunks it had; without a change the revision stays."""
         if self.manifest.note(row.vault, row.path) != row:
-            self.manifest.finish([row])
+            self.manifest.commit_write([row])
 
     def _write_batch(
         self, batch: list[tuple[ReadNote, NoteRow | None]], report: VaultReport
@@ -272,11 +272,11 @@ class IndexRun:
             stale = [key for key in old.values() if key.id not in new]
             gone += [key.id for key in stale]
             intents.append(replace(read.row, chunks=[*read.row.chunks, *stale]))
-        self.manifest.intend(intents)
+        self.manifest.begin_write(intents)
         for start in range(0, len(chunks), _BATCH_CHUNKS):  # one note may have more
-            self.copy.write(chunks[start : start + _BATCH_CHUNKS])
-        self.copy.store.delete_documents(gone)
-        self.manifest.finish(read.row for read, _ in batch)
+            self.writer.write(chunks[start : start + _BATCH_CHUNKS])
+        self.writer.store.delete_documents(gone)
+        self.manifest.commit_write(read.row for read, _ in batch)
         report.chunks += len(chunks)
 
     def _delete(self, changes: Changes, report: VaultReport) -> None:
@@ -286,8 +286,8 @@ class IndexRun:
             if not rows:
                 continue
             # Half a deletion must not look like a whole note.
-            self.manifest.intend(rows)
-            self.copy.store.delete_documents([key.id for row in rows for key in row.chunks])
+            self.manifest.begin_write(rows)
+            self.writer.store.delete_documents([key.id for row in rows for key in row.chunks])
             self.manifest.forget(changes.vault, paths)
             report.deleted += len(rows)
 
@@ -302,31 +302,31 @@ class IndexRun:
             row = self.manifest.note(changes.vault, path)
             if row and why not in row.problems:
                 row.problems.append(why)
-                self.manifest.finish([row])
+                self.manifest.commit_write([row])
                 report.problems[path] = row.problems
 
     # -- the end -----------------------------------------------------------------------
 
     def publish(self) -> None:
-        """Make what was written the generation that readers see, unless it is already."""
+        """Make what was written the snapshot that readers see, unless it is already."""
         with self._disk_in_view():
             try:
                 self._publish()
             except IndexUnavailableError as error:
-                self.copy.give_up(error)
+                self.writer.give_up(error)
                 self._publish()
 
     def _publish(self) -> None:
-        if not self.copy.is_published:
-            self.copy.prepare()
+        if not self.writer.is_published:
+            self.writer.prepare()
         self._complete()
         self.report.notes, self.report.chunks = self.manifest.totals()
-        if not self.copy.is_published:
-            self.copy.prepare()
-            self.copy.publish()
+        if not self.writer.is_published:
+            self.writer.prepare()
+            self.writer.publish()
             self.report.published = True
 
-    def embed(self, anew: bool = False, progress: Progress | None = None) -> None:
+    def embed(self, reembed: bool = False, progress: Progress | None = None) -> None:
         """Give the chunks the embeddings that they lack, and publish.
 
         :param anew: those of another model too.
@@ -334,14 +334,14 @@ class IndexRun:
         :raises IndexUnavailableError: when the index holds embeddings of another model.
         """
         provider = embedding_provider(self.config)
-        if not may_lack_embeddings(self.manifest, provider, anew):
+        if not may_lack_embeddings(self.manifest, provider, reembed):
             return
         provider.check_listening()
-        from rag.indexing.chunk_embedding import embed_working_copy
+        from rag.indexing.chunk_embedding import embed_chunks
 
         try:
             with self._disk_in_view():
-                self.report.embedding = embed_working_copy(self.copy, anew, progress)
+                self.report.embedding = embed_chunks(self.writer, reembed, progress)
         except StoreConnectionError:
             raise
         except ConnectionError:
@@ -352,28 +352,28 @@ class IndexRun:
     @property
     def embedded(self) -> int:
         """How many chunks of what readers see have an embedding."""
-        embedded = self.copy.readable_embeddings()
+        embedded = self.writer.readable_embeddings()
         return embedded.embedded if embedded else 0
 
     def vaults(self) -> dict[str, Path]:
         """Return the folder of every vault in the index, of those yet to be restored too."""
-        return self.copy.vaults()
+        return self.writer.vaults()
 
     def _complete(self) -> None:
         """Readers must not lose what this run was not asked for: after a new start, or a run that
         was killed, the other vaults are brought up to date too."""
-        if self.copy.is_anew or self.manifest.expected_points() is None:
+        if self.writer.is_rebuilding or self.manifest.expected_points() is None:
             known = {vault: (root, False) for vault, root in self.vaults().items()}
             for vault, (root, prune) in (known | self._asked).items():
-                if vault not in self.copy.settled:
+                if vault not in self.writer.settled:
                     self.index_vault(vault, root, prune)
-        if self.copy.is_anew:
+        if self.writer.is_rebuilding:
             self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:
         """An index made anew cannot keep what can be read no more; do not publish it, unless the
         user said `--prune`."""
-        vaults, readable = self.vaults(), self.copy.readable_notes()
+        vaults, readable = self.vaults(), self.writer.readable_notes()
         for name, report in self.report.vaults.items():
             if self._asked.get(name, (None, False))[1]:
                 continue

@@ -93,18 +93,18 @@ def _copy_points(
     """Write all points of one store into the other; return how many were there already."""
     from haystack.document_stores.types import DuplicatePolicy
 
-    generation = f"{manifest.revision} {manifest.get('indexed_at')}"
+    snapshot = f"{manifest.revision} {manifest.get('indexed_at')}"
     _forget_what_was_there(target)
     if target.embedding_dim not in (None, source.embedding_dim):
         (target.directory.path / _PROGRESS).unlink(missing_ok=True)
         target.drop_embeddings()
-    done, offset = _resume(target, generation)
+    done, offset = _resume(target, snapshot)
     resumed, total = done, source.count_documents()
     for documents, following in source.pages(size=_PAGE, offset=offset):
         progress(done, total)
         target.write_documents(documents, DuplicatePolicy.OVERWRITE)
         done += len(documents)
-        state = {"generation": generation, "done": done, "next": following}
+        state = {"generation": snapshot, "done": done, "next": following}
         (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")
     progress(total, total)
     return resumed
@@ -119,12 +119,12 @@ def _forget_what_was_there(target: BaseDocumentStore) -> None:
     directory.clear_work()
 
 
-def _resume(target: BaseDocumentStore, generation: str) -> tuple[int, str | None]:
-    """Return how many points of this generation the server has, and where to go on."""
+def _resume(target: BaseDocumentStore, snapshot: str) -> tuple[int, str | None]:
+    """Return how many points of this snapshot the server has, and where to go on."""
     with suppress(OSError, ValueError, LookupError, TypeError):
         state = json.loads((target.directory.path / _PROGRESS).read_text("utf-8"))
         is_there = target.count_documents() >= state["done"]
-        if state["generation"] == generation and state["next"] and is_there:
+        if state["generation"] == snapshot and state["next"] and is_there:
             return int(state["done"]), str(state["next"])
     return 0, None
 

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from typing import IO
 
 from rag.exceptions import IndexingError, Remedy
-from rag.indexing.bulk_build import Built, Portion, Progress, build
+from rag.indexing.bulk_build import BuiltSegments, NoteBatch, Progress, build
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory
 from rag.text.bm25_documents import DocumentEncoder
@@ -32,8 +32,8 @@ _MEMORY = 900 << 20  # bytes that each may take, the files counted that it has m
 
 
 def build_all(
-    portions: Sequence[Portion], progress: Progress, processes: int | None = None
-) -> Generator[Built]:
+    batches: Sequence[NoteBatch], progress: Progress, processes: int | None = None
+) -> Generator[BuiltSegments]:
     """Build portions and yield what became of each, in order.
 
     :param progress: is told, again and again, how many notes more are done.
@@ -41,15 +41,15 @@ def build_all(
         memory for, at most 2. With one, or a single portion, this process does it itself.
     :raises RAGError: what went wrong with a portion, after all before it were yielded.
     """
-    count = min(processes or _affordable(), len(portions), _MOST)
+    count = min(processes or _affordable(), len(batches), _MOST)
     with ExitStack() as stack:
         workers = _start(count, stack) if count > 1 else []
         if workers:
-            yield from _collect(workers, portions, progress)
+            yield from _collect(workers, batches, progress)
             return
     encoder = DocumentEncoder()
-    for portion in portions:
-        yield build(portion, encoder, progress)
+    for batch in batches:
+        yield build(batch, encoder, progress)
 
 
 def _start(count: int, stack: ExitStack) -> list[_Worker]:
@@ -76,13 +76,13 @@ def _affordable() -> int:
 
 
 def _collect(
-    workers: list[_Worker], portions: Sequence[Portion], progress: Progress
-) -> Generator[Built]:
-    waiting = deque(enumerate(portions))
-    outcomes: dict[int, Built | BaseException] = {}
+    workers: list[_Worker], batches: Sequence[NoteBatch], progress: Progress
+) -> Generator[BuiltSegments]:
+    waiting = deque(enumerate(batches))
+    outcomes: dict[int, BuiltSegments | BaseException] = {}
     for worker in workers:
         worker.give(*waiting.popleft())
-    for number in range(len(portions)):
+    for number in range(len(batches)):
         while number not in outcomes:
             busy = [worker for worker in workers if worker.number is not None]
             ready = wait([worker.answers for worker in busy])
@@ -120,21 +120,21 @@ class _Worker:
         self.process.stdout.close()
         self.number: int | None = None
 
-    def give(self, number: int, portion: Portion) -> None:
-        self.number, self.portion = number, portion
+    def give(self, number: int, batch: NoteBatch) -> None:
+        self.number, self.batch = number, batch
         with suppress(BrokenPipeError):  # `take` says so
-            pickle.dump(portion, self.orders)
+            pickle.dump(batch, self.orders)
             self.orders.flush()
 
-    def take(self) -> tuple[int, int | Built | BaseException]:
+    def take(self) -> tuple[int, int | BuiltSegments | BaseException]:
         """Return the portion it is at, and how many more notes are done, or what became of it."""
         number = self.number
         assert number is not None
         try:
-            answer: int | Built | BaseException = self.answers.recv()
+            answer: int | BuiltSegments | BaseException = self.answers.recv()
         except (EOFError, OSError, pickle.UnpicklingError) as error:
             self.process.kill()  # it ended before, or it cannot be trusted
-            answer = _why_ended(self.process.wait(), self.portion)
+            answer = _why_ended(self.process.wait(), self.batch)
             answer.__cause__ = error
         if not isinstance(answer, int):
             self.number = None
@@ -151,10 +151,10 @@ class _Worker:
         self.process.wait()
 
 
-def _why_ended(code: int, portion: Portion) -> IndexingError:
+def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
     """Return what the end of a worker means that was at a portion."""
     if code == -signal.SIGBUS:  # no block of the disk for what the engine has mapped
-        return disk_full(portion.directory)
+        return disk_full(batch.directory)
     return IndexingError(
         "a process that reads notes ended before its time",
         f"signal {-code}" if code < 0 else f"exit code {code}",
@@ -168,24 +168,24 @@ def work() -> None:
     be_watched()
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # nothing else may get among the answers
-    portions: queue.SimpleQueue[Portion] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(portions,), daemon=True).start()
+    batches: queue.SimpleQueue[NoteBatch] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(batches,), daemon=True).start()
     gc.disable()  # indexing makes millions of short-lived lists and no circles among them
     encoder = DocumentEncoder()
     with suppress(BrokenPipeError):  # who ordered is gone
         while True:
             try:
-                answers.send(build(portions.get(), encoder, answers.send))
+                answers.send(build(batches.get(), encoder, answers.send))
             except Exception as error:
                 answers.send(error)
             gc.collect()
     os._exit(0)  # as Python ends it waits for its input, which the thread is reading
 
 
-def _listen(portions: queue.SimpleQueue[Portion]) -> None:
+def _listen(batches: queue.SimpleQueue[NoteBatch]) -> None:
     """Pass on what is ordered, and end the process with the one that orders."""
     while True:
         try:
-            portions.put(pickle.load(sys.stdin.buffer))
+            batches.put(pickle.load(sys.stdin.buffer))
         except (EOFError, pickle.UnpicklingError):
             os._exit(0)

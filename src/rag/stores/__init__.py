@@ -20,7 +20,8 @@ COLLECTION_NAME = StoreConfig.collection
 
 _HOMES = {
     "rag.stores.edge.document_store": ("QdrantEdgeDocumentStore",),
-    "rag.index.snapshots": ("Generation", "IndexDirectory"),
+    "rag.index.snapshots": ("IndexDirectory",),
+    "rag.stores.base.access": ("Generation",),
     "rag.index.manifest": ("Manifest",),
     "rag.stores.base.document_store": ("BaseDocumentStore",),
     "rag.stores.edge.retrievers": ("QdrantEdgeEmbeddingRetriever", "QdrantEdgeSparseRetriever"),

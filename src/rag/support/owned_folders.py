@@ -31,7 +31,7 @@ _KNOWN = {
     r"|SERVER|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",
 }
-# What a working copy holds besides, in an index that bears the mark.
+# What a staging index holds besides, in an index that bears the mark.
 _KNOWN["work"] = rf"{_KNOWN['part']}|\.?checksums(\.tmp)?|stamps(-\d+\.tmp)?|writing"
 
 
@@ -58,7 +58,7 @@ def check_data_folder(folder: Path) -> None:
 def claim_index_folder(folder: Path) -> None:
     """Make the folder of an index ours, and what lies in it.
 
-    :raises UsageError: when it, or the place of the working copy, holds files that are not ours.
+    :raises UsageError: when it, or the place of the staging index, holds files that are not ours.
     :raises OSError: when it cannot be made.
     """
     if not is_marked(folder):

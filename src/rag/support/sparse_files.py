@@ -66,7 +66,7 @@ def _link(source: str, target: str) -> bool:
     return True
 
 
-# A generation has some hundred small files: opened by number, each costs half of what it does as
+# A snapshot has some hundred small files: opened by number, each costs half of what it does as
 # an object of Python's.
 
 

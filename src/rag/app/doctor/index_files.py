@@ -16,7 +16,7 @@ _MENDED = Message(remedy=Remedy.INDEX_FROM_NOTES)
 def check_files(examination: Examination) -> Iterator[Check]:
     """Read every file of the index, and compare it with its checksum.
 
-    Of a working copy that somebody is writing, or was when he was killed, nothing is said.
+    Of a staging index that somebody is writing, or was when he was killed, nothing is said.
     """
     directory = IndexDirectory(examination.config.index_dir)
     for file, kind in directory.strange_files():
@@ -24,16 +24,16 @@ def check_files(examination: Examination) -> Iterator[Check]:
             hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(file))
             yield Check("files", "fail", f"{file} is {kind}, and should be a file", hint)
     try:
-        generation = directory.open_current()
+        snapshot = directory.open_current()
     except IndexUnavailableError:  # said already
         return
-    with generation:
-        found = find_damage(generation.path, all_read=True, remember=False)
+    with snapshot:
+        found = find_damage(snapshot.path, all_read=True, remember=False)
     if found is None:
         message = "an older version of rag made it, and no checksums of its files"
         yield Check("files", "warn", message, Message(remedy=Remedy.WRITE_MISSING))
         return
-    lost = [f"{generation.name}/{name}" for name in found]
+    lost = [f"{snapshot.name}/{name}" for name in found]
     lost += [f"{directory.work.name}/{name}" for name in directory.working.damage()]
     facts = {"damaged": lost}
     if lost:

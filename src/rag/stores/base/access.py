@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, Generation, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
+
+Generation = IndexSnapshot  # the name that `rag.stores` exports
 
 
 class Access(ABC):
     """What the sessions of both stores share: the writer's lock, pins, the manifest, closing.
 
-    It reads the current generation of an index until it begins to write.
+    It reads the current snapshot of an index until it begins to write.
 
     :param directory: the folder of the index.
     """
@@ -23,7 +25,7 @@ class Access(ABC):
         self.directory = directory
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None
-        self._generation: Generation | None = None
+        self._snapshot: IndexSnapshot | None = None
         self._manifest: Manifest | None = None
         self._pins = 0
 
@@ -49,9 +51,9 @@ class Access(ABC):
 
     @abstractmethod
     def publish(self, number: int | None = None) -> None:
-        """Make what was written the current generation.
+        """Make what was written the current snapshot.
 
-        :param number: the generation's number; by default the next one.
+        :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room, or a server holds less.
         """
 
@@ -59,12 +61,12 @@ class Access(ABC):
 
     @property
     def is_readable(self) -> bool:
-        """Whether there is anything to read: a generation, or what this writer writes."""
+        """Whether there is anything to read: a snapshot, or what this writer writes."""
         return self._writing is not None or self.directory.current() is not None
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Go on reading the generation that is current now, whatever is published meanwhile."""
+        """Go on reading the snapshot that is current now, whatever is published meanwhile."""
         with self.mutex:
             if not self._pins and self._writing is None:
                 self._hold()
@@ -76,34 +78,34 @@ class Access(ABC):
                 self._pins -= 1
 
     def manifest(self) -> Manifest | None:
-        """Return the manifest that belongs to the generation being read.
+        """Return the manifest that belongs to the snapshot being read.
 
         `None` when there is none: the index was made without one, or is being written here.
         """
         with self.mutex:
-            generation = None if self._writing is not None else self._hold()
-            if generation is None:
+            snapshot = None if self._writing is not None else self._hold()
+            if snapshot is None:
                 return None
-            path = generation.path / MANIFEST
+            path = snapshot.path / MANIFEST
             if self._manifest is None and path.exists():
-                self._manifest = Manifest.open_generation(path)
+                self._manifest = Manifest.open_snapshot(path)
             return self._manifest
 
-    def _hold(self) -> Generation | None:
-        """Return the generation to read: the current one, or that which is pinned."""
-        if not (self._pins and self._generation):
+    def _hold(self) -> IndexSnapshot | None:
+        """Return the snapshot to read: the current one, or that which is pinned."""
+        if not (self._pins and self._snapshot):
             current = self.directory.current()
             if current is None:
                 return None
-            if self._generation is None or self._generation.name != current:
+            if self._snapshot is None or self._snapshot.name != current:
                 self._close_reader()
-                self._generation = self.directory.open_current()
-        return self._generation
+                self._snapshot = self.directory.open_current()
+        return self._snapshot
 
     # -- closing -----------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of files and connections; unpublished writes stay in the working copy."""
+        """Let go of files and connections; unpublished writes stay in the staging index."""
         with self.mutex:
             try:
                 self._close_points()
@@ -118,7 +120,7 @@ class Access(ABC):
         """Close what holds the points."""
 
     def _close_reader(self) -> None:
-        for opened in (self._manifest, self._generation):
+        for opened in (self._manifest, self._snapshot):
             if opened is not None:
                 opened.close()
-        self._manifest = self._generation = None
+        self._manifest = self._snapshot = None

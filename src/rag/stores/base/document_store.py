@@ -105,25 +105,25 @@ class BaseDocumentStore(ABC):
     def publish(self, number: int | None = None) -> None:
         """Make what was written what readers see.
 
-        :param number: the generation's number; by default the next one.
+        :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room, or a server holds less.
         """
         self.access.publish(number)
 
     @abstractmethod
     def release(self) -> None:
-        """Let go of the working copy, which may then be removed; the lock is kept."""
+        """Let go of the staging index, which may then be removed; the lock is kept."""
 
     def close(self) -> None:
-        """Let go of files and connections; unpublished writes stay in the working copy."""
+        """Let go of files and connections; unpublished writes stay in the staging index."""
         self.access.close()
 
     def pinned(self) -> AbstractContextManager[None]:
-        """Go on reading the generation that is current now, whatever is published meanwhile."""
+        """Go on reading the snapshot that is current now, whatever is published meanwhile."""
         return self.access.pinned()
 
     def manifest(self) -> Manifest | None:
-        """Return the manifest of the generation being read.
+        """Return the manifest of the snapshot being read.
 
         `None` when there is none: the index was made without one, or is being written here.
         """

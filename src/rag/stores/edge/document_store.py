@@ -1,7 +1,7 @@
 """`QdrantEdgeDocumentStore`: a Haystack document store on Qdrant Edge, in process.
 
-It reads the current generation of an index, or, from its first write on, its own working
-copy; `publish` makes what was written the generation that everybody reads.
+It reads the current snapshot of an index, or, from its first write on, its own staging
+index; `publish` makes what was written the snapshot that everybody reads.
 """
 
 from __future__ import annotations
@@ -69,5 +69,5 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             except StoreError as error:
                 if is_of_full_disk(error, self.directory.path):
                     raise
-                return "the working copy could not be opened"
-        return "" if found == expected else f"the working copy held {found} of {expected} chunks"
+                return "the staging index could not be opened"
+        return "" if found == expected else f"the staging index held {found} of {expected} chunks"

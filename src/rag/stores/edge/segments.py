@@ -59,7 +59,7 @@ def _edge_points(batch: Sequence[Point]) -> list[qe.Point]:
 
 
 def has_embeddings(directory: IndexDirectory) -> bool:
-    """Whether the working copy has room for embeddings, which no segment made apart has."""
+    """Whether the staging index has room for embeddings, which no segment made apart has."""
     try:
         return dense_size(directory.work / SHARD, DENSE) is not None
     except FileNotFoundError:
@@ -67,17 +67,17 @@ def has_embeddings(directory: IndexDirectory) -> bool:
 
 
 class SegmentHome:
-    """Takes segments into the working copy of an index.
+    """Takes segments into the staging index of an index.
 
-    :param access: who opens and closes the working copy.
+    :param access: who opens and closes the staging index.
     """
 
     def __init__(self, access: ShardAccess) -> None:
         self.access = access
         self._counted = 0
 
-    def adopt(self, folder: Path) -> None:
-        """Move what `build_segments` wrote into the working copy; the folder goes.
+    def import_segments(self, folder: Path) -> None:
+        """Move what `build_segments` wrote into the staging index; the folder goes.
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
@@ -91,7 +91,7 @@ class SegmentHome:
         shutil.rmtree(folder)
 
     def _count_to(self, number: int) -> None:
-        """Make the working copy's operations go by higher numbers than `number`.
+        """Make the staging index's operations go by higher numbers than `number`.
 
         A point knows the number of the operation that wrote it, and the engine passes over
         operations of lower numbers: a later change of an adopted point would be lost.

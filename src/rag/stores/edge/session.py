@@ -1,4 +1,4 @@
-"""Which shard a store reads or writes: a published generation, or its own working copy."""
+"""Which shard a store reads or writes: a published snapshot, or its own staging index."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
-from rag.index.snapshots import SHARD, Generation, IndexDirectory, damaged_index
+from rag.index.snapshots import SHARD, IndexDirectory, IndexSnapshot, damaged_index
 from rag.stores.base.access import Access
 from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
 from rag.stores.edge.layout.field_indexes import drop_null_indexes
-from rag.stores.edge.layout.journal import begin_anew
+from rag.stores.edge.layout.journal import restart
 from rag.stores.edge.layout.private_copy import openable
 from rag.stores.edge.layout.snapshot_copy import copy_for_readers
 from rag.stores.edge.shard import (
@@ -40,7 +40,7 @@ _NARROW = 3
 class ShardAccess(Access):
     """Opens and closes the shards of one index, for one writer and any number of readers.
 
-    It reads the current generation, or, from the first write on, its own working copy.
+    It reads the current snapshot, or, from the first write on, its own staging index.
 
     :param directory: the folder of the index.
     """
@@ -49,18 +49,18 @@ class ShardAccess(Access):
         super().__init__(directory)
         self._work: qe.EdgeShard | None = None
         self._unmerged = 0
-        # The generation's shard, as often as it was opened; the last is read. Closing one takes
-        # longer than reading, so that those before it stay as long as the generation does.
+        # The snapshot's shard, as often as it was opened; the last is read. Closing one takes
+        # longer than reading, so that those before it stay as long as the snapshot does.
         self._readers: list[qe.EdgeShard] = []
         self._known: frozenset[int] | None = frozenset()  # the last one's dimensions; None: all
 
     # -- writing -----------------------------------------------------------------------
 
     def _prepare_writing(self) -> None:
-        """Do nothing: `work` opens the working copy when it is first written to."""
+        """Do nothing: `work` opens the staging index when it is first written to."""
 
     def work(self) -> qe.EdgeShard:
-        """Return the working copy, opened for writing.
+        """Return the staging index, opened for writing.
 
         :raises LockedError: when another process is writing.
         """
@@ -83,7 +83,7 @@ class ShardAccess(Access):
             self.close_work()
 
     def close_work(self) -> None:
-        """Flush and close the working copy; the lock is kept."""
+        """Flush and close the staging index; the lock is kept."""
         with self.mutex:
             if self._work is not None:
                 shard, self._work = self._work, None
@@ -92,9 +92,9 @@ class ShardAccess(Access):
                     shard.close()
 
     def publish(self, number: int | None = None) -> None:
-        """Make the working copy the current generation, if it can be read as one.
+        """Make the staging index the current snapshot, if it can be read as one.
 
-        :param number: the generation's number; by default the next one.
+        :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room.
         :raises StoreError: when it cannot be read.
         """
@@ -108,7 +108,7 @@ class ShardAccess(Access):
                 info = merge_widely(self.directory.work / SHARD)
             self.directory.require_reserve()
             with guard("begin a new journal"):
-                begin_anew(self.directory.work / SHARD)
+                restart(self.directory.work / SHARD)
             sort_tables(self.directory.work / SHARD)
             points = info.points_count
             try:
@@ -119,7 +119,7 @@ class ShardAccess(Access):
                     partial(copy_for_readers, points=points),
                 )
             except (AttributeError, LookupError, TypeError, ValueError) as error:
-                raise StoreError("the working copy is damaged", repr(error)) from error
+                raise StoreError("the staging index is damaged", repr(error)) from error
 
     # -- reading -----------------------------------------------------------------------
 
@@ -133,11 +133,11 @@ class ShardAccess(Access):
                 return self._work
             if self._reads_work():
                 return self.work()
-            generation = self._hold()
-            if generation is None:
+            snapshot = self._hold()
+            if snapshot is None:
                 return None
             if not self._readers or not (self._known is None or dimensions <= self._known):
-                self._open_reader(generation, dimensions)
+                self._open_reader(snapshot, dimensions)
             return self._readers[-1]
 
     def _reads_work(self) -> bool:
@@ -148,26 +148,26 @@ class ShardAccess(Access):
         with self.mutex:
             if self._reads_work():
                 return self.directory.work
-            generation = self._hold()
-            return generation.path if generation else None
+            snapshot = self._hold()
+            return snapshot.path if snapshot else None
 
     def _close_points(self) -> None:
         try:
             self.close_work()
         finally:
-            if keep(*self._readers, self._generation):
-                self._readers, self._generation = [], None
+            if keep(*self._readers, self._snapshot):
+                self._readers, self._snapshot = [], None
 
-    def _open_reader(self, generation: Generation, dimensions: frozenset[int]) -> None:
-        """Open a generation's shard: for the dimensions asked for at first, then for all."""
+    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int]) -> None:
+        """Open a snapshot's shard: for the dimensions asked for at first, then for all."""
         wanted = dimensions.union(self._known or ()) if len(self._readers) < _NARROW else None
         try:
             if not self._readers:
-                generation.check()
-            shard, self._known = _load(generation.path / SHARD, wanted)
+                snapshot.check()
+            shard, self._known = _load(snapshot.path / SHARD, wanted)
             self._readers.append(shard)
             with guard("count"):
-                found, expected = shard.info().points_count, generation.points
+                found, expected = shard.info().points_count, snapshot.points
         except (IndexUnavailableError, OSError, ValueError) as error:
             self._close_reader()
             if is_of_full_disk(error):
@@ -189,7 +189,7 @@ class ShardAccess(Access):
 def _load(
     shard: Path, dimensions: frozenset[int] | None
 ) -> tuple[qe.EdgeShard, frozenset[int] | None]:
-    """Open a generation's shard for some dimensions; return with it those it then knows.
+    """Open a snapshot's shard for some dimensions; return with it those it then knows.
 
     `None` are all.
     """

@@ -12,7 +12,7 @@ import qdrant_edge as qe
 from rag.exceptions import IndexUnavailableError, RAGError, Remedy
 from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
 from rag.stores.base.points import DENSE, SPARSE
-from rag.stores.edge.layout.journal import finish_beginning
+from rag.stores.edge.layout.journal import finish_restart
 from rag.stores.edge.panics import without_panics
 from rag.support.disk_space import is_of_full_disk
 
@@ -144,7 +144,7 @@ def has_many_segments(info: qe.ShardInfo) -> bool:
 def load_work(path: Path) -> qe.EdgeShard:
     """Open a writer's shard; a killed process left what it was about to write, or, killed in
     `merge_widely`, the other limit."""
-    finish_beginning(path)
+    finish_restart(path)
     remove_leftovers(path)
     with suppress(OSError, ValueError, KeyError):  # the engine says what is wrong
         _limit_segments(path, _SEGMENT_KB)

@@ -52,7 +52,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         return default_to_dict(self, path=self.path, settings=asdict(self.settings))
 
     def release(self) -> None:
-        """Do nothing: no file of the working copy is kept open."""
+        """Do nothing: no file of the staging index is kept open."""
 
     def lacks(self, expected: int) -> str:
         """Return what is wrong with a collection that should hold so many points, or "".

@@ -1,4 +1,4 @@
-"""Who writes a collection, and what of the index lies here: the manifest, in generations."""
+"""Who writes a collection, and what of the index lies here: the manifest, in snapshots."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ServerAccess(Access):
     def publish(self, number: int | None = None) -> None:
         """Make the writer's manifest the current one, once the server holds what it says.
 
-        :param number: the generation's number; by default the next one.
+        :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the server holds less.
         """
         with self.mutex:

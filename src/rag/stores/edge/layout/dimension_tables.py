@@ -2,7 +2,7 @@
 
 The engine keeps, for each merged segment, a table of all dimensions of the lexical space, and
 parses it whenever it opens the segment: for 10,000 notes some 340,000 of them, which takes three
-times as long as the rest of the opening. A query has a dozen. So a generation holds each large
+times as long as the rest of the opening. A query has a dozen. So a snapshot holds each large
 table in a second form, in which a dimension is found without reading it through, and who knows the
 query opens a folder of links to the shard, with tables of the query's dimensions alone. To the
 engine the others are dimensions that no point has.

@@ -23,7 +23,7 @@ _HEAD = 8  # bytes of a part without operations
 _remove = shutil.rmtree
 
 
-def begin_anew(shard: Path) -> None:
+def restart(shard: Path) -> None:
     """Forget the operations that the journal of a shard holds, which is flushed and closed.
 
     A journal that is not as expected stays as it is.
@@ -46,8 +46,8 @@ def begin_anew(shard: Path) -> None:
     _remove(old)
 
 
-def finish_beginning(shard: Path) -> None:
-    """Do what is left to do where somebody was killed in `begin_anew`."""
+def finish_restart(shard: Path) -> None:
+    """Do what is left to do where somebody was killed in `restart`."""
     if not (shard / JOURNAL).exists() and (shard / _NEW).exists():
         (shard / _NEW).rename(shard / JOURNAL)
 

@@ -1,4 +1,4 @@
-"""A folder that stands for a generation's shard, for as long as a reader takes to open it.
+"""A folder that stands for a snapshot's shard, for as long as a reader takes to open it.
 
 It holds links, and files of its own where a link will not do: a table of few dimensions, and,
 where the disk is full or may not be written, whatever the engine must be able to write. It opens

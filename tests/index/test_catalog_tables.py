@@ -29,7 +29,9 @@ def note(path: str, tags: str = "", **more: object) -> NoteRow:
 
 
 def test_tags_and_values_are_found(manifest: Manifest):
-    manifest.finish([note("a", "ops k8s", fields={"status": ["Open"], "people": ["Ken", "Mika"]})])
+    manifest.commit_write(
+        [note("a", "ops k8s", fields={"status": ["Open"], "people": ["Ken", "Mika"]})]
+    )
     found = manifest.catalogue
     assert found.tags() == {"k8s": 1, "ops": 1}
     assert found.has_tag("ops") and not found.has_tag("op")
@@ -40,44 +42,44 @@ def test_tags_and_values_are_found(manifest: Manifest):
 
 
 def test_a_note_is_not_there_before_its_writing_is_done(manifest: Manifest):
-    manifest.intend([note("a", "ops")])
+    manifest.begin_write([note("a", "ops")])
     assert manifest.catalogue.tags() == {}
 
 
 def test_what_a_note_bears_no_more_is_gone(manifest: Manifest):
-    manifest.finish([note("a", "ops k8s", fields={"status": ["open"]}), note("b", "ops")])
-    manifest.finish([note("a", "ops new", fields={"due": ["2026-01-01"]}, title="Other")])
+    manifest.commit_write([note("a", "ops k8s", fields={"status": ["open"]}), note("b", "ops")])
+    manifest.commit_write([note("a", "ops new", fields={"due": ["2026-01-01"]}, title="Other")])
     assert manifest.catalogue.tags() == {"new": 1, "ops": 2}
     assert manifest.catalogue.fields() == ["due"]
     assert manifest.catalogue.titled("other") == ["Other"]
 
 
 def test_what_no_note_bears_any_more_is_gone_with_the_last(manifest: Manifest):
-    manifest.finish([note("a", "ops", fields={"status": ["open"]}), note("b", "ops")])
+    manifest.commit_write([note("a", "ops", fields={"status": ["open"]}), note("b", "ops")])
     manifest.forget("work", ["a"])
     assert manifest.catalogue.tags() == {"ops": 1}
     assert manifest.catalogue.bearing("status", "open") == []
-    manifest.finish([note("b", chunks=[])])  # it can be found no more
+    manifest.commit_write([note("b", chunks=[])])  # it can be found no more
     assert manifest.catalogue.size() == (0, 0)
 
 
 def test_a_note_that_is_recorded_again_as_it_was_read_keeps_its_values(manifest: Manifest):
-    manifest.finish([note("a", "ops", fields={"status": ["open"]})])
+    manifest.commit_write([note("a", "ops", fields={"status": ["open"]})])
     row = manifest.note("work", "a")
     assert row is not None and row.fields == {"status": ["open"]}
-    manifest.finish([row])
+    manifest.commit_write([row])
     assert manifest.catalogue.bearing("status", "open") == ["a"]
 
 
 def test_a_change_that_fails_half_way_leaves_nothing(manifest: Manifest):
-    manifest.finish([note("a", "ops")])
+    manifest.commit_write([note("a", "ops")])
     with pytest.raises(sqlite3.Error):
-        manifest.finish([note("b", "k8s"), note("c", "k8s", lines="x" * 5, size=[])])
+        manifest.commit_write([note("b", "k8s"), note("c", "k8s", lines="x" * 5, size=[])])
     assert manifest.catalogue.tags() == {"ops": 1}
 
 
 def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest: Manifest):
-    manifest.finish([note("a", "x one two"), note("b", "x two"), note("c", "three")])
+    manifest.commit_write([note("a", "x one two"), note("b", "x two"), note("c", "three")])
     assert manifest.catalogue.beside("x", 5) == ["two", "one"]
     assert manifest.catalogue.beside("x", 1) == ["two"]
     assert manifest.catalogue.beside("none", 5) == []
@@ -85,7 +87,7 @@ def test_neighbours_are_the_tags_that_stand_beside_most_often(manifest: Manifest
 
 def test_the_most_frequent_values_come_first(manifest: Manifest):
     values = ["done", "open", "open"]
-    manifest.finish(note(str(n), fields={"status": [v]}) for n, v in enumerate(values))
+    manifest.commit_write(note(str(n), fields={"status": [v]}) for n, v in enumerate(values))
     assert manifest.catalogue.values("status", 5) == ["open", "done"]
     assert manifest.catalogue.values("tags", 5) == []
 
@@ -101,12 +103,12 @@ def test_the_most_frequent_values_come_first(manifest: Manifest):
 )
 def test_both_ends_of_a_span_belong_to_it(manifest: Manifest, first, last, found):
     days = {"a": "2026-01-01", "b": "2026-01-02T23:59:59", "c": "2026-01-03", "d": ""}
-    manifest.finish(note(name, modified=day) for name, day in days.items())
+    manifest.commit_write(note(name, modified=day) for name, day in days.items())
     assert manifest.catalogue.modified(first, last) == found
 
 
 def test_names_are_as_written_and_found_in_any_case(manifest: Manifest):
-    manifest.finish([note("dir/Daily.md", aliases=["デイリー"]), note("b.md")])
+    manifest.commit_write([note("dir/Daily.md", aliases=["デイリー"]), note("b.md")])
     assert set(manifest.catalogue.names()) == {"Daily", "DIR/DAILY.MD", "デイリー", "b", "B.MD"}
     assert manifest.catalogue.titled("daily") == ["DIR/DAILY.MD"]
 
@@ -126,7 +128,7 @@ def test_after_any_changes_it_is_what_it_would_be_made_at_once(steps):
                 final.pop(name, None)
                 continue
             row = note(name, " ".join(sorted(tags)), fields={"f": sorted(values)})
-            changed.finish([row])
+            changed.commit_write([row])
             final[name] = row
         fresh.finish(final.values())
         assert told(changed) == told(fresh)

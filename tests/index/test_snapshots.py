@@ -1,4 +1,4 @@
-"""The folder of an index: one writer, whole generations, and readers that hold what they read."""
+"""The folder of an index: one writer, whole snapshots, and readers that hold what they read."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def publish(index: IndexDirectory, number: int, content: str = "points") -> None
         index.publish(number, points=number, copy=copy_for_readers)
 
 
-def generations(index: IndexDirectory) -> list[str]:
+def snapshots(index: IndexDirectory) -> list[str]:
     return sorted(path.name for path in index.path.glob("gen-*") if path.is_dir())
 
 
@@ -169,16 +169,16 @@ def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path: Path) -> No
 def test_publishing_makes_a_generation_that_current_names(index: IndexDirectory) -> None:
     publish(index, 1, "first")
     assert index.current() == "gen-1"
-    with index.open_current() as generation:
-        assert generation.points == 1
-        assert (generation.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
+    with index.open_current() as snapshot:
+        assert snapshot.points == 1
+        assert (snapshot.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
 
 
 def test_a_generation_does_not_change_with_the_working_copy(index: IndexDirectory) -> None:
     publish(index, 1, "first")
     fill_work(index, "second")
-    with index.open_current() as generation:
-        assert (generation.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
+    with index.open_current() as snapshot:
+        assert (snapshot.path / SHARD / "segments/one/vectors.dat").read_text() == "first"
 
 
 def merged(index: IndexDirectory) -> Path:
@@ -253,7 +253,7 @@ def test_the_newest_number_is_the_highest_of_all_generations(index: IndexDirecto
 def test_an_old_generation_goes_when_the_next_one_comes(index: IndexDirectory) -> None:
     publish(index, 1)
     publish(index, 2)
-    assert generations(index) == ["gen-2"]
+    assert snapshots(index) == ["gen-2"]
 
 
 def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
@@ -262,10 +262,10 @@ def test_a_generation_stays_while_another_process_reads_it_and_goes_after(
     publish(index, 1)
     reader = start(READER, index.path)
     publish(index, 2)
-    assert generations(index) == ["gen-1", "gen-2"]
+    assert snapshots(index) == ["gen-1", "gen-2"]
     finish(reader)
     publish(index, 3)
-    assert generations(index) == ["gen-3"]
+    assert snapshots(index) == ["gen-3"]
 
 
 def test_the_generation_of_a_killed_reader_goes(index: IndexDirectory, start: Start) -> None:
@@ -274,7 +274,7 @@ def test_the_generation_of_a_killed_reader_goes(index: IndexDirectory, start: St
     reader.send_signal(signal.SIGKILL)
     reader.wait(20)
     publish(index, 2)
-    assert generations(index) == ["gen-2"]
+    assert snapshots(index) == ["gen-2"]
 
 
 def test_any_number_of_readers_hold_a_generation(index: IndexDirectory) -> None:
@@ -311,7 +311,7 @@ def test_a_generation_that_was_never_announced_is_swept(index: IndexDirectory) -
     shutil.copytree(index.path / "gen-1", index.path / "gen-2")
     assert index.current() == "gen-1"
     publish(index, 3)
-    assert generations(index) == ["gen-3"]
+    assert snapshots(index) == ["gen-3"]
 
 
 def test_the_working_copy_can_be_forgotten(index: IndexDirectory) -> None:
@@ -319,8 +319,8 @@ def test_the_working_copy_can_be_forgotten(index: IndexDirectory) -> None:
     index.clear_work()
     index.clear_work()
     assert [path.name for path in index.work.iterdir()] == [MARK]
-    with index.open_current() as generation:
-        assert generation.name == "gen-1"
+    with index.open_current() as snapshot:
+        assert snapshot.name == "gen-1"
 
 
 # -- what readers meet -----------------------------------------------------------------
@@ -360,8 +360,8 @@ def test_a_reader_whose_generation_goes_at_the_last_moment_gets_the_next_one(
         return name
 
     monkeypatch.setattr(index, "current", publish_meanwhile)
-    with index.open_current() as generation:
-        assert generation.name == "gen-2"
+    with index.open_current() as snapshot:
+        assert snapshot.name == "gen-2"
 
 
 # -- room on the disk ------------------------------------------------------------------
@@ -384,7 +384,7 @@ def test_without_room_on_the_disk_nothing_is_published_and_the_numbers_are_named
     with pytest.raises(DiskFullError, match=r"3\d MB needed, 2 MB free") as caught:
         index.publish(2, points=1)
     assert "RAG_DATA_DIR" in caught.value.hint
-    assert generations(index) == ["gen-1"]
+    assert snapshots(index) == ["gen-1"]
     assert index.current() == "gen-1"
     assert not [*index.path.glob(".gen-*.tmp")]  # which would take the room of something else
 
@@ -483,8 +483,8 @@ def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(
     lock = index.path / "gen-1.lock"
     lock.unlink(missing_ok=True)
     lock.mkdir()  # nobody may open it for writing, not even root
-    with index.open_current() as generation:
-        assert generation.name == "gen-1"
+    with index.open_current() as snapshot:
+        assert snapshot.name == "gen-1"
 
 
 def test_nobody_else_may_read_an_index(index: IndexDirectory) -> None:
