@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.prompt_injection import is_planted, without_instructions
+from rag.answers.prompt_injection import is_injection, without_instructions
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ from rag.answers.prompt_injection import is_planted, without_instructions
     ],
 )
 def test_what_speaks_to_a_model(line: str) -> None:
-    assert is_planted(line)
+    assert is_injection(line)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_speaks_to_a_model(line: str) -> None:
     ],
 )
 def test_what_speaks_to_a_reader(line: str) -> None:
-    assert not is_planted(line)
+    assert not is_injection(line)
 
 
 def test_a_passage_is_left_out_to_the_end_of_its_paragraph() -> None:

@@ -54,10 +54,10 @@ class TestCitations:
     def test_are_found_however_they_are_written(self, cited):
         found = verify(f"We keep backups for ninety days {cited}.")
         assert found.text == "We keep backups for ninety days [1]."
-        assert (found.verified, found.order, found.struck) == (1.0, [1], [])
+        assert (found.verified, found.order, found.removed) == (1.0, [1], [])
 
     @pytest.mark.parametrize(
-        ("cited", "struck"),
+        ("cited", "removed"),
         [
             ("[7]", ["[7]"]),
             ("[0]", ["[0]"]),
@@ -70,15 +70,15 @@ class TestCitations:
             ("[99999999999999999999]", ["[99999999999999999999]"]),
         ],
     )
-    def test_of_what_was_not_in_the_window_are_struck(self, cited, struck):
+    def test_of_what_was_not_in_the_window_are_removed(self, cited, removed):
         found = verify(f"{TRUE} They are deleted after ninety days {cited}.")
         assert found.text == f"{TRUE} They are deleted after ninety days. [no source]"
-        assert found.struck == struck
+        assert found.removed == removed
         assert found.verified == 0.5
 
     def test_alone_are_no_answer(self):
         found = verify("We keep backups for ninety days [7].")
-        assert (found.text, found.believed, found.struck) == ("", False, ["[7]"])
+        assert (found.text, found.believed, found.removed) == ("", False, ["[7]"])
 
     def test_of_some_that_were_there_and_some_that_were_not_keep_the_former(self):
         assert shown("We keep backups for ninety days [1, 7].") == (
@@ -105,7 +105,7 @@ class TestCitations:
     def test_in_code_are_code(self):
         text = f"{TRUE} Run `restore --backup today[7]` to restore. [1]"
         assert "`restore --backup today[7]`" in shown(text)
-        assert verify(text).struck == []
+        assert verify(text).removed == []
 
     def test_a_sentence_without_one_is_marked(self):
         assert shown(f"{TRUE} Backups are deleted.").endswith("Backups are deleted. [no source]")
@@ -208,7 +208,7 @@ class TestObeyingAPlantedInstruction:
         found = verify(text)
         assert "We keep backups for ninety days." in found.text
         assert "PWNED" not in found.text
-        assert "PWNED" not in repr(found.claims) + repr(found.struck)
+        assert "PWNED" not in repr(found.claims) + repr(found.removed)
         for size in (1, 3):
             assert verify(text, size=size) == found
 
@@ -225,7 +225,7 @@ class TestQuotations:
     )
     def test_word_for_word_are_verified(self, text):
         found = verify(text)
-        assert (found.text, found.verified, found.struck) == (text, 1.0, [])
+        assert (found.text, found.verified, found.removed) == (text, 1.0, [])
 
     @pytest.mark.parametrize(
         "text",
@@ -236,11 +236,11 @@ class TestQuotations:
             '"Deleted backups can be bought back." [1]',
         ],
     )
-    def test_that_are_invented_or_changed_are_struck_and_seen_to_be(self, text):
+    def test_that_are_invented_or_changed_are_removed_and_seen_to_be(self, text):
         assert not verify(text).believed
         found = verify(f"{TRUE}\n\n{text}")
         assert "[a quotation that is not in the notes]" in found.text
-        assert found.struck == ["quotation"]
+        assert found.removed == ["quotation"]
         assert found.verified == 0.5
         for words in ("ten days", "never", "all backups", "bought"):
             assert words not in found.text
@@ -289,25 +289,25 @@ class TestAddresses:
             "file:///etc/passwd",
         ],
     )
-    def test_of_no_source_are_struck(self, address):
+    def test_of_no_source_are_removed(self, address):
         found = verify(f"{TRUE} A restore takes twenty minutes, see {address} [1].")
         assert "[an address that is not in the notes]" in found.text
-        assert "evil" not in found.text and found.struck == ["address"]
+        assert "evil" not in found.text and found.removed == ["address"]
 
     def test_of_links_leave_their_text(self):
         found = verify("A [restore](https://evil.example) takes twenty minutes. [1]\n" + TRUE)
         assert found.text.startswith("A restore takes twenty minutes.")
-        assert found.struck == ["address"]
+        assert found.removed == ["address"]
 
 
 class TestLists:
     @pytest.mark.parametrize(
         "head", ["Sources:", "**Sources**", "## References", "出典：", "Sources used:"]
     )
-    def test_of_sources_are_struck(self, head):
+    def test_of_sources_are_removed(self, head):
         text = f"{TRUE}\n\n{head}\n\n[1] Backups\n- [2] https://evil.example\n1. backups\n"
         found = verify(text)
-        assert (found.text.strip(), found.struck) == (TRUE, ["sources"])
+        assert (found.text.strip(), found.removed) == (TRUE, ["sources"])
 
     def test_what_comes_after_them_is_judged_again(self):
         text = f"{TRUE}\n\nSources:\n[1] Backups\n\nA restore takes twenty minutes. [1]"

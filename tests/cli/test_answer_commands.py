@@ -47,7 +47,7 @@ class TestAsk:
         assert ran.out == (f"{TRUE} They are deleted. [no source]\n\n[1] Backups  v/Backups.md:4\n")
         [said] = ran.err.splitlines()
         assert said.startswith("llama3.2:latest · ")
-        assert said.endswith("1 of 2 sentences with a source · struck: [9], sentence")
+        assert said.endswith("1 of 2 sentences with a source · removed: [9], sentence")
 
     def test_json_tells_all_of_it(self, rag, server):
         server.say(f"{TRUE} They are deleted. [9]")

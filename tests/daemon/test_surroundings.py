@@ -180,7 +180,7 @@ class TestHeritage:
                 here.close()
                 child.run(there)
             there.close()
-            errand = client._Errand(here, process)
+            errand = client._ForwardedCommand(here, process)
             monkeypatch.setattr(errand, "_forward_signals", lambda: None)
             request = client._request(["search", "x"])
             gone = request.replace(bytes(Path.cwd()), b"/nonexistent", 1)

@@ -130,7 +130,7 @@ def test_after_any_changes_it_is_what_it_would_be_made_at_once(steps):
             row = note(name, " ".join(sorted(tags)), fields={"f": sorted(values)})
             changed.commit_write([row])
             final[name] = row
-        fresh.finish(final.values())
+        fresh.commit_write(final.values())
         assert told(changed) == told(fresh)
 
 

@@ -270,8 +270,8 @@ def test_without_a_manifest_everything_written_stays(open_server: Callable[..., 
 def test_it_knows_what_the_server_lacks(open_server: Callable[..., Store]) -> None:
     store = open_server()
     store.write_documents([doc("a"), doc("b")])
-    assert store.lacks(2) == store.lacks(1) == ""
-    assert store.lacks(3) == "the server held 2 of 3 chunks"
+    assert store.missing_points(2) == store.missing_points(1) == ""
+    assert store.missing_points(3) == "the server held 2 of 3 chunks"
 
 
 def test_a_collection_that_vanished_is_named_with_the_command_that_mends_it(

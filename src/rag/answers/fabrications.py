@@ -19,12 +19,12 @@ _ADDRESS = re.compile(
 )
 
 
-class Inventions:
+class Fabrications:
     """Strike what claims to stand in a source and does not.
 
     :param window: the sources.
     :param question: its words and addresses may be repeated.
-    :param marks: what is written in the place of what is struck.
+    :param marks: what is written in the place of what is removed.
     """
 
     def __init__(self, window: Sequence[Evidence], question: Evidence, marks: Marks) -> None:
@@ -32,19 +32,19 @@ class Inventions:
 
     def strike(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool, list[str]]:
         """Return a sentence without them; whether it is doubtful, which it is too when a quotation
-        stands in another source than those it names; and what was struck.
+        stands in another source than those it names; and what was removed.
 
         :param cited: the sources that the sentence names.
         :param quoted: the sentence is a quotation as a whole.
         """
-        struck: list[str] = []
+        removed: list[str] = []
         elsewhere = False
 
         def check(inside: str, whole: str) -> str:
             nonlocal elsewhere
             holders = self._holders(without_citations(inside))
             if holders is None:
-                struck.append("quotation")
+                removed.append("quotation")
                 return self._marks.no_quotation + "".join(c[0] for c in CITATION.finditer(inside))
             elsewhere |= bool(cited and holders and not holders & set(cited))
             return whole
@@ -52,7 +52,7 @@ class Inventions:
         def check_address(address: str, whole: str, instead: str) -> str:
             if self._holds(address):
                 return whole
-            struck.append("address")
+            removed.append("address")
             return instead
 
         def check_addresses(part: str) -> str:
@@ -70,7 +70,7 @@ class Inventions:
             body = check(body, body)
         else:  # what is code inside a quotation belongs to it
             body = _QUOTATION.sub(lambda found: check(found[0][1:-1], found[0]), body)
-        return body, elsewhere or bool(struck), struck
+        return body, elsewhere or bool(removed), removed
 
     def _holders(self, quotation: str) -> set[int] | None:
         """Return the sources in which a quotation stands; none for what is too short to be one,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rag.answers.evidence import claims, share
-from rag.answers.prompt_injection import is_planted
+from rag.answers.prompt_injection import is_injection
 from rag.text.bm25 import content_words
 
 _TURNS = 3  # of the conversation that words may come from
@@ -54,7 +54,7 @@ def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> b
         return False
     said = " ".join([question, *(f"{t.question} {t.answer}" for t in history[-_TURNS:])])
     terms = claims(rewritten)
-    if not terms or share(terms, claims(said)) < _MIN_KNOWN or is_planted(rewritten):
+    if not terms or share(terms, claims(said)) < _MIN_KNOWN or is_injection(rewritten):
         return False
     own = claims(question)
     if len(own) >= _FEW and share(own, terms) < _MIN_KNOWN:

@@ -69,7 +69,7 @@ _TEMPLATE = (
     r"<\|[^|<>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:think|thinking|system|assistant|tool_call)>"
     r"|<(?:start|end)_of_turn>|<\uff5c[^<>\n]{1,40}\uff5c>"
 )
-_PLANTED = re.compile("|".join(f"(?:{p})" for p in (*_ENGLISH, *_JAPANESE)), re.IGNORECASE)
+_INJECTION = re.compile("|".join(f"(?:{p})" for p in (*_ENGLISH, *_JAPANESE)), re.IGNORECASE)
 TEMPLATE_TOKEN = re.compile(_TEMPLATE, re.IGNORECASE)
 # In a text that holds an instruction, what only tells somebody to say something is one too.
 _SAY = re.compile(
@@ -79,7 +79,7 @@ _SAY = re.compile(
 )
 
 
-def is_planted(text: str) -> bool:
+def is_injection(text: str) -> bool:
     """Tell whether a text of one paragraph instructs a model."""
     return _first(text) is not None
 
@@ -113,9 +113,9 @@ def _first(paragraph: str) -> int | None:
         return paragraph.count("\n", 0, token.start())
     lines = [_legible(line) for line in paragraph.split("\n")]
     for number, line in enumerate(lines):
-        if _PLANTED.search(line):
+        if _INJECTION.search(line):
             return number
-    if len(lines) > 1 and (found := _PLANTED.search(" ".join(lines))):
+    if len(lines) > 1 and (found := _INJECTION.search(" ".join(lines))):
         at = 0
         for number, line in enumerate(lines):
             at += len(line) + 1

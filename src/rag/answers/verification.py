@@ -7,12 +7,12 @@ only the numbers can be compared. What is not verified is treated by kind:
 
 | in the answer | becomes |
 |---|---|
-| `[7]` of 5 sources | struck |
+| `[7]` of 5 sources | removed |
 | `[1]`, but source 1 does not bear it out | `[1?]` |
 | a sentence without a source | marked `[no source]` |
-| a sentence of which neither the sources nor the question speak | struck |
-| a quotation that stands in no source word for word, an address that stands in none | struck |
-| a list of sources, reasoning, marks of a chat template | struck |
+| a sentence of which neither the sources nor the question speak | removed |
+| a quotation that stands in no source word for word, an address that stands in none | removed |
+| a list of sources, reasoning, marks of a chat template | removed |
 
 Nothing is shown before the first verified sentence. An answer without one is no answer.
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
 from rag.answers.evidence import MIN_SHARE, Evidence, claimed_numbers, claims, share
-from rag.answers.fabrications import Inventions
+from rag.answers.fabrications import Fabrications
 from rag.answers.language import marks_for, tongue
 from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.refusals import is_not_found, is_refusal
@@ -71,7 +71,7 @@ class Verification:
 
     :param text: what may be shown: Markdown; empty when no sentence is verified.
     :param order: the sources it names, by their numbers in the window; the first is `[1]`.
-    :param struck: what was taken out: false numbers as written, and `quotation`, `sentence`,
+    :param removed: what was taken out: false numbers as written, and `quotation`, `sentence`,
         `address`, `sources`, `reasoning`; never the words themselves, which nobody should read.
     :param refused: the model said that the notes hold no answer.
     """
@@ -79,7 +79,7 @@ class Verification:
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
-    struck: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     refused: bool = False
 
     @property
@@ -105,7 +105,7 @@ class Verifier:
         self._question, self._tongue = Evidence(question), tongue(question)
         self._known = frozenset().union(self._question.terms, *(e.terms for e in window))
         self._tongues = frozenset().union(*(e.tongues for e in window))
-        self._inventions = Inventions(window, self._question, self._marks)
+        self._fabrications = Fabrications(window, self._question, self._marks)
         self._splitter = UnitSplitter()
         self._found = Verification()
         self._given = 0
@@ -137,7 +137,7 @@ class Verifier:
         return new
 
     def _add(self, unit: Unit, shown: str) -> None:
-        """Append what is left of a unit; what was struck leaves no hole."""
+        """Append what is left of a unit; what was removed leaves no hole."""
         text = self._found.text
         if shown.strip():
             self._found.text = text + shown if text else shown.lstrip("\n")
@@ -159,7 +159,7 @@ class Verifier:
         return self._sentence(unit.kind, text)
 
     def _strike(self, what: str) -> str:
-        self._found.struck.append(what)
+        self._found.removed.append(what)
         return ""
 
     def _without_reasoning(self, text: str) -> str:
@@ -177,7 +177,7 @@ class Verifier:
             elif self._state == "thinking":
                 self._state = ""
             elif not self._found.believed:
-                kept, self._found = "", Verification(struck=[*self._found.struck, "reasoning"])
+                kept, self._found = "", Verification(removed=[*self._found.removed, "reasoning"])
             at = mark.end()
         return kept if self._state == "thinking" else kept + text[at:]
 
@@ -215,9 +215,9 @@ class Verifier:
         if kind == ROW and _ROW_RULE.match(body):
             return text if self._found.text.rstrip().endswith("|") else ""
         self._found.refused |= is_refusal(body)
-        self._found.struck += false
-        body, doubtful, invented = self._inventions.strike(body, cited, kind == QUOTE)
-        self._found.struck += invented
+        self._found.removed += false
+        body, doubtful, invented = self._fabrications.strike(body, cited, kind == QUOTE)
+        self._found.removed += invented
         bare = without_citations(body)
         said = bare.replace(self._marks.no_quotation, " ").replace(self._marks.no_address, " ")
         plain = not has_words(bare) or bare.strip(" .!。！、,*_").lower() in _BARE_REPLY

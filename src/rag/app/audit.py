@@ -108,8 +108,8 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
         catalogue = ManifestCatalogue(manifest)
         if catalogue.digest() != record.catalogue:
             notices.append("the index changed since: names may be there that were not, or be gone")
-        asker = ReplayAsker(record.trace)
-        result = MetadataTransformer(settings, asker, _router(settings, record.trace)).transform(
+        caller = ReplayAsker(record.trace)
+        result = MetadataTransformer(settings, caller, _router(settings, record.trace)).transform(
             record.query,
             catalogue,
             flags=record.flags,

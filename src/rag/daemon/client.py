@@ -62,7 +62,7 @@ def hand_over(arguments: list[str]) -> int | None:
         return None
     try:
         child = _ask_for_child(connection)
-        return _Errand(connection, child).run(request) if child else None
+        return _ForwardedCommand(connection, child).run(request) if child else None
     except (OSError, place.UntrustedError):
         return None
     finally:
@@ -140,7 +140,7 @@ def _is_ignored(number: int) -> bool:
     return bool(_signal.getsignal(number) == _signal.SIG_IGN)
 
 
-class _Errand:
+class _ForwardedCommand:
     """A command that a child runs: signals go there, the exit code comes back."""
 
     def __init__(self, connection: _socket.socket, child: int) -> None:

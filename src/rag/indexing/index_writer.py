@@ -196,7 +196,7 @@ class IndexWriter:
         self.store.begin_writing()
         self._prepared = True
         expected = self.manifest.expected_points()
-        wrong = "" if expected is None else self.store.lacks(expected)
+        wrong = "" if expected is None else self.store.missing_points(expected)
         if wrong:
             self._give_up(wrong)
         return True
@@ -339,7 +339,7 @@ class IndexWriter:
     def _check_imported(self) -> None:
         """Publish no segment that the engine did not take for what it is."""
         expected = self.manifest.expected_points()
-        wrong = self.store.lacks(expected) if self._home and expected is not None else ""
+        wrong = self.store.missing_points(expected) if self._home and expected is not None else ""
         if wrong:
             raise IndexingError(wrong, remedy=Remedy.INDEX_MADE_ANEW)
 

@@ -88,7 +88,7 @@ def _facts(written: Written) -> dict[str, Any]:
     elif written.failure:
         reason = "error"
     return {
-        "struck": written.verification.struck,
+        "struck": written.verification.removed,
         "thinking": response.thinking,
         "finish_reason": reason or ("length" if response.text else ""),
         "failure": written.failure,

@@ -53,7 +53,7 @@ class KeywordClassifier(_AsComponent):
             raise TypeError("the keywords of a rule must be a list, not one text")
         self.rules, self.default, self.case_sensitive = rules, default, case_sensitive
         self._wanted = {
-            label: [self._folded(keyword) for keyword in keywords]
+            label: [self._normalized(keyword) for keyword in keywords]
             for label, keywords in rules.items()
         }
         if any("" in keywords for keywords in self._wanted.values()):
@@ -61,7 +61,7 @@ class KeywordClassifier(_AsComponent):
 
     def classify(self, query: QueryBundle) -> str:
         """Return the label of the first rule with a keyword in the query, else the default."""
-        text = self._folded(query.query_str)
+        text = self._normalized(query.query_str)
         for label, keywords in self._wanted.items():
             if any(keyword in text for keyword in keywords):
                 return label
@@ -73,7 +73,7 @@ class KeywordClassifier(_AsComponent):
             self, rules=self.rules, default=self.default, case_sensitive=self.case_sensitive
         )
 
-    def _folded(self, text: str) -> str:
+    def _normalized(self, text: str) -> str:
         return text if self.case_sensitive else normalize(text)
 
 

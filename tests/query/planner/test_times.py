@@ -8,7 +8,7 @@ import pytest
 
 from plan_table import TODAY
 from rag.query.planner.plan import TimeWindow, WindowName
-from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.time_range_reader import find_time
 from rag.query.planner.time_windows import named_window, window_name
 
@@ -16,7 +16,7 @@ ALWAYS = (None, None, "created")
 
 
 def window(query: str, today: date = TODAY) -> TimeWindow:
-    found = find_time(Folded(query).open, today)
+    found = find_time(NormalizedQuery(query).open, today)
     return found.window if found else TimeWindow()
 
 
@@ -206,9 +206,9 @@ def test_words_of_editing_mean_the_day_of_the_last_change(query: str) -> None:
 
 def test_the_window_says_which_words_it_was_read_from() -> None:
     query = "Notes　SINCE Last Week about tea"
-    found = find_time(Folded(query).open, TODAY)
+    found = find_time(NormalizedQuery(query).open, TODAY)
     assert found is not None
-    assert Folded(query).words(found.start, found.end) == "SINCE Last Week"
+    assert NormalizedQuery(query).words(found.start, found.end) == "SINCE Last Week"
 
 
 @pytest.mark.parametrize("today", [date.min, date.max])

@@ -208,8 +208,8 @@ def summary(answer: Answer) -> str:
         parts.append("[n?]: that source does not bear it out")
     if answer.struck:
         counts = {what: answer.struck.count(what) for what in answer.struck}
-        struck = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
-        parts.append(f"struck: {', '.join(struck)}")
+        removed = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
+        parts.append(f"removed: {', '.join(removed)}")
     return visible(" · ".join(parts))
 
 

@@ -12,7 +12,7 @@ from rag.text.bm25 import SparseVector, subject_of
 if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-REACH = 4
+PREFETCH_FACTOR = 4
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
 
@@ -20,15 +20,15 @@ Fields = bool | list[str]  # which of the payload are returned: all, none, or th
 class PointQuery(NamedTuple):
     """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
 
-    With `within` they are sought among the points nearest to that one, of which there are four
-    times as many (`REACH`); a point that shares nothing with it is not among them.
+    With `prefetch` they are sought among the points nearest to that one, of which there are four
+    times as many (`PREFETCH_FACTOR`); a point that shares nothing with it is not among them.
     """
 
     vector: list[float] | SparseVector
     limit: int
     where: Condition | None = None
     fields: Fields = False
-    within: SparseVector | None = None
+    prefetch: SparseVector | None = None
 
 
 def query_for(
@@ -42,8 +42,8 @@ def query_for(
         return PointQuery(dense_vector(query), limit, where, fields)
     subject = subject_of(SparseVector(query.indices, query.values))
     is_part = 0 < len(subject.indices) < len(query.indices)
-    within = SparseVector(subject.indices, subject.values) if is_part else None
-    return PointQuery(sparse_vector(query), limit, where, fields, within)
+    prefetch = SparseVector(subject.indices, subject.values) if is_part else None
+    return PointQuery(sparse_vector(query), limit, where, fields, prefetch)
 
 
 class Backend(Protocol):

@@ -99,7 +99,7 @@ class BaseDocumentStore(ABC):
         self.access.begin_writing(wait)
 
     @abstractmethod
-    def lacks(self, expected: int) -> str:
+    def missing_points(self, expected: int) -> str:
         """Return what is wrong with an index that should hold so many points, or ""."""
 
     def publish(self, number: int | None = None) -> None:

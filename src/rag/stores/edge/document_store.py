@@ -60,7 +60,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     def release(self) -> None:
         self.access.close_work()
 
-    def lacks(self, expected: int) -> str:
+    def missing_points(self, expected: int) -> str:
         if not (self.directory.work / SHARD).exists():
             found = 0
         else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from qdrant_client import QdrantClient, models
 
-from rag.stores.base.backend import REACH, Fields, PointQuery
+from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, from_record, from_scored
 from rag.stores.server.collection import NoteCollection
@@ -160,13 +160,13 @@ class ServerBackend:
 
 
 def _prefetch(query: PointQuery) -> list[models.Prefetch] | None:
-    if query.within is None:
+    if query.prefetch is None:
         return None
     return [
         models.Prefetch(
-            query=models.NearestQuery(nearest=_vector(query.within)),
+            query=models.NearestQuery(nearest=_vector(query.prefetch)),
             using=SPARSE,
-            limit=REACH * query.limit,
+            limit=PREFETCH_FACTOR * query.limit,
             filter=server_filter(query.where),
         )
     ]

@@ -54,7 +54,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     def release(self) -> None:
         """Do nothing: no file of the staging index is kept open."""
 
-    def lacks(self, expected: int) -> str:
+    def missing_points(self, expected: int) -> str:
         """Return what is wrong with a collection that should hold so many points, or "".
 
         More of them are no harm: those that no note has are deleted when a run is published.

@@ -13,9 +13,9 @@ from rag.query.planner.catalog import Catalogue
 from rag.query.planner.plan import Extraction, MetadataExtraction, Named, TimeWindow
 from rag.query.planner.rules.field_reader import FieldReader
 from rag.query.planner.rules.name_resolver import Resolver
-from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.rationale import reasoning_of, subject_of
-from rag.query.planner.rules.residual_text import leftover
+from rag.query.planner.rules.residual_text import residual_text
 from rag.query.planner.rules.tag_vault_reader import SlotReader, Slots
 from rag.query.planner.rules.time_range_reader import find_time
 from rag.query.planner.rules.title_reader import read_titles
@@ -47,15 +47,19 @@ def extract(
     """
     today = today or date.today()
     query = without_halves(query)
-    folded, resolver, slots = Folded(query), Resolver(catalogue, aliases, meant), Slots()
-    reader = SlotReader(folded, resolver, slots)
-    held = FieldReader(folded, resolver, today, fields)
+    normalized, resolver, slots = (
+        NormalizedQuery(query),
+        Resolver(catalogue, aliases, meant),
+        Slots(),
+    )
+    reader = SlotReader(normalized, resolver, slots)
+    held = FieldReader(normalized, resolver, today, fields)
     reader.read_hashes()
     held.read()
-    window, vague = _read_time(folded, today, time)
+    window, vague = _read_time(normalized, today, time)
     reader.read_tags()
     reader.read_vaults()
-    read_titles(folded, resolver, slots)
+    read_titles(normalized, resolver, slots)
     metadata = MetadataExtraction(
         vaults=slots.vaults,
         tags=slots.tags,
@@ -68,8 +72,8 @@ def extract(
     )
     text, unwanted = query, []
     if metadata.filters_anything:
-        unwanted = read_unwanted(folded)
-        text = leftover(folded)
+        unwanted = read_unwanted(normalized)
+        text = residual_text(normalized)
     metadata.event_keyword = subject_of(text)
     metadata.logical_reasoning = reasoning_of(query, metadata, slots.found, slots.open)
     return Extraction(
@@ -82,21 +86,23 @@ def extract(
     )
 
 
-def _read_time(folded: Folded, today: date, known: TimeWindow | None) -> tuple[TimeWindow, str]:
+def _read_time(
+    normalized: NormalizedQuery, today: date, known: TimeWindow | None
+) -> tuple[TimeWindow, str]:
     """Return the window that a query asks for, and the words of one that nobody knows.
 
     :param known: what those words mean.
     """
-    if found := find_time(folded.open, today):
-        folded.take(found.start, found.end)
-        text = folded.words(found.start, found.end)
+    if found := find_time(normalized.open, today):
+        normalized.take(found.start, found.end)
+        text = normalized.words(found.start, found.end)
         return found.window.model_copy(update={"text": text}), ""
-    slot = find_slot(folded.open, today)
+    slot = find_slot(normalized.open, today)
     if slot is None:
         return TimeWindow(), ""
-    words = folded.words(slot.first, slot.last)
+    words = normalized.words(slot.first, slot.last)
     if known is None:
         return TimeWindow(), words
-    folded.take(slot.start, slot.end)
+    normalized.take(slot.start, slot.end)
     update = {"text": words, **({"field": "modified"} if slot.edited else {})}
     return known.model_copy(update=update), ""

@@ -11,8 +11,8 @@ from rag.query.planner.rules.field_synonyms import CONCEPTS, field_words
 from rag.query.planner.rules.name_resolver import Resolved, Resolver
 from rag.query.planner.rules.name_spans import Names
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.normalized_query import Folded
-from rag.query.planner.rules.relative_dates import find_points
+from rag.query.planner.rules.normalized_query import NormalizedQuery
+from rag.query.planner.rules.relative_dates import find_mentions
 from rag.query.planner.rules.shared_patterns import NOTE, B, E
 from rag.query.planner.rules.tag_vault_reader import MOST, matches
 
@@ -48,12 +48,12 @@ class FieldReader:
 
     def __init__(
         self,
-        folded: Folded,
+        normalized: NormalizedQuery,
         resolver: Resolver,
         today: date,
         meant: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self._folded, self._resolver, self._today = folded, resolver, today
+        self._normalized, self._resolver, self._today = normalized, resolver, today
         self._words = field_words(resolver, meant, _OTHERS)
         self._held: list[tuple[str, str, int, int]] = []
         self.fields: list[str] = []
@@ -70,13 +70,13 @@ class FieldReader:
         for field, value, start, end in self._held:
             if {value} == {other for name, other, *_ in self._held if name == field}:
                 self.values[field] = value
-                self._folded.take(start, end)
+                self._normalized.take(start, end)
         self._hide_due()
 
     def _read_author(self, field: str) -> None:
         """Read "notes by X", Xが書いた."""
-        names = Names(self._folded, partial(self._exactly, field))
-        for cue in matches(_BY, self._folded):
+        names = Names(self._normalized, partial(self._exactly, field))
+        for cue in matches(_BY, self._normalized):
             read = names.after(cue.end()) if cue["by"] else names.before(cue.start())
             if read and read.name:
                 start, end = min(cue.start(), read.start), max(cue.end(), read.end)
@@ -89,22 +89,22 @@ class FieldReader:
         """Note what a field is to hold; the words from `start` to `end` say so, and the value's
         end at `ends`."""
         self._speaks_of(field)
-        turned = negation(self._folded.open, start, ends)
-        others = Names(self._folded, partial(self._exactly, field))
-        joint = _OR.match(self._folded.open, ends)
+        turned = negation(self._normalized.open, start, ends)
+        others = Names(self._normalized, partial(self._exactly, field))
+        joint = _OR.match(self._normalized.open, ends)
         other = others.after(joint.end(), stops=_STOPS) if joint else None
         if turned:
-            self._folded.hide(turned.start, max(end, turned.end))
+            self._normalized.hide(turned.start, max(end, turned.end))
         elif other and other.name:
-            self._folded.hide(start, other.end)
+            self._normalized.hide(start, other.end)
         else:
             self._held.append((field, value, start, end))
-            self._folded.hide(start, end)
+            self._normalized.hide(start, end)
 
     def _read(self, start: int, end: int, field: str) -> None:
-        text = self._folded.open
+        text = self._normalized.open
         if not text[start].isascii():
-            held = Names(self._folded, partial(self._exactly, field)).before(start)
+            held = Names(self._normalized, partial(self._exactly, field)).before(start)
             if held and held.name and held.end == start:  # 下書き状態の
                 ends = _ENDS.match(text, end)
                 self._holds(field, held.name, held.start, ends.end() if ends else end, end)
@@ -113,7 +113,7 @@ class FieldReader:
         due = field in ("due", *CONCEPTS["due"])
         spaced = behind or text[start:end].endswith(" by") or due
         says = _SAYS.match(text, end) or (_IS.match(text, end) if spaced else None)
-        names = Names(self._folded, partial(self._resolver.value, field))
+        names = Names(self._normalized, partial(self._resolver.value, field))
         value = names.after(says.end(), stops=_STOPS) if says else None
         if value and value.name:
             ends = _ENDS.match(text, value.end)
@@ -125,14 +125,14 @@ class FieldReader:
 
     def _hide_due(self) -> None:
         """Let nobody take the time at which something is due for the time of a note."""
-        for cue in matches(_DUE_WORDS, self._folded):
-            opens = _DUE.match(self._folded.open, cue.end())
+        for cue in matches(_DUE_WORDS, self._normalized):
+            opens = _DUE.match(self._normalized.open, cue.end())
             at = opens.end() if opens else cue.end()
-            point = next(find_points(self._folded.open[at : at + 40], self._today), None)
-            if point and point.start == 0:
+            mention = next(find_mentions(self._normalized.open[at : at + 40], self._today), None)
+            if mention and mention.start == 0:
                 for field in self._words.get(cue[0], ())[:1]:
                     self._speaks_of(field)
-                self._folded.hide(cue.start(), at + point.end)
+                self._normalized.hide(cue.start(), at + mention.end)
 
     def _speaks_of(self, field: str) -> None:
         if field not in self.fields:
@@ -141,9 +141,9 @@ class FieldReader:
     def _named(self) -> Iterator[tuple[int, int, str]]:
         """Yield where a query names a field, and which."""
         for word, fields in self._words.items():
-            if word not in self._folded.open:
+            if word not in self._normalized.open:
                 continue
             edges = (B if word[0].isascii() else "", E if word[-1].isascii() else "")
             pattern = re.escape(word).join(edges)
-            for found in re.finditer(pattern, self._folded.open):
+            for found in re.finditer(pattern, self._normalized.open):
                 yield *found.span(), fields[0]

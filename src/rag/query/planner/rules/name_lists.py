@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from rag.query.planner.rules.name_spans import JAPANESE, QUOTES, STOP, Names, Read
-from rag.query.planner.rules.normalized_query import TAKEN, Folded
+from rag.query.planner.rules.normalized_query import TAKEN, NormalizedQuery
 
 MOST = 64  # names in a list
 
@@ -64,7 +64,7 @@ def or_behind(text: str, start: int) -> int:
     return from_ + found.start() if found else start
 
 
-def forward(folded: Folded, names: Names, at: int, most_words: int = 5) -> Listed:
+def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int = 5) -> Listed:
     """Read the names that follow a cue; by hashes, if `most_words` is 1.
 
     A name that the index does not have counts where it is the first, quoted or joined by a word;
@@ -77,10 +77,10 @@ def forward(folded: Folded, names: Names, at: int, most_words: int = 5) -> Liste
         read = names.after(at, most_words)
         if read is None:
             break
-        if joined := None if read.name else _JOINED.search(folded.open, read.start, read.end):
+        if joined := None if read.name else _JOINED.search(normalized.open, read.start, read.end):
             end = joined.start()
-            read = Read(read.start, end, folded.words(read.start, end), "")
-        if read.name and (not pending or _ends_a_list(folded.open, read.end)):
+            read = Read(read.start, end, normalized.words(read.start, end), "")
+        if read.name and (not pending or _ends_a_list(normalized.open, read.end)):
             listed.reads += [*pending, read]
             pending = []
         elif firm and not pending and not read.name:
@@ -88,7 +88,7 @@ def forward(folded: Folded, names: Names, at: int, most_words: int = 5) -> Liste
         else:
             pending.append(read)
         joints.add(joint)
-        text = folded.open
+        text = normalized.open
         found = (either := _OR.match(text, read.end)) or _AND.match(text, read.end)
         if not found or (most_words == 1 and not found["hash"]):
             break
@@ -103,7 +103,9 @@ def forward(folded: Folded, names: Names, at: int, most_words: int = 5) -> Liste
     return listed
 
 
-def backward(folded: Folded, names: Names, at: int, stops: frozenset[str] = STOP) -> Listed:
+def backward(
+    normalized: NormalizedQuery, names: Names, at: int, stops: frozenset[str] = STOP
+) -> Listed:
     """Read the names that end before a position, in their order; any of them may be unknown."""
     listed, joints = Listed(), set[str]()
     joint = ""
@@ -112,12 +114,12 @@ def backward(folded: Folded, names: Names, at: int, stops: frozenset[str] = STOP
         if read is None:
             break
         if not read.name:
-            read = _last_of(folded, read)
-            if listed.reads and _CUE_WORD.search(folded.open, read.start, read.end):
+            read = _last_of(normalized, read)
+            if listed.reads and _CUE_WORD.search(normalized.open, read.start, read.end):
                 break  # a name of another list: 仕事保管庫と日記保管庫
         listed.reads.append(read)
         joints.add(joint)
-        text = folded.open[max(0, read.start - 8) : read.start]
+        text = normalized.open[max(0, read.start - 8) : read.start]
         found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
         if not found:
             break
@@ -134,10 +136,10 @@ def _ends_a_list(text: str, end: int) -> bool:
     return following is None or following[1] in STOP or bool(JAPANESE.match(following[1]))
 
 
-def _last_of(folded: Folded, read: Read) -> Read:
+def _last_of(normalized: NormalizedQuery, read: Read) -> Read:
     """Return the last of the words that are joined in what was read as one unknown name."""
-    joints = list(_JOINED.finditer(folded.open, read.start, read.end))
+    joints = list(_JOINED.finditer(normalized.open, read.start, read.end))
     if not joints:
         return read
     start = joints[-1].end()
-    return Read(start, read.end, folded.words(start, read.end), "")
+    return Read(start, read.end, normalized.words(start, read.end), "")

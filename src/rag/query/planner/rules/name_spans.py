@@ -8,7 +8,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from rag.query.planner.rules.name_resolver import Resolved
-from rag.query.planner.rules.normalized_query import HIDDEN, TAKEN, Folded
+from rag.query.planner.rules.normalized_query import HIDDEN, TAKEN, NormalizedQuery
 
 _LONGEST = 100  # characters of a name in running text
 _MOST_WORDS = 5
@@ -59,14 +59,14 @@ class Names:
     :param slips: how many more times words may be compared with all names for their likeness.
     """
 
-    def __init__(self, folded: Folded, resolve: Resolve, slips: int = 12) -> None:
-        self._folded, self._resolve, self._slips = folded, resolve, slips
+    def __init__(self, normalized: NormalizedQuery, resolve: Resolve, slips: int = 12) -> None:
+        self._normalized, self._resolve, self._slips = normalized, resolve, slips
 
     def after(
         self, at: int, most_words: int = _MOST_WORDS, stops: frozenset[str] = STOP
     ) -> Read | None:
         """Return the longest name that begins at a position, or the words where it should be."""
-        text = self._folded.open
+        text = self._normalized.open
         at = _skip(text, at)
         if quoted := _QUOTED.match(text, at):
             return self._quoted(*quoted.span())
@@ -75,7 +75,7 @@ class Names:
 
     def before(self, at: int, stops: frozenset[str] = STOP) -> Read | None:
         """Return the longest name that ends at a position, or the words where it should be."""
-        text = self._folded.open
+        text = self._normalized.open
         while at and text[at - 1] == " ":
             at -= 1
         if quoted := _QUOTED_BEFORE.search(text[max(0, at - 210) : at]):
@@ -85,25 +85,27 @@ class Names:
 
     def _quoted(self, start: int, end: int) -> Read:
         found = self._find(start + 1, end - 1, alike=True)
-        return Read(start, end, self._folded.words(start + 1, end - 1), found.name if found else "")
+        return Read(
+            start, end, self._normalized.words(start + 1, end - 1), found.name if found else ""
+        )
 
     def _longest(self, spans: list[tuple[int, int]]) -> Read | None:
         """Try spans, the longest first, at first to the letter and then with a slip."""
         for alike in (False, True):
             for start, end in spans:
                 if found := self._find(start, end, alike=alike):
-                    return Read(start, end, self._folded.words(start, end), found.name)
+                    return Read(start, end, self._normalized.words(start, end), found.name)
         if not spans:
             return None
         # Nobody knows where a Japanese name ends: at the next particle, most likely.
-        start, end = spans[-1 if JAPANESE.search(self._folded.open, *spans[0]) else 0]
-        return Read(start, end, self._folded.words(start, end), "")
+        start, end = spans[-1 if JAPANESE.search(self._normalized.open, *spans[0]) else 0]
+        return Read(start, end, self._normalized.words(start, end), "")
 
     def _find(self, start: int, end: int, alike: bool) -> Resolved | None:
         if alike and self._slips <= 0:
             alike = False
         self._slips -= alike
-        return self._resolve(self._folded.words(start, end), alike=alike)
+        return self._resolve(self._normalized.words(start, end), alike=alike)
 
 
 def _skip(text: str, at: int) -> int:

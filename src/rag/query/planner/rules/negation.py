@@ -48,7 +48,7 @@ class Negation(NamedTuple):
 
 
 def negation(text: str, start: int, end: int) -> Negation | None:
-    """Return what turns a filter round that stands between two positions of a folded query."""
+    """Return what turns a filter round that stands between two positions of a normalized query."""
     if after := _AFTER.match(text, end):
         return Negation(start, after.end(), not after["loose"])
     from_ = max(0, start - _REACH)

@@ -27,7 +27,7 @@ _WORK = re.compile(  # 昨日の世界という映画
 )
 
 
-class Folded:
+class NormalizedQuery:
     """The first characters of a query in normal form; positions in it lead back to the query.
 
     :ivar plain: all of them, lower case, each control character and white space a space.
@@ -44,7 +44,7 @@ class Folded:
         if head.isascii():
             text, self._at = head.lower(), range(len(head) + 1)
         else:
-            text, self._at = _folded(head)
+            text, self._at = _normalized(head)
         self.rest = query[EXAMINED:]
         self.plain = self.open = _BLANK.sub(" ", text).translate(_QUOTES)
         self.taken: list[tuple[int, int]] = []
@@ -91,7 +91,7 @@ class Folded:
         self.open = "".join(marked)
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
+def _normalized(text: str) -> tuple[str, list[int]]:
     """Return a text's normal form, and for each position in it the one in the text."""
     if len(lower := text.lower()) == len(text) and normalize(text) == lower:
         return lower, list(range(len(text) + 1))

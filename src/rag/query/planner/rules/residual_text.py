@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE
 
 _NOTE = f"{NOTE}|pages?|files?|documents?|docs?|everything|anything|things?|stuff"
@@ -79,10 +79,10 @@ _SPACES = re.compile(" +")
 _EMPTY = re.compile("[(（] *[)）] ?")
 
 
-def leftover(folded: Folded) -> str:
+def residual_text(normalized: NormalizedQuery) -> str:
     """Return what is left of a query once what is taken is taken away."""
-    gaps = sorted([*folded.taken, *folded.dropped])
-    text = folded.open
+    gaps = sorted([*normalized.taken, *normalized.dropped])
+    text = normalized.open
     pieces: list[tuple[int, int]] = []
     at = 0
     for start, end in [*gaps, (len(text), len(text))]:
@@ -90,14 +90,14 @@ def leftover(folded: Folded) -> str:
             pieces.append(_peeled(text, at, start))
         at = max(at, end)
     kept = [(start, end) for start, end in pieces if start < end]
-    rest = folded.rest
+    rest = normalized.rest
     if not kept:
         return rest.strip()
-    parts = [folded.original(*kept[0])]
+    parts = [normalized.original(*kept[0])]
     for (_, end), (start, stop) in pairwise(kept):
-        space = _SPACES.search(folded.plain, end, start)
-        parts.append(folded.original(space.start(), space.start() + 1) if space else "")
-        parts.append(folded.original(start, stop))
+        space = _SPACES.search(normalized.plain, end, start)
+        parts.append(normalized.original(space.start(), space.start() + 1) if space else "")
+        parts.append(normalized.original(start, stop))
     return _EMPTY.sub("", "".join(parts) + rest).strip()
 
 

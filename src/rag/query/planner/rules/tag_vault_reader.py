@@ -16,7 +16,7 @@ from rag.query.planner.rules.name_lists import Listed, backward, forward, or_beh
 from rag.query.planner.rules.name_resolver import Resolver
 from rag.query.planner.rules.name_spans import JAPANESE, Names, Read
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.shared_patterns import B, E
 
 MOST = 64  # slots of a kind that are read in a query
@@ -82,17 +82,17 @@ class Slots:
             to.append(read.name)
         self.found.append(Named(kind=kind, words=read.words, name=read.name))
 
-    def leave(self, kind: Kind, read: Read, folded: Folded) -> None:
+    def leave(self, kind: Kind, read: Read, normalized: NormalizedQuery) -> None:
         """Note words that the index does not have, which nobody is to read again."""
         self.open.append(Named(kind=kind, words=read.words))
-        folded.hide(read.start, read.end)
+        normalized.hide(read.start, read.end)
 
 
-def matches(pattern: re.Pattern[str], folded: Folded) -> Iterator[re.Match[str]]:
+def matches(pattern: re.Pattern[str], normalized: NormalizedQuery) -> Iterator[re.Match[str]]:
     """Yield where a pattern stands in what is still open, which may change meanwhile."""
     at = 0
     for _ in range(MOST):
-        found = pattern.search(folded.open, at)
+        found = pattern.search(normalized.open, at)
         if not found:
             return
         yield found
@@ -107,26 +107,26 @@ def _is_unwanted(words: list[str]) -> bool:
 class SlotReader:
     """Reads the tags and vaults of a query."""
 
-    def __init__(self, folded: Folded, resolver: Resolver, slots: Slots) -> None:
-        self._folded, self._slots = folded, slots
-        self._tags = Names(folded, resolver.tag)
-        self._vaults = Names(folded, resolver.vault)
+    def __init__(self, normalized: NormalizedQuery, resolver: Resolver, slots: Slots) -> None:
+        self._normalized, self._slots = normalized, slots
+        self._tags = Names(normalized, resolver.tag)
+        self._vaults = Names(normalized, resolver.vault)
 
     def read_hashes(self) -> None:
         """Read `#tag`."""
-        for cue in matches(_HASH, self._folded):
-            self._tag(cue.start(), forward(self._folded, self._tags, cue.end(), most_words=1))
+        for cue in matches(_HASH, self._normalized):
+            self._tag(cue.start(), forward(self._normalized, self._tags, cue.end(), most_words=1))
 
     def read_tags(self) -> None:
         """Read "tagged X", "with the tag X", "with the X tag", タグX, Xタグ."""
-        for cue in matches(_TAGGED, self._folded):
-            listed = forward(self._folded, self._tags, cue.end())
+        for cue in matches(_TAGGED, self._normalized):
+            listed = forward(self._normalized, self._tags, cue.end())
             self._tag(cue.start(), listed, bool(cue["without"]))
-        for cue in matches(_TAG_WORD, self._folded):
+        for cue in matches(_TAG_WORD, self._normalized):
             if cue[0] == "タグ":
                 self._japanese_tag(*cue.span())
             else:
-                listed = backward(self._folded, self._tags, cue.start())
+                listed = backward(self._normalized, self._tags, cue.start())
                 behind = self._behind(_TAG_BEHIND, listed)
                 if not behind and listed.known:
                     listed = listed.from_known()
@@ -137,10 +137,10 @@ class SlotReader:
 
     def read_vaults(self) -> None:
         """Read "in my X vault", "in vault X", X保管庫, 保管庫「X」."""
-        for cue in matches(_VAULT, self._folded):
+        for cue in matches(_VAULT, self._normalized):
             start, end = cue.span()
             behind = backward(
-                self._folded,
+                self._normalized,
                 self._vaults,
                 self._without(("の", "という", "用"), start),
                 _VAULT_STOPS,
@@ -152,10 +152,10 @@ class SlotReader:
                     before = self._behind(_BEFORE_VAULT, behind)
                 self._vault(behind.reads[0].start - len(before[0] if before else ""), behind, end)
                 continue
-            before = _BEFORE_VAULT.search(self._folded.open[max(0, start - 20) : start])
-            opens = _VAULT_OPENS.match(self._folded.open, end)
+            before = _BEFORE_VAULT.search(self._normalized.open[max(0, start - 20) : start])
+            opens = _VAULT_OPENS.match(self._normalized.open, end)
             assert opens
-            ahead = forward(self._folded, self._vaults, opens.end())
+            ahead = forward(self._normalized, self._vaults, opens.end())
             named = opens["called"] or (before and before["place"]) or not cue[0].isascii()
             if ahead.known and named:
                 start -= len(before[0] if before else "")
@@ -167,84 +167,84 @@ class SlotReader:
 
     def _tag(self, start: int, listed: Listed, without: bool = False, end: int = 0) -> None:
         """Take the tags of a list, from its cue at `start` on."""
-        folded = self._folded
+        normalized = self._normalized
         if listed.known:
             start = min(start, listed.reads[0].start)
             end = max(end, *(read.end for read in listed.known))
-            turned = negation(folded.open, start, end)
+            turned = negation(normalized.open, start, end)
             if turned:
                 start, end = turned.start, turned.end
-            elif borne := _JA_BORNE.match(folded.open, end):
+            elif borne := _JA_BORNE.match(normalized.open, end):
                 end = borne.end()
             excluded = without or turned is not None
             if excluded and not turned:
                 end = max(end, *(read.end for read in listed.reads))
             if (listed.mixed and not excluded) or (turned and not turned.exact):
-                folded.hide(start, end)  # no filter says that
+                normalized.hide(start, end)  # no filter says that
             elif excluded:
                 self._take(start, end, listed, self._slots.excluded_tags)
             else:
-                joint = or_behind(folded.open, start)
+                joint = or_behind(normalized.open, start)
                 if listed.any or (joint < start and self._slots.tags):
                     self._slots.tag_match = "any"
                 self._take(joint, end, listed, self._slots.tags)
                 self._but_not(end)
         for read in listed.unknown:
             if self._is_wanted(read):
-                self._slots.leave("tag", read, folded)
+                self._slots.leave("tag", read, normalized)
         if listed.reads and not listed.known:
             names = listed.reads[0].start
-            if "#" not in folded.plain[start:names]:
-                folded.drop(start, names)
+            if "#" not in normalized.plain[start:names]:
+                normalized.drop(start, names)
 
     def _take(self, start: int, end: int, listed: Listed, tags: list[str]) -> None:
         for read in listed.known:
             self._slots.add("tag", read, tags)
         if tags is self._slots.excluded_tags:
-            self._folded.take(start, end)  # what is not wanted is nothing to rank by
+            self._normalized.take(start, end)  # what is not wanted is nothing to rank by
         else:
             self._take_around(start, end, listed.unknown)
 
     def _take_around(self, start: int, end: int, unknown: list[Read]) -> None:
         """Take what stands between two positions, without the names that the index lacks."""
         for read in unknown:  # the word that joins the first unknown one behind the others goes too
-            first = read.start - (self._folded.plain[read.start - 1 : read.start] == "#")
+            first = read.start - (self._normalized.plain[read.start - 1 : read.start] == "#")
             if read.start >= end:
                 end = first
                 break
             if start < first:
-                self._folded.take(start, first)
+                self._normalized.take(start, first)
             start = max(start, read.end)
         if start < end:
-            self._folded.take(start, end)
+            self._normalized.take(start, end)
 
     def _but_not(self, at: int) -> None:
         """Take the tags of "…, but not X", and leave those that the index lacks as open slots."""
-        if joint := _BUT_NOT.match(self._folded.open, at):
-            listed = forward(self._folded, self._tags, joint.end())
+        if joint := _BUT_NOT.match(self._normalized.open, at):
+            listed = forward(self._normalized, self._tags, joint.end())
             if listed.known:
                 end = listed.known[-1].end
                 self._take(at, end, listed, self._slots.excluded_tags)
             lacking = [read for read in listed.unknown if _is_unwanted(read.words.lower().split())]
             for read in lacking:
-                self._slots.leave("tag", read, self._folded)
+                self._slots.leave("tag", read, self._normalized)
             if lacking == listed.unknown and _CONTRASTS.search(joint[0]):
                 # No note has such a tag, so there is nothing to leave out, and to search for.
                 for read in lacking:
-                    self._folded.drop(read.start, read.end)
+                    self._normalized.drop(read.start, read.end)
                 if lacking and not listed.known:
-                    self._folded.drop(joint.start(), lacking[-1].end)
+                    self._normalized.drop(joint.start(), lacking[-1].end)
 
     def _is_wanted(self, read: Read) -> bool:
         """Tell whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
-        start, text = read.start, self._folded.plain
+        start, text = read.start, self._normalized.plain
         return text[start - 1 : start] != "#" or not (
             text[start] in _PARTICLES or JAPANESE.match(text[start - 2 : start - 1])
         )
 
     def _japanese_tag(self, start: int, end: int) -> None:
-        text = self._folded.open
-        behind = backward(self._folded, self._tags, self._without(("の", "という"), start))
+        text = self._normalized.open
+        behind = backward(self._normalized, self._tags, self._without(("の", "という"), start))
         last = behind.reads[-1:]
         sure_of_last = last and (
             last[0].name or self._is_quoted(last[0]) or _JA_LISTED.match(text, end)
@@ -253,7 +253,7 @@ class SlotReader:
             self._tag(start, behind, end=end)
             return
         opens = _JA_TAG_OPENS.match(text, end)
-        ahead = forward(self._folded, self._tags, opens.end() if opens else end)
+        ahead = forward(self._normalized, self._tags, opens.end() if opens else end)
         if ahead.known:
             self._tag(start, ahead)
             return
@@ -266,24 +266,24 @@ class SlotReader:
                 if quoted or (
                     sure and len(read.words) > 1 and read.words[0] not in "のがをでには付つ"
                 ):
-                    self._slots.leave("tag", read, self._folded)
+                    self._slots.leave("tag", read, self._normalized)
                     return
 
     # -- vaults ---------------------------------------------------------------------------
 
     def _vault(self, start: int, listed: Listed, end: int) -> None:
         """Take the vaults of a list."""
-        slots, folded = self._slots, self._folded
-        if turned := negation(folded.open, start, end):
-            folded.hide(turned.start, turned.end)  # no filter leaves vaults out
+        slots, normalized = self._slots, self._normalized
+        if turned := negation(normalized.open, start, end):
+            normalized.hide(turned.start, turned.end)  # no filter leaves vaults out
             return
         for read in listed.known:
             slots.add("vault", read, slots.vaults)
-        if ends := _JA_VAULT_ENDS.match(folded.open, end):
+        if ends := _JA_VAULT_ENDS.match(normalized.open, end):
             end = ends.end()
         self._take_around(start, end, listed.unknown)
         for read in listed.unknown:
-            slots.leave("vault", read, folded)
+            slots.leave("vault", read, normalized)
 
     def _lists_vaults(self, cue: re.Match[str], listed: Listed) -> bool:
         """Return True if a list whose last name is unknown speaks of vaults all the same."""
@@ -292,13 +292,13 @@ class SlotReader:
         return bool(placed) or self._is_quoted(listed.reads[-1])
 
     def _is_quoted(self, read: Read) -> bool:
-        return self._folded.open[read.start] in '「『"'
+        return self._normalized.open[read.start] in '「『"'
 
     def _open_vault(self, cue: re.Match[str], behind: Listed, ahead: Listed, called: bool) -> None:
-        text, end = self._folded.open, cue.end()
+        text, end = self._normalized.open, cue.end()
         for read in ahead.reads[:1]:
             if called or text[read.start] in '「『"':
-                self._slots.leave("vault", read, self._folded)
+                self._slots.leave("vault", read, self._normalized)
                 return
         before = self._behind(_BEFORE_VAULT, behind)
         in_prose = behind.reads and "," in text[behind.reads[0].start : cue.start()]
@@ -312,17 +312,17 @@ class SlotReader:
                 apart = read.end < cue.start() and not (ends and ends[0].startswith(_INSIDE))
                 named = ends and ends[0] and not apart and len(read.words) > 1
             if self._is_quoted(read) or (named and not _NO_NAME & {*read.words.lower().split()}):
-                self._slots.leave("vault", read, self._folded)
+                self._slots.leave("vault", read, self._normalized)
 
     def _behind(self, pattern: re.Pattern[str], listed: Listed) -> re.Match[str] | None:
         """Match what stands before a list."""
         if not listed.reads:
             return None
         start = listed.reads[0].start
-        return pattern.search(self._folded.open[max(0, start - 20) : start])
+        return pattern.search(self._normalized.open[max(0, start - 20) : start])
 
     def _without(self, ends: tuple[str, ...], at: int) -> int:
         for end in ends:
-            if self._folded.open.endswith(end, 0, at):
+            if self._normalized.open.endswith(end, 0, at):
                 return at - len(end)
         return at

@@ -14,7 +14,7 @@ Strength = Literal["sure", "dated", "year", "vague", "pair", "future"]
 
 
 @dataclass(frozen=True)
-class Point:
+class TimeMention:
     """A time that words name.
 
     :ivar days: empty when the calendar has no such day, or when it lies ahead.
@@ -32,15 +32,17 @@ class Point:
     exact: date | None = None
     month: tuple[int, int | None] | None = None
 
-    def in_year(self, year: int) -> Point:
+    def in_year(self, year: int) -> TimeMention:
         """Return the same month or day of another year."""
         assert self.month is not None
         return replace(self, days=days_of(year, *self.month), month=None)
 
 
-def point_of(found: re.Match[str], strength: Strength, days: DateRange | None = None) -> Point:
-    """Return the point of words that were found."""
-    return Point(found.start(), found.end(), found.lastgroup or "", strength, days)
+def mention_of(
+    found: re.Match[str], strength: Strength, days: DateRange | None = None
+) -> TimeMention:
+    """Return the mention of words that were found."""
+    return TimeMention(found.start(), found.end(), found.lastgroup or "", strength, days)
 
 
 def days_of(year: int, month: int | None = None, day: int | None = None) -> DateRange | None:

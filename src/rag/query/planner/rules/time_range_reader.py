@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 
 from rag.query.planner.plan import TimeWindow
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.relative_dates import find_points
+from rag.query.planner.rules.relative_dates import find_mentions
 from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE, B, E
-from rag.query.planner.rules.time_mention import Point
+from rag.query.planner.rules.time_mention import TimeMention
 from rag.query.planner.time_windows import window_name
 
 _EDITS = "modified|updated|edited|changed|revised|touched"
@@ -90,8 +90,8 @@ class FoundTime(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What stands around a point: from where to where, a word such as "since", and whether words
-    of changing or of writing notes do."""
+    """What stands around a time mention: from where to where, a word such as "since", and whether
+    words of changing or of writing notes do."""
 
     start: int
     end: int
@@ -105,19 +105,19 @@ def find_time(text: str, today: date) -> FoundTime | None:
 
     What is not wanted ("not from last week") is no window, unless all other days are one.
     """
-    points = list(find_points(text, today))
+    mentions = list(find_mentions(text, today))
     about_notes = speaks_of_notes(text)
     asks = not about_notes and _QUESTION.search(text) is not None and not _OWN.search(text)
     after = 0
-    for index, point in enumerate(points):
-        if index < after or blurred(text, point) or text.startswith("という", point.end):
+    for index, mention in enumerate(mentions):
+        if index < after or blurred(text, mention) or text.startswith("という", mention.end):
             continue
-        around = around_point(text, point)
-        if _linked(text, points[index : index + 2], around):
+        around = around_mention(text, mention)
+        if _linked(text, mentions[index : index + 2], around):
             after = index + 2
-            found = _span(text, point, points[index + 1], around, today)
+            found = _span(text, mention, mentions[index + 1], around, today)
         else:
-            found = _alone(text, point, around, about_notes, asks, today)
+            found = _alone(text, mention, around, about_notes, asks, today)
         if found and (found := _turned(text, found, today)):
             return found
     return None
@@ -128,15 +128,18 @@ def speaks_of_notes(text: str) -> bool:
     return _ABOUT_NOTES.search(text) is not None
 
 
-def blurred(text: str, point: Point) -> tuple[int, int] | None:
+def blurred(text: str, mention: TimeMention) -> tuple[int, int] | None:
     """Return from where to where a text speaks of some part of a time: "the end of last month",
     先月末. Nobody knows its days."""
-    start = max(0, point.start - 30)
-    before = _BLURRED.search(text[start : point.start])
-    after = _BLURRED_JA.match(text, point.end) if not text[point.end - 1].isascii() else None
+    start = max(0, mention.start - 30)
+    before = _BLURRED.search(text[start : mention.start])
+    after = _BLURRED_JA.match(text, mention.end) if not text[mention.end - 1].isascii() else None
     if not (before or after):
         return None
-    return start + before.start() if before else point.start, after.end() if after else point.end
+    return (
+        start + before.start() if before else mention.start,
+        after.end() if after else mention.end,
+    )
 
 
 def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
@@ -158,10 +161,10 @@ def _turned(text: str, found: FoundTime, today: date) -> FoundTime | None:
 Days = tuple[date | None, date | None]
 
 
-def around_point(text: str, point: Point) -> Context:
-    """Return what stands around a point: words such as "since", and of writing."""
-    before = _BEFORE.search(text[max(0, point.start - 50) : point.start])
-    start, end, word = point.start, point.end, ""
+def around_mention(text: str, mention: TimeMention) -> Context:
+    """Return what stands around a time mention: words such as "since", and of writing."""
+    before = _BEFORE.search(text[max(0, mention.start - 50) : mention.start])
+    start, end, word = mention.start, mention.end, ""
     edited = written = False
     if before:
         start -= len(before[0])
@@ -183,73 +186,77 @@ def _is(words: str, verb: str | None) -> bool:
     return verb is not None and verb in words.split("|")
 
 
-def _counts(point: Point, around: Context, about_notes: bool, asks: bool, text: str) -> bool:
-    """Tell whether a point is one that notes are to be filtered by."""
-    if point.strength == "future":
+def _counts(
+    mention: TimeMention, around: Context, about_notes: bool, asks: bool, text: str
+) -> bool:
+    """Tell whether a time mention is one that notes are to be filtered by."""
+    if mention.strength == "future":
         return False
-    if point.kind == "age":
+    if mention.kind == "age":
         return about_notes
-    if point.strength == "sure":
+    if mention.strength == "sure":
         return True
     if asks:
         return False
     if around.word in _SPANS:
         return True
-    notes_follow = _NOTES_FOLLOW.match(text, point.end) is not None
-    if point.strength == "year":
+    notes_follow = _NOTES_FOLLOW.match(text, mention.end) is not None
+    if mention.strength == "year":
         beside = around.word in _MONTH_CUES or around.written or around.edited
-        return about_notes and (beside or notes_follow or text[point.end - 1] == "年")
-    if point.strength == "vague":
+        return about_notes and (beside or notes_follow or text[mention.end - 1] == "年")
+    if mention.strength == "vague":
         return about_notes or around.word == "from"
-    if point.strength == "pair":
-        alone = text[point.start : point.end] not in ("may", "march")
-        if text.endswith("the ", 0, point.start):
+    if mention.strength == "pair":
+        alone = text[mention.start : mention.end] not in ("may", "march")
+        if text.endswith("the ", 0, mention.start):
             return False
         return around.word in _MONTH_CUES - {"of"} or (notes_follow and alone)
     cued = around.word in _MONTH_CUES or around.word in ("on", "over", "within")
-    return about_notes or cued or point.kind == "japanese"
+    return about_notes or cued or mention.kind == "japanese"
 
 
-def _linked(text: str, points: Sequence[Point], around: Context) -> bool:
-    """Tell whether a text goes from one point to the next."""
-    if len(points) < 2:
+def _linked(text: str, mentions: Sequence[TimeMention], around: Context) -> bool:
+    """Tell whether a text goes from one mention to the next."""
+    if len(mentions) < 2:
         return False
-    link = _LINK.fullmatch(text, points[0].end, points[1].start)
+    link = _LINK.fullmatch(text, mentions[0].end, mentions[1].start)
     if link is None:
         return False
     joint = link[0].strip()
     if joint in ("and", "to", "until", "till") and around.word not in ("between", "from", "since"):
         return False
-    return joint != "-" or points[0].strength != "pair" or bool(around.word)
+    return joint != "-" or mentions[0].strength != "pair" or bool(around.word)
 
 
-def _span(text: str, first: Point, last: Point, around: Context, today: date) -> FoundTime | None:
-    """Return the window from one point to another; `None` when it ends before it begins, or lies
-    ahead."""
+def _span(
+    text: str, first: TimeMention, last: TimeMention, around: Context, today: date
+) -> FoundTime | None:
+    """Return the time range from one mention to another; `None` when it ends before it begins, or
+    lies ahead."""
     if "future" in (first.strength, last.strength):
         return None
     first, last = _same_year(first, last)
     if not (first.days and last.days) or last.days.last < first.days.first:
         return None
-    after = around_point(text, last)
+    after = around_mention(text, last)
     days = (first.exact or first.days.first, last.exact or last.days.last)
     edited = around.edited or after.edited
     return FoundTime(around.start, after.end, _window(days, edited, today))
 
 
 def _alone(
-    text: str, point: Point, around: Context, about_notes: bool, asks: bool, today: date
+    text: str, mention: TimeMention, around: Context, about_notes: bool, asks: bool, today: date
 ) -> FoundTime | None:
-    """Return the window of one point, if notes are to be filtered by it."""
-    if around.word == "between" or not _counts(point, around, about_notes, asks, text):
+    """Return the time range of one time mention, if notes are to be filtered by it."""
+    if around.word == "between" or not _counts(mention, around, about_notes, asks, text):
         return None
-    days = _apply(around.word, point)
+    days = _apply(around.word, mention)
     return days and FoundTime(around.start, around.end, _window(days, around.edited, today))
 
 
-def _same_year(first: Point, last: Point) -> tuple[Point, Point]:
-    """Give a point without a year that of the other, or the one beside it: the first is not after
-    the last."""
+def _same_year(first: TimeMention, last: TimeMention) -> tuple[TimeMention, TimeMention]:
+    """Give a time mention without a year that of the other, or the one beside it: the first is not
+    after the last."""
     assert first.days and last.days
     if first.month and not last.month:
         year = last.days.first.year
@@ -266,13 +273,13 @@ def _same_year(first: Point, last: Point) -> tuple[Point, Point]:
     return first, last
 
 
-def _apply(word: str, point: Point) -> Days | None:
-    assert point.days is not None
-    first, last = point.days
-    if word in ("more than", "less than") and not point.exact:
+def _apply(word: str, mention: TimeMention) -> Days | None:
+    assert mention.days is not None
+    first, last = mention.days
+    if word in ("more than", "less than") and not mention.exact:
         word = ""
-    if point.exact and word in _SPANS:
-        first = last = point.exact
+    if mention.exact and word in _SPANS:
+        first = last = mention.exact
     try:
         if word in _SINCE:
             return first, None

@@ -7,7 +7,7 @@ import re
 from rag.query.planner.rules.name_resolver import Resolver
 from rag.query.planner.rules.name_spans import QUOTED, Names, Read
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.normalized_query import Folded
+from rag.query.planner.rules.normalized_query import NormalizedQuery
 from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE, B, E
 from rag.query.planner.rules.tag_vault_reader import Slots, matches
 
@@ -27,24 +27,26 @@ _STOPS = frozenset(_STOP_WORDS.split())
 _MOST_WORDS = 8
 
 
-def read_titles(folded: Folded, resolver: Resolver, slots: Slots) -> None:
+def read_titles(normalized: NormalizedQuery, resolver: Resolver, slots: Slots) -> None:
     """Read the titles of a query into its slots."""
-    for quoted in matches(_QUOTED, folded):
-        _read_quoted(folded, resolver, slots, *quoted.span())
-    names = Names(folded, resolver.title)
-    for cue in matches(_NAMED, folded):
+    for quoted in matches(_QUOTED, normalized):
+        _read_quoted(normalized, resolver, slots, *quoted.span())
+    names = Names(normalized, resolver.title)
+    for cue in matches(_NAMED, normalized):
         if read := names.after(cue.end(), _MOST_WORDS, _STOPS):
-            _note(folded, slots, read, cue.start("called"), read.end)
+            _note(normalized, slots, read, cue.start("called"), read.end)
 
 
-def _read_quoted(folded: Folded, resolver: Resolver, slots: Slots, start: int, end: int) -> None:
+def _read_quoted(
+    normalized: NormalizedQuery, resolver: Resolver, slots: Slots, start: int, end: int
+) -> None:
     """Read a title in quotes: any other phrase in quotes stays one."""
-    before = _BEFORE.search(folded.open[max(0, start - 30) : start])
-    after = _AFTER.match(folded.open, end)
-    words = folded.plain[start + 1 : end - 1]
+    before = _BEFORE.search(normalized.open[max(0, start - 30) : start])
+    after = _AFTER.match(normalized.open, end)
+    words = normalized.plain[start + 1 : end - 1]
     found = resolver.title(words, alike=bool(before or after))
-    read = Read(start, end, folded.words(start + 1, end - 1), found.name if found else "")
-    particle = _PARTICLE.match(folded.open, end)
+    read = Read(start, end, normalized.words(start + 1, end - 1), found.name if found else "")
+    particle = _PARTICLE.match(normalized.open, end)
     if not (before or after) and (not found or (particle and particle["other"])):
         return
     if after and after["ja"]:
@@ -53,15 +55,15 @@ def _read_quoted(folded: Folded, resolver: Resolver, slots: Slots, start: int, e
         end = particle.end()
     if before:
         start -= len(before["called"] or "") + 1 if before[0].isascii() else len(before[0])
-    _note(folded, slots, read, start, end)
+    _note(normalized, slots, read, start, end)
 
 
-def _note(folded: Folded, slots: Slots, read: Read, start: int, end: int) -> None:
-    turned = negation(folded.open, start, end) if read.name else None
+def _note(normalized: NormalizedQuery, slots: Slots, read: Read, start: int, end: int) -> None:
+    turned = negation(normalized.open, start, end) if read.name else None
     if turned:
-        folded.hide(turned.start, turned.end)  # no filter leaves titles out
+        normalized.hide(turned.start, turned.end)  # no filter leaves titles out
     elif read.name:
         slots.add("title", read, slots.titles)
-        folded.take(start, end)
+        normalized.take(start, end)
     else:
-        slots.leave("title", read, folded)
+        slots.leave("title", read, normalized)

@@ -8,10 +8,10 @@ from datetime import date
 from typing import NamedTuple
 
 from rag.query.planner.rules.negation import negation
-from rag.query.planner.rules.relative_dates import find_points
+from rag.query.planner.rules.relative_dates import find_mentions
 from rag.query.planner.rules.shared_patterns import B, E
-from rag.query.planner.rules.time_mention import Point
-from rag.query.planner.rules.time_range_reader import around_point, blurred, speaks_of_notes
+from rag.query.planner.rules.time_mention import TimeMention
+from rag.query.planner.rules.time_range_reader import around_mention, blurred, speaks_of_notes
 
 _UNTOLD = re.compile(
     rf"{B}(?:christmas|easter|thanksgiving|halloween|new year's(?: eve)?|the holidays"
@@ -42,12 +42,12 @@ def find_slot(text: str, today: date) -> TimeSlot | None:
     for first, last in _untold(text, today):
         lead = _AROUND.search(text, max(0, first - 20), first)
         at = lead.start() if lead else first
-        around = around_point(text, Point(at, last, "untold", "vague"))
+        around = around_mention(text, TimeMention(at, last, "untold", "vague"))
         if not negation(text, around.start, around.end):
             return TimeSlot(around.start, around.end, first, last, around.edited)
     return None
 
 
 def _untold(text: str, today: date) -> Iterator[tuple[int, int]]:
-    yield from filter(None, (blurred(text, point) for point in find_points(text, today)))
+    yield from filter(None, (blurred(text, mention) for mention in find_mentions(text, today)))
     yield from (found.span() for found in _UNTOLD.finditer(text))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from rag.query.planner.rules.normalized_query import TAKEN, Folded
+from rag.query.planner.rules.normalized_query import TAKEN, NormalizedQuery
 from rag.query.planner.rules.shared_patterns import JA_NOTE
 from rag.text.tokenizer import has_words
 
@@ -36,22 +36,22 @@ _JAPANESE = re.compile(
 )
 
 
-def read_unwanted(folded: Folded) -> list[str]:
+def read_unwanted(normalized: NormalizedQuery) -> list[str]:
     """Take out what the query does not want, and return it in the query syntax."""
     found = []
     for pattern in (_ENGLISH, _JAPANESE):
-        for match in [*pattern.finditer(folded.open)]:
-            words = folded.words(*match.span("words"))
+        for match in [*pattern.finditer(normalized.open)]:
+            words = normalized.words(*match.span("words"))
             found.append(f'-"{words}"' if " " in words else f"-{words}")
-            folded.drop(*match.span())
+            normalized.drop(*match.span())
     return found
 
 
 def without_unwanted(query: str) -> str:
     """Return a query in which nothing filters, what it does not want in the query syntax."""
-    folded = Folded(query)
-    unwanted = read_unwanted(folded)
-    ends = [0, *(end for span in sorted(folded.dropped) for end in span), len(folded.plain)]
-    pieces = [folded.words(*span) for span in zip(ends[::2], ends[1::2], strict=True)]
-    rest = " ".join(filter(None, [*pieces, folded.rest]))
+    normalized = NormalizedQuery(query)
+    unwanted = read_unwanted(normalized)
+    ends = [0, *(end for span in sorted(normalized.dropped) for end in span), len(normalized.plain)]
+    pieces = [normalized.words(*span) for span in zip(ends[::2], ends[1::2], strict=True)]
+    rest = " ".join(filter(None, [*pieces, normalized.rest]))
     return " ".join([rest, *unwanted]) if unwanted and has_words(rest) else query

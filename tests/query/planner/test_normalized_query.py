@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.query.planner.rules.normalized_query import HIDDEN, TAKEN, Folded
+from rag.query.planner.rules.normalized_query import HIDDEN, TAKEN, NormalizedQuery
 from rag.query.planner.rules.shared_patterns import EXAMINED
 
 
@@ -21,28 +21,28 @@ from rag.query.planner.rules.shared_patterns import EXAMINED
     ],
 )
 def test_width_case_quotes_and_controls_do_not_matter(query: str, plain: str) -> None:
-    assert Folded(query).plain == plain
+    assert NormalizedQuery(query).plain == plain
 
 
 @pytest.mark.parametrize("word", ["ﾃﾞﾌﾟﾛｲ", "Ｋ８ｓ", "İstanbul", "é", "キ㌔"])
 def test_positions_lead_back_to_what_was_typed(word: str) -> None:
-    folded = Folded(f"Ⅻ {word} end")
-    start = folded.plain.index(" ") + 1
-    assert folded.words(start, folded.plain.rindex(" ")) == word
+    normalized = NormalizedQuery(f"Ⅻ {word} end")
+    start = normalized.plain.index(" ") + 1
+    assert normalized.words(start, normalized.plain.rindex(" ")) == word
 
 
 @given(st.text(max_size=50))
 def test_no_text_is_lost(query: str) -> None:
-    folded = Folded(query)
-    assert len(folded.open) == len(folded.plain)
-    seen = folded.original(0, len(folded.plain))
+    normalized = NormalizedQuery(query)
+    assert len(normalized.open) == len(normalized.plain)
+    seen = normalized.original(0, len(normalized.plain))
     assert query.endswith(seen)
     assert not query.removesuffix(seen).strip("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 
 
 def test_only_the_beginning_of_a_long_query_is_read() -> None:
-    folded = Folded("x" * EXAMINED + "rest")
-    assert (len(folded.plain), folded.rest) == (EXAMINED, "rest")
+    normalized = NormalizedQuery("x" * EXAMINED + "rest")
+    assert (len(normalized.plain), normalized.rest) == (EXAMINED, "rest")
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_only_the_beginning_of_a_long_query_is_read() -> None:
     ],
 )
 def test_what_is_quoted_or_belongs_to_the_syntax_is_hidden(query: str, hidden: str) -> None:
-    folded = Folded(query)
-    pairs = zip(folded.plain, folded.open, strict=True)
+    normalized = NormalizedQuery(query)
+    pairs = zip(normalized.plain, normalized.open, strict=True)
     assert "".join(char for char, seen in pairs if seen == HIDDEN) == hidden
 
 
 def test_what_was_taken_is_not_read_again() -> None:
-    folded = Folded("one two")
-    folded.take(0, 3)
-    assert (folded.open, folded.taken) == (f"{TAKEN * 3} two", [(0, 3)])
+    normalized = NormalizedQuery("one two")
+    normalized.take(0, 3)
+    assert (normalized.open, normalized.taken) == (f"{TAKEN * 3} two", [(0, 3)])
