@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _run_in_utf8() -> None:
-    """Begin anew with names in UTF-8, as notes are, where a locale says otherwise (and Python was
+    """Restart with names in UTF-8, as notes are, where a locale says otherwise (and Python was
     told to believe it). Else `日本.md` could neither be opened nor printed."""
     if os.environ.get("PYTHONUTF8") == "1" or not sys.executable:  # it has not helped
         return

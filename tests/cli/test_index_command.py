@@ -156,7 +156,7 @@ class TestIndex:
         rag("index", home)
         monkeypatch.setenv("RAG_INDEX__CHUNK_SIZE", "300")
         ran = rag("index", home)
-        assert "made anew" in ran.err
+        assert "rebuilt" in ran.err
         assert "; 4 notes" in ran.out
         assert rag("search", "backups").code == 0
 

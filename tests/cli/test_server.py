@@ -138,7 +138,7 @@ def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
     server.engine.delete_collection("obsidian_knowledge")
     lost = rag("search", "restore")
     assert lost.code == 3 and "rag index" in lost.err
-    assert "made anew" in rag("index").err
+    assert "rebuilt" in rag("index").err
     assert rag("search", "restore").code == 0
 
 

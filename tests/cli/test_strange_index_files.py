@@ -105,7 +105,7 @@ def test_so_is_one_in_the_working_copy(rag, indexed, name):
     replace(f"work/{name}", "a pipe")
     assert f"damaged: work/{name}" in rag("doctor").out
     ran = rag("index")
-    assert ran.code == 0 and "the index is made anew" in ran.err
+    assert ran.code == 0 and "the index is rebuilt" in ran.err
 
 
 def test_a_pipe_for_the_list_of_vaults_is_damage_that_the_next_run_mends(rag, indexed):

@@ -224,7 +224,7 @@ def test_damage_to_what_a_killed_run_left_is_mended_by_the_next_one(
     for file in config.index_dir.glob(f"work/{SHARD}/segments/*/payload_index/config.json"):
         file.write_text(content)
     report = refresh(work=indexed)
-    assert report.published and "made anew" in report.notices[0]
+    assert report.published and "rebuilt" in report.notices[0]
     assert points(config) == before
 
 

@@ -147,7 +147,7 @@ def test_an_index_that_lost_what_was_built_is_not_published_and_made_anew(
         shutil.rmtree(IndexDirectory(config.index_dir).work / SHARD)
         run.publish()
     assert IndexDirectory(config.index_dir).current() is None
-    assert "made anew" in refresh(v=vault).notices[0]
+    assert "rebuilt" in refresh(v=vault).notices[0]
     assert len(points(config)) == 80
 
 

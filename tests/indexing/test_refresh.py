@@ -312,7 +312,7 @@ class TestKilledRuns:
 
 
 class TestRebuilds:
-    """What does not fit is made anew from the notes, says so, and loses no vault."""
+    """What does not fit is rebuilt from the notes, says so, and loses no vault."""
 
     @pytest.fixture
     def home(self, write_notes) -> Path:
@@ -370,7 +370,7 @@ class TestRebuilds:
             Manifest.open_snapshot(file)
         report = refresh(**both)
         assert report.published
-        assert ["written anew" in notice for notice in report.notices] == [True]
+        assert ["written again" in notice for notice in report.notices] == [True]
         [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
         with Manifest.open_snapshot(file) as manifest:
             assert manifest.rows() == report.notes > 0

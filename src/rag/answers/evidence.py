@@ -1,4 +1,4 @@
-"""What a source can bear out: its words, its numbers, its wording."""
+"""What a source can support: its words, its numbers, its wording."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def numbers(text: str) -> frozenset[int]:
 
 
 def claimed_numbers(text: str) -> frozenset[int]:
-    """Return the numbers that a source must bear out: all in digits, and those in words from
+    """Return the numbers that a source must support: all in digits, and those in words from
     three on; "one" and 一つ are seldom a count."""
     words = numbers_in_words(text)
     parts = {part for n in words if n > 20 and n % 10 for part in (n % 10, n - n % 10)}
@@ -111,7 +111,7 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One source, as far as a model was shown it; what instructs a model is not in it."""
+    """One source, as far as a model was shown it; prompt injections are not in it."""
 
     text: str
 
@@ -140,7 +140,7 @@ class Evidence:
         return frozenset(name for name in sizes if sizes[name] >= 0.3 * sizes.total())
 
     def says(self, quotation: str) -> bool:
-        """Tell whether a quotation stands in it word for word; `…` may stand for left out words."""
+        """Return whether it holds a quotation word for word; `…` may stand for left out words."""
         parts = [fold(part) for part in re.split(r"\[?(?:…|\.{3,})\]?", quotation)]
         at = 0
         for part in filter(str.strip, parts):

@@ -45,7 +45,7 @@ class Exchange(NamedTuple):
 
 
 def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> bool:
-    """Tell whether a question that a model rewrote can be believed.
+    """Return whether a question that a model rewrote can be believed.
 
     It is one short line, of words of the conversation, with most of the question's own and all
     of its conditions, and instructs nobody.

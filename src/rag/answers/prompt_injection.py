@@ -1,7 +1,7 @@
 """Lines of notes that speak to a model instead of a reader.
 
 A note may hold text that somebody else wrote (a clipped page, a mail), and in it instructions
-that a model would follow. They are left out of what a model sees, and bear out nothing it says.
+that a model would follow. They are left out of what a model sees, and support nothing it says.
 A note that is about such instructions loses a paragraph that way, and only in generated answers.
 """
 
@@ -80,12 +80,12 @@ _SAY = re.compile(
 
 
 def is_injection(text: str) -> bool:
-    """Tell whether a text of one paragraph instructs a model."""
+    """Return whether a text of one paragraph is a prompt injection."""
     return _first(text) is not None
 
 
 def without_instructions(text: str, mark: str) -> tuple[str, int]:
-    """Replace what instructs a model: from the line where it begins to its paragraph's end.
+    """Replace prompt injections: from the line where one begins to its paragraph's end.
 
     :returns: the text, with `mark` in the place of each passage, and how many there were.
     """

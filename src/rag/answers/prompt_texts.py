@@ -82,7 +82,7 @@ class Source:
         return " › ".join(dict.fromkeys(part for part in (self.title, *self.heading) if part))
 
     def evidence(self) -> Evidence:
-        """Return what it can bear out: its text and what it is called."""
+        """Return what it can support: its text and what it is called."""
         return Evidence(f"{self.label}\n\n{self.text}")
 
 
@@ -92,7 +92,7 @@ class Prompt:
 
     :param sources: those in it, as they stand in it; number 1 is the first.
     :param tokens: our estimate of its length.
-    :param planted: how many passages that instruct a model were left out.
+    :param planted: how many prompt injections were left out.
     """
 
     messages: list[dict[str, str]]
@@ -129,7 +129,7 @@ def one_line(fact: str) -> str:
 def as_said(text: str, question: str) -> str:
     """Return what was said before, as the model that is asked `question` may read it.
 
-    The numbers in it counted other sources, and what instructs a model goes, as in a note.
+    The numbers in it counted other sources, and prompt injections are removed, as in a note.
     """
     left_out = marks_for(question).left_out
     for language in ("", "あ"):
@@ -139,7 +139,7 @@ def as_said(text: str, question: str) -> str:
 
 
 def clean_name(name: str, mark: str) -> tuple[str, int]:
-    """Return a name, such as a path or a tag, as one line without what instructs a model.
+    """Return a name, such as a path or a tag, as one line without prompt injections.
 
     :returns: also how many passages that were.
     """
@@ -148,7 +148,7 @@ def clean_name(name: str, mark: str) -> tuple[str, int]:
 
 
 def clean(source: Source, mark: str) -> tuple[Source, int]:
-    """Take out of a source what instructs a model, and control characters: its names are the
+    """Remove prompt injections from a source, and control characters: its names are the
     writer's too.
 
     :returns: the source, with `mark` in the place of each passage, and how many there were.
@@ -186,7 +186,7 @@ def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Sour
 
 
 def was_cut(prompt: Prompt, prompt_tokens: int | None, num_ctx: int) -> bool:
-    """Tell whether a server read less of a prompt than was sent.
+    """Return whether a server read less of a prompt than was sent.
 
     A server that cuts leaves about half of its context, or fills it. It may have loaded the
     model with a smaller one than was asked for. So a prompt was cut when it filled the context,

@@ -24,7 +24,7 @@ _LIKE = re.compile(
 
 
 def is_not_found(sentence: str) -> bool:
-    """Tell whether a sentence is the phrase that means: not found, with few words around it.
+    """Return whether a sentence is the phrase that means: not found, with few words around it.
 
     A note may speak of an error of that name.
     """
@@ -33,5 +33,5 @@ def is_not_found(sentence: str) -> bool:
 
 
 def is_refusal(sentence: str) -> bool:
-    """Tell whether a sentence says in other words that there is no answer."""
+    """Return whether a sentence says in other words that there is no answer."""
     return bool(_LIKE.search(normalize(sentence)))

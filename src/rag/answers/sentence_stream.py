@@ -138,7 +138,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _may_be_cited(rest: str) -> bool:
-    """Tell whether a text begins with a bracket that may become a citation."""
+    """Return whether a text begins with a bracket that may become a citation."""
     return rest[0] in "\\[［【" and len(rest) < _LONGEST_CITATION and not _BRACKET.search(rest)
 
 
@@ -151,6 +151,6 @@ def _is_end(text: str, start: int, stop: re.Match[str], behind: int) -> bool:
 
 
 def _is_open(marks: Counter[str]) -> bool:
-    """Tell whether a quotation or code has begun and not ended."""
+    """Return whether a quotation or code has begun and not ended."""
     nested = sum(marks[mark] for mark in _OPENING) - sum(marks[mark] for mark in _CLOSING)
     return nested > 0 or marks['"'] % 2 == 1 or marks["`"] % 2 == 1

@@ -1,14 +1,14 @@
 """How much of an answer can be believed, found out while it streams.
 
 Every sentence is judged by itself. It is *verified* when it names a source that was in the
-window, and that source bears it out: it holds enough of the sentence's words and all of its
+window, and that source supports it: it holds enough of the sentence's words and all of its
 numbers. Where the two are in different languages, and the sentence is in that of the question,
 only the numbers can be compared. What is not verified is treated by kind:
 
 | in the answer | becomes |
 |---|---|
 | `[7]` of 5 sources | removed |
-| `[1]`, but source 1 does not bear it out | `[1?]` |
+| `[1]`, but source 1 does not support it | `[1?]` |
 | a sentence without a source | marked `[no source]` |
 | a sentence of which neither the sources nor the question speak | removed |
 | a quotation that stands in no source word for word, an address that stands in none | removed |
@@ -57,8 +57,8 @@ _ROW_RULE = re.compile(r"[\s|:\-]*$")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One sentence of an answer as it is shown, the sources it names, and whether they bear it
-    out."""
+    """One sentence of an answer as it is shown, the sources it names, and whether they
+    support it."""
 
     text: str
     sources: tuple[int, ...] = ()
@@ -182,7 +182,7 @@ class Verifier:
         return kept if self._state == "thinking" else kept + text[at:]
 
     def _lists_sources(self, text: str) -> bool:
-        """Tell whether a line belongs to a list of sources of the model's own."""
+        """Return whether a line belongs to a list of sources of the model's own."""
         if _SOURCES.match(text.strip()) or _DEFINITION.match(text):
             if self._state != "sources":
                 self._strike("sources")
@@ -236,7 +236,7 @@ class Verifier:
         return text[:start] + body + tail
 
     def _is_structural(self, kind: str, text: str) -> bool:
-        """Tell whether a text leads to what comes: a heading, the head of a table, "Steps:"."""
+        """Return whether a text leads to what comes: a heading, the head of a table, "Steps:"."""
         head = kind == ROW and self._rows == 1
         return kind == HEADING or head or text.rstrip("*_ ").endswith((":", "："))
 
@@ -255,7 +255,7 @@ class Verifier:
         return list(dict.fromkeys(cited)), false
 
     def _is_foreign(self, text: str) -> bool:
-        """Tell whether neither the sources nor the question speak of what a sentence says."""
+        """Return whether neither the sources nor the question speak of what a sentence says."""
         terms, language = claims(text) - _FRAME, tongue(text)
         if language == self._tongue and language not in self._tongues:
             return False  # a Japanese answer from English notes: their words cannot be compared
@@ -264,7 +264,7 @@ class Verifier:
         return share(terms, self._known) < MIN_SHARE
 
     def _supporting(self, text: str, cited: list[int]) -> list[int]:
-        """Return those of the cited sources that bear a sentence out; none if they do not."""
+        """Return those of the cited sources that support a sentence; none if they do not."""
         sources = {n: self._window[n - 1] for n in cited}
         known = self._question.numbers.union(*(e.numbers for e in sources.values()))
         if not cited or not claimed_numbers(text) <= known:

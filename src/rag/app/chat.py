@@ -171,7 +171,7 @@ class Chat:
         return ClearedReport(self.session.id, old.id if old.turns else None)
 
     def close(self) -> None:
-        """Let go of the store, and of the models' connections."""
+        """Release the store and the models' connections."""
         self._opened.close()
 
     def __enter__(self) -> Chat:

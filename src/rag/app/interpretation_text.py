@@ -23,7 +23,7 @@ _ENGLISH = {
     "no_vault": "no vault is named {!r}; there are: {}",
     "no_title": "no note is called {!r}", "no_value": "no note has {}",
     "no_tag": "no note has the tag #{}", "near": "; near: {}",
-    "nothing": "nothing in the query filters", "too_many": "too many tags; left out: {}",
+    "nothing": "no filters were recognised in the query", "too_many": "too many tags; left out: {}",
     "way_back": "searches the words as typed",
 }
 _JAPANESE = {

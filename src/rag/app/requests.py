@@ -104,7 +104,7 @@ class SyncRequest:
     :param name: of the vault, when there is one folder.
     :param prune: forget the notes of empty or missing folders.
     :param rebuild: forget what is there and read every note again.
-    :param embed: require embeddings, those of another model made anew; or make none; `None` to
+    :param embed: require embeddings, those of another model rebuilt; or make none; `None` to
         make what lacks, where a model answers.
     :param wait: for another writer, instead of failing.
     :param quiet: leave out the notice that there are no embeddings at all.

@@ -71,5 +71,5 @@ class Snapshot:
         return self._pipelines[key]
 
     def close(self) -> None:
-        """Let go of all that was opened."""
+        """Release all that was opened."""
         self._opened.close()

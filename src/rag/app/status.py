@@ -13,7 +13,7 @@ from rag.index.vault_registry import configured_vaults
 from rag.indexing.changes import count_stale
 from rag.support.sparse_files import disk_usage
 
-_PATIENCE = 5  # seconds for a look at all notes
+_PATIENCE = 5  # seconds for checking all notes
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class StatusReport:
 
 
 def read_status(config: RAGConfig) -> StatusReport:
-    """Look at an index and at its notes.
+    """Check an index and its notes.
 
     :raises IndexUnavailableError: when there is no index.
     """

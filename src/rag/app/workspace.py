@@ -166,7 +166,7 @@ class Workspace:
         return get_note(self.config, name, vaults)
 
     def status(self) -> StatusReport:
-        """Look at the index and at its notes.
+        """Check the index and its notes.
 
         :raises IndexUnavailableError: when there is no index.
         """
@@ -231,7 +231,7 @@ class Workspace:
         return self._snapshot.state
 
     def close(self) -> None:
-        """Let go of the index, and of the models' connections."""
+        """Release the index and the models' connections."""
         self._snapshot.close()
 
     def __enter__(self) -> Workspace:

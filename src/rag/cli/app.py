@@ -113,7 +113,7 @@ def _run(arguments: list[str], as_json: bool) -> int:
         print_error(_usage_error(error), as_json)
         return 2
     except (_database_error(), JSONDecodeError) as error:
-        hint = "Make the index anew with `rag index --rebuild`."
+        hint = "Rebuild the index with `rag index --rebuild`."
         damaged = IndexUnavailableError("the index is damaged", str(error), hint=hint)
         print_error(damaged, as_json)
         return damaged.exit_code

@@ -59,7 +59,7 @@ class TokenBudget(BaseModel):
         return next((one for one in self.allocations if one.source == source), None)
 
     def is_capped(self, source: SourceType) -> bool:
-        """Tell whether a source has an allocation of its own."""
+        """Return whether a source has an allocation of its own."""
         return self._of(source) is not None
 
     def get_allocation(self, source: SourceType) -> int:

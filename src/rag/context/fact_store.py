@@ -68,7 +68,7 @@ class RememberedFacts:
 
 
 class FactFile:
-    """Facts in a file for its owner's eyes only, read anew each time: other processes may write it.
+    """Facts in a file that only its owner can read; read each time: others may write it.
 
     A fact is one line, written at once; a process that dies meanwhile leaves at most a damaged
     line, which is passed over. Who writes holds a lock, so that no fact is lost to another writer.

@@ -87,7 +87,7 @@ class PipelineStep:
 
 
 def is_async_callable(fn: Any) -> bool:
-    """Tell whether what a call of `fn` gives has to be awaited."""
+    """Return whether what a call of `fn` gives has to be awaited."""
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(
         getattr(type(fn), "__call__", None)  # noqa: B004  # an object with an async __call__
     )

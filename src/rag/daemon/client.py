@@ -80,7 +80,7 @@ def _can_be_handed_over(arguments: list[str]) -> bool:
 
 
 def is_in_background() -> bool:
-    """Tell whether the terminal would stop this process for reading from it; a child of the warm
+    """Return whether the terminal would stop this process for reading from it; a child of the warm
     process, which has no terminal of its own, it would not."""
     try:
         return os.tcgetpgrp(0) != os.getpgrp()

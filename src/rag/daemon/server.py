@@ -135,7 +135,7 @@ class Parent:
         self._bury()
         if self._listener in ready:
             self._accept()
-        is_current = cache(self._is_current)  # one look at the disk for all who come at once
+        is_current = cache(self._is_current)  # one check of the disk for all who come at once
         for connection in ready - {self._bell, self._listener}:
             self._hear(connection, is_current)
 

@@ -55,7 +55,7 @@ class Judge:
         return sorted(found, key=lambda one: (-one.gain, len(one.places)))
 
     def knows(self, question: Question) -> bool:
-        """Tell whether any note that the question calls relevant can be found at all."""
+        """Return whether any note that the question calls relevant can be found at all."""
         return any(name in self._places for name in question.relevant or question.partial)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-DEPTH = 10  # results that are looked at
+DEPTH = 10  # results that are examined
 METRICS = ("ndcg_5", "ndcg_10", "mrr", "hit_1", "hit_3", "hit_5", "recall_10")
 
 

@@ -56,7 +56,7 @@ def run_questions(
     A question whose notes the index does not hold is a miss like any other.
 
     :param pipeline: from `create_search_pipeline`.
-    :param mode: of the search; of `auto` the run bears the name of what it came to.
+    :param mode: of the search; of `auto` the run has the name of what it came to.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
     :raises QueryError: when a search fails.
     """
@@ -79,7 +79,7 @@ def run_questions(
             run.unknown.append(question)
     if (
         mode == SearchMode.AUTO
-    ):  # a hybrid search may find that some queries are better searched by words
+    ):  # a hybrid search may find that some queries are better searched lexically
         run.mode = SearchMode.HYBRID if SearchMode.HYBRID in used else SearchMode.LEXICAL
     return run
 

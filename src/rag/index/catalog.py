@@ -1,8 +1,8 @@
-"""The part of the manifest that says what notes bear: their tags and front matter values.
+"""The part of the manifest that says what notes have: their tags and front matter values.
 
 A fact is a field and one value of it; the values of `TAGS` are the notes' tags. Facts and notes
-go by numbers. Who bears a fact is in `bearers`, what a note bears on its card, so that every
-question is a look at an index. A pair is one number, that of the fact before that of the card: so
+go by numbers. Who has a fact is in `bearers`, what a note has on its card, so that every
+question is an index look-up. A pair is one number, that of the fact before that of the card: so
 they take a fifth of the time to verify, which every search does.
 """
 
@@ -31,13 +31,13 @@ CREATE TABLE bearers (pair INTEGER PRIMARY KEY);
 TAGS = "tags"
 _CARDS = 1 << 32  # more than there ever are
 _SAMPLE = 100  # notes of a tag, by which its neighbours are told
-_MOST_BESIDE = 500  # of the facts that those bear
+_MOST_BESIDE = 500  # of the facts that those have
 
 Fact = tuple[str, str]  # field and value
 
 
 class CatalogTables:
-    """What notes bear. Its writing methods are part of the manifest's own transactions."""
+    """What notes have. Its writing methods are part of the manifest's own transactions."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -45,7 +45,7 @@ class CatalogTables:
     # -- writing -----------------------------------------------------------------------
 
     def put(self, identity: str, title: str, modified: str, facts: Iterable[Fact]) -> None:
-        """Record what a note bears, in the place of what it bore before."""
+        """Record what a note has, in the place of what it had before."""
         card, before = self._card(identity)
         known = {fact: self._number(fact) for fact in dict.fromkeys(facts)}
         fresh = [fact for fact, number in known.items() if number not in before]
@@ -73,7 +73,7 @@ class CatalogTables:
         self._take(card, before - {*known.values()})
 
     def drop(self, identity: str) -> None:
-        """Forget a note, and what no other note bears."""
+        """Forget a note, and what no other note has."""
         card, before = self._card(identity)
         self._take(card, before)
         self._db.execute("DELETE FROM cards WHERE number = ?", (card,))
@@ -91,7 +91,7 @@ class CatalogTables:
         return row[0] if row else 0
 
     def _bearers(self, column: str, fact: int, most: int = -1) -> Iterator[tuple[str]]:
-        """Yield a column of the cards of the notes that bear a fact."""
+        """Yield a column of the cards of the notes that have a fact."""
         first = fact * _CARDS
         return self._db.execute(
             f"SELECT {column} FROM bearers CROSS JOIN cards ON number = pair - ?"
@@ -108,7 +108,7 @@ class CatalogTables:
     # -- reading -----------------------------------------------------------------------
 
     def tags(self) -> dict[str, int]:
-        """Return every tag with the number of notes that bear it, sorted."""
+        """Return every tag with the number of notes that have it, sorted."""
         return dict(
             self._db.execute(
                 "SELECT value, notes FROM facts WHERE field = ? ORDER BY value", (TAGS,)
@@ -116,7 +116,7 @@ class CatalogTables:
         )
 
     def has_tag(self, tag: str) -> bool:
-        """Tell whether a note bears exactly this tag."""
+        """Return whether a note has exactly this tag."""
         wanted = "SELECT 1 FROM facts WHERE field = ? AND value = ?"
         return self._db.execute(wanted, (TAGS, tag)).fetchone() is not None
 

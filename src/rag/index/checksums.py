@@ -4,7 +4,7 @@
     stamps      what the system says of each file that was found to hold what it did
 
 A file that is still the same to the system (its number, size and times) is not read again, so
-that a look at a whole snapshot takes less than a millisecond. Whoever copies or restores the
+that a check of a whole snapshot takes less than a millisecond. Whoever copies or restores the
 folder changes every stamp: then all is read, once. A fault of the disk changes no stamp: it shows
 when all is read, which `rag doctor` always does and `rag index` does once a day. One small file
 is always read.
@@ -90,7 +90,7 @@ class Record:
     ) -> list[str]:
         """Return those files that do not hold what they did, or are gone.
 
-        :param wanted: tells by its path whether a file is looked at; by default all are.
+        :param wanted: tells by its path whether a file is examined; by default all are.
         :param all_read: read every file, whatever its stamp.
         :param seen: files read for another record, which may have the same under other names;
             those read for this one are added.
@@ -184,7 +184,7 @@ def find_damage(
 
     Nobody trusts the stamps of a damaged one any more.
 
-    :param wanted: only these are looked at; by default all.
+    :param wanted: only these are examined; by default all.
     :param all_read: read every file, whatever its stamp.
     :param seen: files read a moment ago.
     :param remember: spare the next one what was read.

@@ -38,7 +38,7 @@ class Space:
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
     def is_configured(self, provider: EmbeddingProvider) -> bool:
-        """Tell whether the settings ask for embeddings of this space, as far as they know."""
+        """Return whether the settings ask for embeddings of this space, as far as they know."""
         return (
             provider.is_model(self.model)
             and self.document_prefix == provider.document_prefix
@@ -90,7 +90,7 @@ def record_embedded(manifest: Manifest, embedded: Embedded | None) -> None:
 def may_lack_embeddings(
     manifest: Manifest, provider: EmbeddingProvider, reembed: bool = False
 ) -> bool:
-    """Tell, without a look at the store or a server, whether there may be anything to embed."""
+    """Return, without reading the store or a server, whether there may be anything to embed."""
     embedded = read_embedded(manifest)
     return bool(
         reembed
@@ -108,6 +108,6 @@ def other_model(space: Space, provider: EmbeddingProvider) -> IndexUnavailableEr
     wanted = "" if same else f", not {provider.model}"
     return IndexUnavailableError(
         f"the index's embeddings were made by {made}{wanted}",
-        hint="Until they are made anew, search is by words.",
+        hint="Until they are rebuilt, search is by words.",
         remedy=Remedy.EMBED_ANEW,
     )

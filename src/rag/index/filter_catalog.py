@@ -1,4 +1,4 @@
-"""The catalogue of an index: what a query may name, looked up in the manifest."""
+"""The catalog of an index: what a query may name, looked up in the manifest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ManifestCatalogue:
         return self._tags
 
     def has_tag(self, tag: str) -> bool:
-        """Tell whether a note bears exactly this tag."""
+        """Return whether a note has exactly this tag."""
         return self._tables.has_tag(tag)
 
     def titles(self) -> Sequence[str]:
@@ -40,7 +40,7 @@ class ManifestCatalogue:
         return self._titles
 
     def titled(self, name: str) -> Sequence[str]:
-        """Return the titles of the notes that bear a name, in any case and width."""
+        """Return the titles of the notes that have a name, in any case and width."""
         return self._tables.titled(name)
 
     def fields(self) -> Sequence[str]:
@@ -58,7 +58,7 @@ class ManifestCatalogue:
         return self._beside[tag, limit]
 
     def digest(self) -> str:
-        """Return what changes when any of this does."""
+        """Return a hash of all names, to detect a changed index."""
         parts = (self._manifest.revision, self._tables.size(), self._vaults)
         return sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""What an index was made with: when any of it changes, the index is made anew."""
+"""What an index was made with: when any of it changes, the index is rebuilt."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def fingerprint(config: RAGConfig) -> str:
 
 
 def readable(known: str) -> bool:
-    """Tell whether an index of that fingerprint can be searched by this program."""
+    """Return whether an index of that fingerprint can be searched by this program."""
     facts = json.loads(known or "{}")
     return (facts.get("schema"), facts.get("tokenizer")) == (SCHEMA_VERSION, LEXICAL_VERSION)

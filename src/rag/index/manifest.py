@@ -119,7 +119,7 @@ class Manifest:
 
     @property
     def revision(self) -> int:
-        """Rises with every change; the published snapshot bears the number it was made at."""
+        """Rises with every change; the published snapshot has the number it was made at."""
         return int(self.get("revision", "0"))
 
     def vaults(self) -> dict[str, str]:
@@ -226,7 +226,7 @@ class Manifest:
 
     @property
     def catalogue(self) -> CatalogTables:
-        """What the notes bear: tags and front matter values."""
+        """What the notes have: tags and front matter values."""
         return CatalogTables(self._db)
 
     # -- the writer's steps ------------------------------------------------------------
@@ -251,7 +251,7 @@ class Manifest:
                 self._describe(row)
 
     def refresh(self, rows: Iterable[NoteRow]) -> None:
-        """Record that unchanged files need no second look; readers need not know."""
+        """Record that unchanged files need no second check; readers need not know."""
         with self._transaction(revise=False):
             self._store(rows)
 
@@ -302,7 +302,7 @@ class Manifest:
                 self._describe(row)
 
     def _describe(self, row: NoteRow) -> None:
-        """Record what a note is called and what it bears."""
+        """Record what a note is called and what it has."""
         self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
         if not row.chunks:
             self.catalogue.drop(row.id)

@@ -22,7 +22,7 @@ _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it 
 
 
 def is_leftover(name: str) -> bool:
-    """Tell whether a file or folder of a closed shard is one that somebody left who was killed."""
+    """Return whether a file or folder of a closed shard was left by a process that was killed."""
     return name.startswith(_TEMPORARY) or name.endswith(".tmp")
 
 

@@ -18,7 +18,7 @@ old one or the new one, whole, wherever a writer is killed. All of it is synced 
 before it goes last, so that the same holds where the machine goes down. Loading a shard writes into
 its folder: nothing here ever loads one that another process may have open for writing.
 
-The folder, and each in it that is ever deleted, bears a mark (`rag.support.owned_folders`).
+The folder, and each in it that is ever deleted, has a mark (`rag.support.owned_folders`).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class IndexDirectory:
         return next(filter(self.is_whole, names), announced)
 
     def announced(self) -> str | None:
-        """Return the name that CURRENT holds, which nothing may bear; `None` when there is none.
+        """Return the name in CURRENT, though nothing may have it; `None` when there is none.
 
         :raises IndexUnavailableError: when it is no file.
         """
@@ -177,7 +177,7 @@ class IndexDirectory:
                 yield file, kind
 
     def is_whole(self, name: str) -> bool:
-        """Tell whether the files that a snapshot cannot do without are there, and not empty."""
+        """Return whether the files that a snapshot cannot do without are there, and not empty."""
         parts = [MANIFEST]
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
@@ -291,7 +291,7 @@ class IndexDirectory:
             ) from error
 
     def newest(self) -> int:
-        """Return the highest snapshot number that anything bears, 0 when nothing does."""
+        """Return the highest snapshot number in use, 0 when there is none."""
         return max(self._numbers(), default=0)
 
     def _numbers(self) -> set[int]:

@@ -110,7 +110,7 @@ class WorkingFiles:
     def close(self) -> None:
         """Note that nobody writes any more: the shard is flushed and closed, and the manifest is as
         it stays."""
-        with suppress(OSError):  # without the note that they are closed they are looked at again
+        with suppress(OSError):  # without the note that they are closed they are examined again
             record = self._record or (self._before and self._sum_up(self._before))
             if record is None:
                 return

@@ -20,7 +20,7 @@ _NAME = "UNSYNCED"
 class SyncMark:
     """The mark of one index, for its one writer.
 
-    :param index: the folder of the index, which bears the mark.
+    :param index: the folder of the index, which has the mark.
     """
 
     def __init__(self, index: Path) -> None:

@@ -1,6 +1,6 @@
 """Vectors by the text they were made from, so that no text is embedded twice.
 
-An index is made anew, notes are renamed, chunks are cut elsewhere and cut back: the vectors
+An index is rebuilt, notes are renamed, chunks are cut elsewhere and cut back: the vectors
 outlive all that. Only the writer opens this file; losing it costs time and nothing else.
 """
 
@@ -28,7 +28,7 @@ _COLUMNS = {"space", "text", "vector", "checksum"}
 class VectorCache:
     """Vectors of texts, in one or more spaces, kept in 16 bits a number as the store keeps them.
 
-    :param path: the file; made when it is missing, and made anew when it is damaged. Where it
+    :param path: the file; made when it is missing, and rebuilt when it is damaged. Where it
         cannot be, vectors are kept in memory while this lasts.
     """
 

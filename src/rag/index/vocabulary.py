@@ -1,6 +1,6 @@
 """The words that the notes hold, as they are written: for `word*`, and for words misspelt.
 
-Words are only ever added; one whose last note went stays until the index is made anew. Whoever
+Words are only ever added; one whose last note went stays until the index is rebuilt. Whoever
 takes a word from here asks the index whether any chunk still holds it.
 """
 
@@ -63,7 +63,7 @@ class Vocabulary:
         return [word for (word,) in rows]
 
     def within(self, part: str) -> bool:
-        """Tell whether `part`, of katakana, stands in a longer word of katakana."""
+        """Return whether `part`, of katakana, stands in a longer word of katakana."""
         find = "SELECT 1 FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?) LIMIT 1"
         return self._db.execute(find, (*_KATAKANA, part)).fetchone() is not None
 
@@ -134,5 +134,5 @@ class Vocabulary:
 
 
 def _is_changed(word: str, near: str) -> bool:
-    """Tell whether two words differ in one letter, as long as each other."""
+    """Return whether two words differ in one letter, as long as each other."""
     return len(word) == len(near) and sum(a != b for a, b in zip(word, near, strict=True)) == 1

@@ -1,6 +1,6 @@
-"""Portions: enough new notes to be read and written apart, as segments of the index.
+"""Note batches: enough new notes to be read and written apart, as segments of the index.
 
-What a portion becomes depends on its notes alone, not on which process makes it, nor on when.
+What a note batch becomes depends on its notes alone, not on which process makes it, nor on when.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rag.support.pipeline_errors import own_errors
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile
 
-# A portion of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
+# A note batch of 18 MB makes a segment of some 30,000 chunks, which needs no further merge. Every
 # search opens every segment; larger ones would take more memory to build, and lose more when a
 # run is stopped. Two of half the size pay for a second process; smaller ones are merged again.
 SMALLEST = 1_000_000
@@ -47,7 +47,7 @@ class NoteBatch:
 
 @dataclass
 class BuiltSegments:
-    """What became of a portion: a folder of segments, and what the manifest is to know of them.
+    """What became of a note batch: a folder of segments, and what the manifest is to know of them.
 
     `failed` are files that could not be read, and why.
     """
@@ -75,10 +75,10 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
 
 
 def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -> BuiltSegments:
-    """Read the notes of a portion and write their chunks into segments.
+    """Read the notes of a note batch and write their chunks into segments.
 
-    :param encoder: any; one that is kept knows the words of earlier portions.
-    :param progress: is told, again and again, how many notes more are done.
+    :param encoder: any; one that is kept knows the words of earlier batches.
+    :param progress: called repeatedly with how many more notes are done.
     :raises IndexingError: when the disk has no room, or a chunk cannot be written.
     """
     directory = IndexDirectory(note_batch.directory)
@@ -97,7 +97,7 @@ def build(note_batch: NoteBatch, encoder: DocumentEncoder, progress: Progress) -
 def _batches(
     note_batch: NoteBatch, built: BuiltSegments, progress: Progress
 ) -> Iterator[list[ReadNote]]:
-    """Yield the notes of a portion, some at a time; fill in `built`."""
+    """Yield the notes of a note batch, some at a time; fill in `built`."""
     notes: list[ReadNote] = []
     size = told = 0
     for done, file in enumerate(note_batch.files, 1):

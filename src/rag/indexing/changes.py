@@ -67,7 +67,7 @@ def find_changes(
             changes.changed.append(note)
         else:
             changes.unchanged += 1
-    # Of two files with one name the first is indexed; that is told, but it is no failure.
+    # Of two files with one name the first is indexed; that is reported, but it is no failure.
     listed = {note.path for note in scan.notes}
     changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
     changes.twins = {p: why for p, why in scan.problems.items() if p in listed}

@@ -157,7 +157,7 @@ def embed_chunks(
 ) -> EmbeddingReport:
     """Embed what lacks an embedding.
 
-    :param anew: make those of another model again, by the configured one.
+    :param reembed: make those of another model again, by the configured one.
     :raises ConnectionError: when no server does its work; what came before stays, and counts.
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """

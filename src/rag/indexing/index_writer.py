@@ -77,7 +77,7 @@ class IndexWriter:
             raise
 
     def close(self) -> None:
-        """Let go of everything; what was written stays."""
+        """Release everything; what was written stays."""
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
             stack.push(self._note_closed)
@@ -94,7 +94,7 @@ class IndexWriter:
     # -- the manifest ------------------------------------------------------------------
 
     def _open_manifest(self) -> Manifest:
-        """Open the manifest; start anew when it does not fit or is damaged."""
+        """Open the manifest; rebuild it when it does not fit or is damaged."""
         if self._rebuild:
             self.directory.clear_work()
         working, mark = self.directory.working, self.directory.working.mark
@@ -128,7 +128,7 @@ class IndexWriter:
         return Manifest.open_work(self.directory.work / MANIFEST, self._is_on_server)
 
     def _can_republish(self) -> bool:
-        """Look at what readers have. Where it is damaged, or not known to be whole, it is
+        """Check what readers have. Where it is damaged, or not known to be whole, it is
         published again, unless nothing is known of the staging index, with which it shares files.
         """
         working = self.directory.working
@@ -136,7 +136,7 @@ class IndexWriter:
         self._is_doubtful = not working.is_closed
         self._is_suspect = lost != [] or not working.is_closed
         if lost and working.known:
-            self.notices.append(f"what searches read was damaged ({lost[0]}): it is written anew")
+            self.notices.append(f"what searches read was damaged ({lost[0]}): it is written again")
         return not lost or bool(working.known)
 
     def _begin(self, manifest: Manifest) -> None:
@@ -149,7 +149,7 @@ class IndexWriter:
         manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
 
     def _begin_rebuild(self, why: str) -> Manifest:
-        self.notices.append(f"{why}: the index is made anew")
+        self.notices.append(f"{why}: the index is rebuilt")
         self.directory.clear_work()
         manifest = self._open_work()
         self._begin(manifest)
@@ -202,7 +202,7 @@ class IndexWriter:
         return True
 
     def give_up(self, error: IndexUnavailableError) -> None:
-        """Begin anew where the engine failed on what a killed run had left: of that not all files
+        """Restart where the engine failed on what a killed run had left: of that not all files
         can be known to be whole. It is done once.
 
         :raises IndexUnavailableError: the error itself, where that is not so.

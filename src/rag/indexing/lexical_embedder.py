@@ -14,7 +14,7 @@ from rag.indexing.note_points import NoteChunk, encode
 from rag.stores.base.batch import DocumentBatch
 from rag.text.bm25_documents import DocumentEncoder
 
-# What fails is told by the command; Haystack's log would add on stderr which of the inputs its
+# A failure is reported by the command; Haystack's log would add on stderr which of the inputs its
 # snapshot of the pipeline cannot hold.
 logging.getLogger("haystack").addHandler(logging.NullHandler())
 

@@ -56,7 +56,7 @@ def cut_note(note: Note, size: int, overlap: int) -> list[Chunk]:
 
 
 def is_wanted(note: Note, config: IndexConfig) -> bool:
-    """Tell whether a note's front matter has the values that `index.only` asks for."""
+    """Return whether a note's front matter has the values that `index.only` asks for."""
     return all(note.fields.get(name) == value for name, value in config.only.items())
 
 

@@ -124,7 +124,7 @@ class IndexRun:
         self.tell_size(self._size)
         # A server may have lost what it held.
         if (changes or self.config.store.url) and self.writer.prepare():
-            changes = self.find_changes(vault, root, prune)  # it may have been made anew
+            changes = self.find_changes(vault, root, prune)  # it may have been rebuilt
         report = VaultReport(vault, kept=changes.kept, problem=changes.problem)
         self.report.vaults[vault] = report
         report.unchanged = changes.unchanged
@@ -329,7 +329,7 @@ class IndexRun:
     def embed(self, reembed: bool = False, progress: Progress | None = None) -> None:
         """Give the chunks the embeddings that they lack, and publish.
 
-        :param anew: those of another model too.
+        :param reembed: those of another model too.
         :raises ConnectionError: when no server does its work; what it did is published.
         :raises IndexUnavailableError: when the index holds embeddings of another model.
         """
@@ -371,7 +371,7 @@ class IndexRun:
             self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:
-        """An index made anew cannot keep what can be read no more; do not publish it, unless the
+        """A rebuilt index cannot keep what can be read no more; do not publish it, unless the
         user said `--prune`."""
         vaults, readable = self.vaults(), self.writer.readable_notes()
         for name, report in self.report.vaults.items():
@@ -385,7 +385,7 @@ class IndexRun:
             ]
             if reasons:
                 raise IndexingError(
-                    f"the index must be made anew, but vault {name!r} cannot be read as before",
+                    f"the index must be rebuilt, but vault {name!r} cannot be read as before",
                     reasons[0],
                     hint="Make it readable. Until then searches use the old index.",
                     remedy=Remedy.INDEX_OR_PRUNE,

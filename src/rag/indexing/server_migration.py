@@ -1,4 +1,4 @@
-"""Copying an embedded index to a Qdrant server: the same points, nothing read or embedded anew."""
+"""Copying an embedded index to a Qdrant server: the same points, nothing read or embedded again."""
 
 from __future__ import annotations
 

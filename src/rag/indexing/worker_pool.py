@@ -1,6 +1,6 @@
-"""Processes that build portions, as many as pay.
+"""Processes that build batches, as many as pay.
 
-A worker is a fresh interpreter that reads portions from its standard input and writes what it
+A worker is a fresh interpreter that reads batches from its standard input and writes what it
 built to its standard output. It inherits neither locks nor open files, is out of the reach of the
 terminal's Ctrl-C, and ends when its input does: so it survives no writer, however that ends.
 """
@@ -34,12 +34,12 @@ _MEMORY = 900 << 20  # bytes that each may take, the files counted that it has m
 def build_all(
     batches: Sequence[NoteBatch], progress: Progress, processes: int | None = None
 ) -> Generator[BuiltSegments]:
-    """Build portions and yield what became of each, in order.
+    """Build batches and yield what became of each, in order.
 
-    :param progress: is told, again and again, how many notes more are done.
+    :param progress: called repeatedly with how many more notes are done.
     :param processes: how many may be at it; by default as many as there are processors and free
-        memory for, at most 2. With one, or a single portion, this process does it itself.
-    :raises RAGError: what went wrong with a portion, after all before it were yielded.
+        memory for, at most 2. With one, or a single note batch, this process does it itself.
+    :raises RAGError: what went wrong with a note batch, after all before it were yielded.
     """
     count = min(processes or _affordable(), len(batches), _MOST)
     with ExitStack() as stack:
@@ -101,7 +101,7 @@ def _collect(
 
 
 class _Worker:
-    """A process, and the number of the portion it is at."""
+    """A process, and the number of the note batch it is at."""
 
     def __init__(self) -> None:
         # It finds modules where this process does and reads file names as it does, whatever the
@@ -127,7 +127,7 @@ class _Worker:
             self.orders.flush()
 
     def take(self) -> tuple[int, int | BuiltSegments | BaseException]:
-        """Return the portion it is at, and how many more notes are done, or what became of it."""
+        """Return the number of its note batch, and how many more notes are done, or the outcome."""
         number = self.number
         assert number is not None
         try:
@@ -152,7 +152,7 @@ class _Worker:
 
 
 def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
-    """Return what the end of a worker means that was at a portion."""
+    """Return what the end of a worker means that was at a note batch."""
     if code == -signal.SIGBUS:  # no block of the disk for what the engine has mapped
         return disk_full(batch.directory)
     return IndexingError(
@@ -164,7 +164,7 @@ def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
 
 
 def work() -> None:
-    """Be a worker: build portions until the standard input ends."""
+    """Be a worker: build batches until the standard input ends."""
     be_watched()
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)  # nothing else may get among the answers

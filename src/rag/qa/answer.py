@@ -24,7 +24,7 @@ class Quote:
 @dataclass(frozen=True)
 class Citation:
     """A sentence of an answer and one of the sources it names, counted from 1; whether that
-    source bears it out."""
+    source supports it."""
 
     source: int
     sentence: str
@@ -40,7 +40,7 @@ class Answer:
     `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`.
 
     Of a model's answer: `verified` is the share of its `sentences` that carry a source which
-    bears them out, `citations` are the sources they name, `struck` what was taken out. `partial`
+    supports them, `citations` are the sources they name, `struck` what was taken out. `partial`
     is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
     `failure` what went wrong. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
     the milliseconds of `retrieval`, of the `transforms` within it, of `load` and `generation`.

@@ -50,7 +50,7 @@ class AnswerBuilder:
 
 
 def _is_for_readers(quote: Quote, results: list[SearchResult]) -> bool:
-    """Tell whether a quotation is no part of what instructs a model: that answers nobody."""
+    """Return whether a quotation is no part of prompt injections: that answers nobody."""
     text, planted = without_instructions(results[quote.source - 1].content, "")
     return not planted or Evidence(text).says(quote.text)
 

@@ -134,7 +134,7 @@ def best_coverage(wanted: Counter[str], documents: list[Document]) -> float:
 
 
 def _is_spaced(text: str) -> bool:
-    """Tell whether a text is written with spaces between words, as English is."""
+    """Return whether a text is written with spaces between words, as English is."""
     return not any(token.is_run for token in tokens(text))
 
 

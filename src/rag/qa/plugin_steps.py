@@ -2,7 +2,7 @@
 
 They may change the text, score and priority of notes, which decides on their order, and drop
 notes, facts and messages. They come before the notes are cleaned, fenced and numbered, so that
-whatever they write is shown as data and is all that it can bear out. What they add is left out:
+whatever they write is shown as data and is all that it can support. What they add is left out:
 an answer names only what the search found.
 """
 

@@ -37,7 +37,7 @@ class Layout:
         self._code = ""
 
     def clean(self, items: Items, query: QueryBundle) -> Items:
-        """Take out of the notes what instructs a model."""
+        """Remove prompt injections from the notes."""
         return [self._cleaned(i) if i.source == SourceType.RETRIEVAL else i for i in items]
 
     def _cleaned(self, item: ContextItem) -> ContextItem:

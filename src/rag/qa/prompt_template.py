@@ -52,7 +52,7 @@ class TemplatedPrompt(Prompt):
 class PromptTemplate:
     """Write prompts by a Jinja template, which makes the user's message.
 
-    Text of notes is data to it, and never evaluated; what instructs a model is taken out of it.
+    Text of notes is data to it, and never evaluated; prompt injections are taken out of it.
 
     :raises UsageError: for a template that is empty or does not parse.
     """
@@ -149,7 +149,7 @@ def _of(remembered: Sequence[ContextItem], source: SourceType) -> list[ContextIt
 
 
 def _cleaned(document: Document, source: Source, mark: str) -> tuple[Document, Source, int]:
-    """Return a document and its source without what instructs a model, and how much that was."""
+    """Return a document and its source without prompt injections, and how much that was."""
     shown, planted = words.clean(source, mark)
     meta: dict[str, Any] = {}
     for name, value in document.meta.items():

@@ -61,7 +61,7 @@ def ask(
         then ends the answer, and what there is of it is returned. Quotations do not stream.
     :param on_thinking: called with the model's reasoning as it comes.
     :param memory: what a model is to know beside the notes: facts that the user told, and what
-        was said before, such as `rag.context.MemoryManager`. Nothing of it bears out an answer.
+        was said before, such as `rag.context.MemoryManager`. Nothing of it supports an answer.
     :param told: what a search said before and need not say again; it is added to.
     :param intent: what the question and the filters mean, as in `search`.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.

@@ -21,7 +21,7 @@ from rag.search.results import SearchResult
 
 @component
 class WrittenAnswerBuilder(AnswerBuilder):
-    """Make an answer of what a model wrote and the notes bear out; else of quotations.
+    """Make an answer of what a model wrote and the notes support; else of quotations.
 
     What kept a model from answering is in the answer's `notices`, and an error in its `failure`.
     """

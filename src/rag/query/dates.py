@@ -85,7 +85,7 @@ def parse_date_range(text: str, today: date | None = None) -> DateRange:
 def calendar_range(year: int, month: int | None = None, day: int | None = None) -> DateRange:
     """Return a year, a month of it or a day.
 
-    :raises ValueError: when the calendar has none such.
+    :raises ValueError: when the calendar has none.
     """
     if day is not None and month is not None:
         return DateRange(date(year, month, day), date(year, month, day))

@@ -42,7 +42,7 @@ def transformer_name(name: str) -> str:
     """
     wanted = canonical(name)
     wanted = _ALIASES.get(wanted, wanted)
-    if wanted in _BUILT_IN:  # without a look at what is installed, which takes its time
+    if wanted in _BUILT_IN:  # without reading what is installed, which takes its time
         return wanted
     known = transformer_names()
     if wanted not in known:
@@ -60,7 +60,7 @@ def transformer_names() -> list[str]:
 
 
 def needs_model(name: str) -> bool:
-    """Tell whether a transformer is none without a generator; a plug-in may do without.
+    """Return whether a transformer is none without a generator; a plug-in may do without.
 
     :param name: from `transformer_name`.
     """

@@ -165,7 +165,7 @@ def _beginning(word: str | None) -> str:
 
 
 def _is_excluded(token: re.Match[str]) -> bool:
-    """Tell whether a minus stands before something that a note could hold.
+    """Return whether a minus stands before something that a note could hold.
 
     A quote that is never closed and a field without a value are plain text.
     """

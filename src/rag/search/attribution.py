@@ -29,7 +29,7 @@ def trace(
     """Tell hits apart by what found them, one `Found` each; all empty without variants.
 
     The engine scores each variant alone, over the chunks in question: what the variants add by
-    words is split as their scores are, and by meaning it is the nearest one's.
+    words is split as their scores are, and semantically it is the nearest one's.
 
     :param plain: what the query itself found.
     """

@@ -41,7 +41,7 @@ _NOT_PLANNED = {
     "en": "the query is searched as typed, for it could not be planned: {}",
     "ja": "クエリを読み取れなかったため、入力した言葉のまま検索します: {}",
 }
-_PLAN = "plan"  # what units of a plan are told as in `found_by`
+_PLAN = "plan"  # what units of a plan are reported as in `found_by`
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Intent:
 
     @property
     def by_meaning(self) -> bool:
-        """Whether the query is searched by meaning alone."""
+        """Whether the query is searched only semantically."""
         return not self.lists and self.plan.intent.primary_route is Route.VECTOR_ONLY
 
 
@@ -109,7 +109,7 @@ def find_intent(
 ) -> tuple[Intent | None, list[str]]:
     """Plan a query, and return its intent and notices for the user.
 
-    Whatever goes wrong is told: the intent is then `None`, and the query searched as typed.
+    Any failure is reported: the intent is then `None`, and the query searched as typed.
 
     :param flags: the filters that the user gave beside the query.
     :param full: ask the models that there are for all that they may say.

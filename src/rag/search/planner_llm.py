@@ -38,7 +38,7 @@ class PlannerModels(LiveAsker):
         self._answers: bool | None = None
 
     def has(self, stage: Stage) -> bool:
-        """Tell whether there is a model for a stage."""
+        """Return whether there is a model for a stage."""
         return bool(self._names[stage]) and self._is_there()
 
     def model_of(self, stage: Stage) -> str:

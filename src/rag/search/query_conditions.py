@@ -124,7 +124,7 @@ def _unwanted(
 
 
 def _is_word(text: str) -> bool:
-    """Tell whether a text is one spaced word."""
+    """Return whether a text is one spaced word."""
     words, runs = pieces(cleaned(text))
     return len(words) == 1 and not runs
 

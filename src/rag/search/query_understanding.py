@@ -31,8 +31,8 @@ class Understood:
     those a prefix stands for, and corrections. `corrections` maps words that no note holds to the
     word searched for instead. `filters` are those of the flags and of the query together, as
     Haystack writes them; `tags` and `vaults` those that were chosen among them. `named` are the ids
-    of notes that bear the query as title, alias or file name; `matched` those of notes that hold a
-    phrase of the query or bear its `title:`, whatever words the index has of them. `notices` say
+    of notes that have the query as title, alias or file name; `matched` those of notes that hold a
+    phrase of the query or have its `title:`, whatever words the index has of them. `notices` say
     what of the query does not count, because it is too much.
     """
 

@@ -1,6 +1,6 @@
 """What is searched for besides the query itself: its variants, and what they may weigh.
 
-All variants together are asked as one query by words and one by meaning. BM25 and the cosine are
+All variants together are searched with one lexical and one semantic query. BM25 and the cosine are
 linear, so that a weighted sum of vectors finds exactly what a weighted sum of scores would, and
 five variants cost hardly more than one.
 """
@@ -19,7 +19,7 @@ from rag.stores.base.batch import Batch
 from rag.text.bm25 import SparseVector, encode_query
 
 ORIGINAL = "original"  # how results name the query itself among what found them
-HYDE = "hyde"  # the transform whose texts are sought by meaning alone
+HYDE = "hyde"  # the transform whose texts are searched only semantically
 HYDE_IDLE = "hyde has no effect: the search is by words"
 
 
@@ -50,7 +50,7 @@ class Variant(NamedTuple):
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it can be sought by meaning."""
+        """Whether it can be searched semantically."""
         return self.meaning and self.vector is not None
 
 

@@ -40,7 +40,7 @@ class Attempt(NamedTuple):
     :param lists: list the notes that the filters select, the newest first, and rank none.
     :param variants: what to search for besides.
     :param rerank: what `--rerank` orders by; empty: the query.
-    :param otherwise: the mode to search in when there are no embeddings to search by meaning.
+    :param otherwise: the mode to search in when there are no embeddings to search semantically.
     :param notice: what there is to say if this way is taken.
     """
 
@@ -56,12 +56,12 @@ class Attempt(NamedTuple):
 
     @property
     def relaxed(self) -> bool:
-        """Whether filters that were understood are let go."""
+        """Whether filters that were understood are dropped."""
         return bool(self.notice)
 
 
 def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> bool:
-    """Tell whether a query is to be planned.
+    """Return whether a query is to be planned.
 
     :param wanted: what the user said, if anything; without it `planner.plan` decides.
     """

@@ -123,7 +123,7 @@ class SearchResponse:
     `corrections` maps words that no note holds to what was searched for instead; `tags` are
     those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
     is what was searched for besides it; `timings` the milliseconds that its `transforms` took,
-    if it has any. `relaxed` is true when filters that were only understood were let go, since
+    if it has any. `relaxed` is true when filters that were only understood were dropped, since
     nothing fits them.
     """
 

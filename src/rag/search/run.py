@@ -61,7 +61,7 @@ def search(
     :param keep_mode: let no route change the mode. Without it a mode is only the default of
         queries whose route has none, as `search.mode` is.
     :param intent: what the query and the filters mean, from `rag.search.planned_query.find_intent`;
-        filters that were only understood are let go when nothing fits them.
+        filters that were only understood are dropped when nothing fits them.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no

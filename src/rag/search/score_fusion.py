@@ -14,8 +14,8 @@ What all variants of a query find together is added in the same way:
 
     score + share · top · (found − floor) / (best − floor)
 
-once for their words, `top` being the best score by words of the query itself (`weight` where it
-finds nothing by words), and once for their meaning, `top` being `weight`, what the query's own
+once for their words, `top` being the best lexical score of the query itself (`weight` where it
+finds nothing lexically), and once for their meaning, `top` being `weight`, what the query's own
 meaning can gain. The share is that of the variants sought on that side. It is below 1, so that
 all variants together count less than the query.
 
@@ -36,10 +36,10 @@ def fuse(
     weight: float,
     depth: int,
 ) -> list[Candidate]:
-    """Return all candidates with what they score by words and meaning together, in no order.
+    """Return all candidates with their lexical and semantic scores together, in no order.
 
-    :param lexical: chunks by words; of those in `nearest` too, every one that shares any.
-    :param nearest: chunks by meaning, best first; their scores are cosines.
+    :param lexical: chunks found lexically; of those in `nearest` too, every one that shares any.
+    :param nearest: chunks found semantically, best first; their scores are cosines.
     :param weight: what the nearest gains.
     :param depth: how many `nearest` might hold: of a shorter list, which is all there is, the
         floor is 0.
@@ -86,9 +86,9 @@ def widen(
 
     :param plain: what the query itself found.
     :param others: what only its variants found, with what each scores by the query.
-    :param by_words: the chunks that the variants found by words, best first, and what the best
+    :param by_words: the chunks that the variants found lexically, best first, and what the best
         of them gains.
-    :param by_meaning: the same by meaning.
+    :param by_meaning: the same semantically.
     :param depth: how many each of them might hold, as in `fuse`.
     """
     words, meaning = (_gains(found, worth, depth) for found, worth in (by_words, by_meaning))

@@ -1,4 +1,4 @@
-"""Which notes lie at a path or bear a title: read from the index's list of notes, once a query."""
+"""Which notes lie at a path or have a title: read from the index's list of notes, once a query."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _starred(part: str) -> str:
 
 
 def _matches(patterns: Sequence[_Pattern], path: str) -> bool:
-    """Tell whether a path is wanted: the last pattern that matches it decides."""
+    """Return whether a path is wanted: the last pattern that matches it decides."""
     for wanted, expression in reversed(patterns):
         if expression.search(path):
             return wanted

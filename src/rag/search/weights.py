@@ -1,6 +1,6 @@
 """What ranks notes, in one place.
 
-Only what a query asks is here: a change ranks an index anew at once. What document vectors are
+Only what a query asks is here: a change ranks an index again at once. What document vectors are
 made of is in `rag.text.bm25`, beside `LEXICAL_VERSION`.
 """
 

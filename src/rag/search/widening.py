@@ -39,7 +39,7 @@ def find_lists(
 ) -> Lists:
     """Ask a store for the `top_k` chunks of each list, in one batch.
 
-    :param embedding: without one nothing is sought by meaning.
+    :param embedding: without one nothing is searched semantically.
     """
     if not variants:
         if embedding is None:
@@ -73,7 +73,7 @@ def widened(
 
     :param among: chunks that share words with the query, though they are not among its best.
     :param weight: what the nearest in meaning gains; and what the best find of the variants' words
-        is measured against, where the query finds nothing by words.
+        is measured against, where the query finds nothing lexically.
     """
     by_query = {candidate.id: candidate for candidate in among}
     others = [by_query.get(c.id, c._replace(score=0.0)) for c in lists.beside(plain)]

@@ -16,7 +16,7 @@ def lock(descriptor: int, what: str, seconds: float = SECONDS) -> None:
     """Lock an open file; closing it lets go, and so does the end of the process.
 
     :param what: subject and verb of the error: `the facts are`.
-    :raises StorageError: when another process does not let go in time.
+    :raises StorageError: when another process does not release it in time.
     """
     until = time.monotonic() + seconds
     while True:

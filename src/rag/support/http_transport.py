@@ -87,7 +87,7 @@ def shorten(timeouts: dict[str, Any], until: float) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address is this machine."""
+    """Return whether a host name or address is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -106,7 +106,7 @@ def proxy_for(address: httpx.URL) -> str | None:
 
 
 def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Tell whether an error, or what it came from, is of a kind."""
+    """Return whether an error, or what it came from, is of a kind."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:  # what comes of each other has no end
         if isinstance(error, kind):

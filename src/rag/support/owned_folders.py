@@ -1,4 +1,4 @@
-"""Folders of ours: those that bear a mark. We write into no other, and delete no other.
+"""Folders of ours: those that have a mark. We write into no other, and delete no other.
 
 A folder gets its mark, a file, when it is made or found empty. An older `rag` left none: its
 folders are known by holding nothing but what it wrote, and are marked then.
@@ -31,7 +31,7 @@ _KNOWN = {
     r"|SERVER|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",
 }
-# What a staging index holds besides, in an index that bears the mark.
+# What a staging index holds besides, in an index that has the mark.
 _KNOWN["work"] = rf"{_KNOWN['part']}|\.?checksums(\.tmp)?|stamps(-\d+\.tmp)?|writing"
 
 
@@ -49,7 +49,7 @@ def check_data_folder(folder: Path) -> None:
     """Make sure that a data folder is ours, or may be; nothing is written.
 
     :raises UsageError: when it holds files that are not ours.
-    :raises OSError: when it cannot be looked at.
+    :raises OSError: when it cannot be examined.
     """
     if not is_marked(folder) and not any(map(_is_index, folder.glob("index*"))):
         _check(folder, "data")
@@ -71,7 +71,7 @@ def claim_index_folder(folder: Path) -> None:
 
 
 def make_owned(folder: Path) -> None:
-    """Make a folder that bears the mark; one that is there must bear it, or be empty.
+    """Make a folder that has the mark; one that is there must have it, or be empty.
 
     :raises UsageError: when it holds files that are not ours.
     :raises OSError: when it cannot be made.
@@ -80,7 +80,7 @@ def make_owned(folder: Path) -> None:
 
 
 def is_marked(folder: Path) -> bool:
-    """Tell whether a folder bears the mark."""
+    """Return whether a folder has the mark."""
     try:
         return stat.S_ISREG(os.lstat(folder / MARK).st_mode)
     except OSError:
@@ -132,7 +132,7 @@ def _claim(folder: Path, kind: str, known: bool = False) -> None:
 
 
 def _is_index(folder: Path) -> bool:
-    """Tell whether a folder is an index that we made, perhaps before there were marks."""
+    """Return whether a folder is an index that we made, perhaps before there were marks."""
     try:
         _check_index(folder)
     except (UsageError, OSError):

@@ -23,7 +23,7 @@ def begin() -> None:
 
 
 def is_program() -> bool:
-    """Tell whether this process is the program, rather than one that uses it as a library."""
+    """Return whether this process is the program, rather than one that uses it as a library."""
     return _kept is not None
 
 

@@ -42,7 +42,7 @@ def without_waiting(path: str, flags: int) -> int:
 def strange_kind(path: str | os.PathLike[str]) -> str:
     """Return what is in the place of a regular file, as "a folder"; links are followed.
 
-    :returns: nothing where it is a regular file, is missing, or cannot be looked at.
+    :returns: nothing where it is a regular file, is missing, or cannot be examined.
     """
     try:
         return _KINDS.get(stat.S_IFMT(os.stat(path).st_mode), "")  # noqa: PTH116

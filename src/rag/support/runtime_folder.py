@@ -22,7 +22,7 @@ class UntrustedError(Exception):
 def folder() -> str:
     """Return the folder, in the user's runtime folder; it need not exist.
 
-    Without one it is a folder in the place for temporary files that bears the user's number.
+    Without one it is a folder in the place for temporary files that has the user's number.
     """
     user = os.geteuid()
     for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}"):

@@ -1,7 +1,7 @@
 """Grams of scripts that put no space between words: what stands in for words there.
 
 No analyser cuts the text. Which grams there are, and what each says, follows from the script
-of its characters, as a reader of Japanese sees it: a kanji bears meaning alone, two of them or
+of its characters, as a reader of Japanese sees it: a kanji has meaning alone, two of them or
 two katakana are most often part of one word, hiragana are endings and particles until three
 of them stand together, and a pair of mixed script is more often a seam than a word. Weighed
 so, grams ranked better than a dictionary's words on the questions this was developed with.
@@ -56,13 +56,13 @@ def script_table() -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def is_seam(pair: str) -> bool:
-    """Tell whether two characters are of two unsegmented scripts."""
+    """Return whether two characters are of two unsegmented scripts."""
     scripts = {int(script_table()[ord(char)]) for char in pair}
     return len(scripts) == 2 and 0 not in scripts
 
 
 def is_ideograph(text: str) -> bool:
-    """Tell whether a text is one character that is a gram wherever it stands."""
+    """Return whether a text is one character that is a gram wherever it stands."""
     return len(text) == 1 and int(script_table()[ord(text)]) == IDEOGRAPHS
 
 

@@ -16,7 +16,7 @@ _STEERING = re.compile(
     f"|[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}]",
     re.DOTALL,
 )
-# C0, DEL and C1; what ends a line or a paragraph; halves of pairs, as of bytes that are no UTF-8.
+# C0, DEL and C1; what ends a line or a paragraph; surrogates, as of bytes that are no UTF-8.
 _UNSEEN = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")
 # The same without what ends lines and sets columns.
 _UNSEEN_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]")

@@ -27,19 +27,19 @@ def _letters(text: str) -> str:
 
 
 def has_other_letters(text: str) -> bool:
-    """Tell whether any letter of a text is not Latin."""
+    """Return whether any letter of a text is not Latin."""
     letters = _letters(text)
     return len(_LATIN.findall(letters)) < len(letters)
 
 
 def is_latin(text: str) -> bool:
-    """Tell whether at least four of five letters of a text are Latin."""
+    """Return whether at least four of five letters of a text are Latin."""
     letters = _letters(text)
     return len(_LATIN.findall(letters)) >= _MOSTLY * len(letters)
 
 
 def has_kana(text: str) -> bool:
-    """Tell whether a text holds hiragana or katakana."""
+    """Return whether a text holds hiragana or katakana."""
     return _KANA.search(text) is not None
 
 

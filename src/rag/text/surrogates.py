@@ -1,4 +1,4 @@
-"""Halves of characters, which no file and no terminal can hold."""
+"""Surrogates, which no file and no terminal can hold."""
 
 from __future__ import annotations
 

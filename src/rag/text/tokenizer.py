@@ -96,5 +96,5 @@ def terms(text: str) -> list[str]:
 
 
 def has_words(text: str) -> bool:
-    """Tell whether there is anything in `text` that an index could hold."""
+    """Return whether there is anything in `text` that an index could hold."""
     return TOKEN.search(cleaned(text)) is not None

@@ -80,7 +80,7 @@ class _Piece(NamedTuple):
 def chunk_note(
     note: Note, size: int, overlap: int, measure: Measure, measure_all: MeasureAll | None = None
 ) -> list[Chunk]:
-    """Cut a note into chunks; what goes beyond the bounds of a note is told in its `problems`.
+    """Cut a note into chunks; what goes beyond the bounds of a note is reported in its `problems`.
 
     :param size: the largest cost of a chunk, in the unit of `measure`; only a single fence or
         table may exceed it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# A run of backquotes that no run of the same length follows costs a look at the rest of its line.
+# A run of backquotes that no run of the same length follows costs reading the rest of its line.
 # There are as many such runs in a line as lengths, so the lengths are few: nobody writes longer.
 _MOST_BACKQUOTES = 8
 CODE_SPAN = rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?:(?!\1(?!`))`++[^`\n]*+)*+\1(?!`)"

@@ -1,14 +1,14 @@
 """How much of one note is read: bounds that no honest note meets, so that no other can take the
 machine.
 
-A note that goes beyond one is read as far as that; what was left out is told among its problems,
+A note that goes beyond one is read as far as that; what was left out is reported in its problems,
 and the rest of the note is found as ever. How many bytes are read at all says
 `index.max_note_mb`.
 """
 
 from __future__ import annotations
 
-# Each line takes a look of its own; a dictionary with a word on each line has a third of these.
+# Each line is read by itself; a dictionary with a word on each line has a third of these.
 MOST_LINES = 300_000
 
 # Front matter is read by a YAML parser, whose cost rises faster than the text.
@@ -43,7 +43,7 @@ LARGEST_BLOCK = 100_000  # characters
 # 5 MB of English prose hold 30,000. Each new one is stemmed, hashed and remembered.
 MOST_WORDS = 65_000
 # What title and headings may come to in characters, and the tags, counted with each chunk that
-# bears them. 4,400 chunks may bear 450 characters and 15 tags of a dozen characters each.
+# has them. 4,400 chunks may have 450 characters and 15 tags of a dozen characters each.
 MOST_REPEATED = 2_000_000
 MOST_OF_TAGS = 1_600_000
 COST_OF_TAG = 12  # as many characters, beside its own

@@ -84,7 +84,7 @@ def normalize_tags(tags: list[str], problems: list[str] | None = None) -> list[s
     """Return tags in NFKC and lower case, without `#` and zero-width characters, each followed
     by its parents.
 
-    :param problems: is told what went beyond the bounds of a note, and is left out.
+    :param problems: receives what went beyond the bounds of a note, and is left out.
     """
     found: dict[str, None] = {}
     left_out: dict[str, None] = {}

@@ -47,4 +47,4 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = as_timestamp(value) if isinstance(value, date) else as_text(value)
-    return text.encode("utf-8", "replace").decode("utf-8")  # escapes may stand for halves
+    return text.encode("utf-8", "replace").decode("utf-8")  # escapes may stand for surrogates

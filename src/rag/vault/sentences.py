@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 # A Japanese stop ends a sentence wherever it stands; a Latin one only before white space.
 # A closing quote or bracket belongs to the sentence it closes; blank lines are taken at once.
-# A run of Latin stops is looked at once, and not again from each of them; most abbreviations
+# A run of Latin stops is examined once, and not again from each of them; most abbreviations
 # (see below) are passed over at once too.
 _SHORT = (
     r"(?:(?<=\b[A-Za-z]\.)|(?<=\b(?:vs|cf|Mr|Ms|Dr|St|No|Eq|ca)\.)"

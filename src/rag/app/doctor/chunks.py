@@ -21,7 +21,7 @@ _INDEX = Message(remedy=Remedy.WRITE_MISSING)
 
 
 def check_chunks(examination: Examination) -> Iterator[Check]:
-    """Count the store's chunks, and weigh the words of some anew.
+    """Count the store's chunks, and weigh the words of some again.
 
     :raises IndexUnavailableError: when the store cannot be read.
     """

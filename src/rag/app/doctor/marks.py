@@ -1,4 +1,4 @@
-"""Whether the folders of the index bear the mark without which nothing of them is deleted."""
+"""Whether the folders of the index have the mark without which nothing of them is deleted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_marks(examination: Examination) -> Iterator[Check]:
 
 
 def _is_refused(folder: Path) -> bool:
-    """Tell whether `rag index` takes a data folder for somebody else's."""
+    """Return whether `rag index` takes a data folder for somebody else's."""
     try:
         check_data_folder(folder)
     except (UsageError, OSError):

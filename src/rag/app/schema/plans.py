@@ -28,7 +28,7 @@ def report_to_json(report: PlanReport) -> dict[str, Any]:
 def plan_to_json(intent: Intent, relaxed: bool = False) -> dict[str, Any]:
     """Return an intent as schema 1 has it.
 
-    :param relaxed: whether the filters of the plan were let go.
+    :param relaxed: whether the filters of the plan were dropped.
     """
     from rag.app.interpretation_text import understood_line
 

@@ -87,7 +87,7 @@ def chat(
 
     A line that begins with a slash and a word is a command: /facts, /remember TEXT and /forget N
     keep what the model should know of you, in this conversation and every other; /sources lists
-    the sources of the last answer, /clear begins anew, /help lists all.
+    the sources of the last answer, /clear starts again, /help lists all.
 
     \b
     rag chat

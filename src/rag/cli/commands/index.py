@@ -37,13 +37,13 @@ def index(
         bool, typer.Option("--prune", help="Forget the notes of empty or missing folders.")
     ] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make the index anew from the notes.")
+        bool, typer.Option("--rebuild", help="Rebuild the index from the notes.")
     ] = False,
     embed: Annotated[
         bool | None,
         typer.Option(
             "--embed/--no-embed",
-            help="Embed all chunks, those of another model anew; or none this time.",
+            help="Embed all chunks, those of another model again; or none this time.",
         ),
     ] = None,
     wait: Annotated[

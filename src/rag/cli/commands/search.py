@@ -57,7 +57,7 @@ def search(
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
     ] = False,
     rerank: Annotated[
-        bool, typer.Option("--rerank", help="Let the chat model order the best results anew.")
+        bool, typer.Option("--rerank", help="Let the chat model order the best results again.")
     ] = False,
     table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
     json: Json = False,

@@ -82,7 +82,7 @@ def load_command(name: str) -> _click.Command:
 
 
 class _Commands(Mapping[str, _click.Command]):
-    """All commands; each is imported when it is looked at."""
+    """All commands; each is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> _click.Command:
         return load_command(name)

@@ -142,7 +142,7 @@ OutputFormat = Annotated[
 
 
 def wants_json(json: bool, output_format: str) -> bool:
-    """Tell whether JSON was asked for, in either way.
+    """Return whether JSON was asked for, in either way.
 
     :raises UsageError: for a format that does not exist.
     """

@@ -13,7 +13,7 @@ _HEAD = """# Commands
 Made by `make docs` from the program's own help; a test fails when the two differ.
 
 Exit codes: 0 done, at least one result · 1 nothing found, worse than the baseline, or a check
-that failed · 2 usage or configuration error · 3 no index, or one that must be made anew · 4 a
+that failed · 2 usage or configuration error · 3 no index, or one that must be rebuilt · 4 a
 service did not answer · 5 finished, but some notes failed · 75 another process is indexing.
 """
 

@@ -85,7 +85,7 @@ def _parameter(name: str) -> Any:
 
 
 def _can_ask() -> bool:
-    """Tell whether somebody at a terminal sees a question and can answer it."""
+    """Return whether somebody at a terminal sees a question and can answer it."""
     if any(map(_parameter, ("quiet", "json", "paths"))) or _parameter("output_format") == "json":
         return False
     streams = (sys.stdin, sys.stdout, sys.stderr)

@@ -7,13 +7,13 @@ from rag.exceptions import Message, Remedy
 # A remedy -> what to type. `{hint}` is what the message itself says to do, which the other rows
 # say in words of their own; `{subject}` is what the remedy is for.
 WORDS: dict[Remedy, str] = {
-    Remedy.REBUILD_INDEX: "Make the index anew with `rag index --rebuild`.",
-    Remedy.REBUILD_IF_AGAIN: "If it happens again, make the index anew with `rag index --rebuild`.",
+    Remedy.REBUILD_INDEX: "Rebuild the index with `rag index --rebuild`.",
+    Remedy.REBUILD_IF_AGAIN: "If it happens again, rebuild the index with `rag index --rebuild`.",
     Remedy.REBUILD_OR_REPORT: "If `rag index --rebuild` does not help, report it.",
     Remedy.RUN_INDEX: "`rag index`",
-    Remedy.INDEX_ANEW: "`rag index` makes it anew.",
-    Remedy.INDEX_FROM_NOTES: "`rag index` makes it anew from the notes.",
-    Remedy.INDEX_MADE_ANEW: "Run `rag index` again: the index is made anew.",
+    Remedy.INDEX_ANEW: "`rag index` rebuilds it.",
+    Remedy.INDEX_FROM_NOTES: "`rag index` rebuilds it from the notes.",
+    Remedy.INDEX_MADE_ANEW: "Run `rag index` again: the index is rebuilt.",
     Remedy.INDEX_AGAIN: "Run `rag index` again; what was finished is kept.",
     Remedy.INDEX_MISSING: "Run `rag index` again; it writes what is missing.",
     Remedy.INDEX_THEN_REBUILD: "Run `rag index` again; if it happens again, `rag index --rebuild`.",
@@ -43,18 +43,18 @@ WORDS: dict[Remedy, str] = {
     Remedy.TAKE_OUT_VAULT: "`rag vault remove {subject}` takes it out",
     Remedy.NEXT_INDEX: "rag index",
     Remedy.NEXT_INDEX_FOLDER: "rag index FOLDER",
-    Remedy.EMBED_ANEW: "Make them anew with `rag index --embed`; until then search is by words.",
+    Remedy.EMBED_ANEW: "Make them again with `rag index --embed`; until then search is by words.",
     Remedy.EMBED_REST: "(`rag index` makes the rest)",
     Remedy.EMBED_OR_CHOOSE_MODE: "Start Ollama and run `rag index`. Search by words: --mode"
     " lexical.",
     Remedy.CHOOSE_MODE: "Search by words: --mode lexical.",
     Remedy.MAKE_VECTORS: "`rag index --embed` makes them.",
-    Remedy.MAKE_VECTORS_ANEW: "`rag index --embed` makes the vectors anew.",
+    Remedy.MAKE_VECTORS_ANEW: "`rag index --embed` makes the vectors again.",
     Remedy.SET_CHUNK_SIZE: "Set index.chunk_size below {subject}, then `rag index`.",
     Remedy.CHECK_CHAT_MODEL: "Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks"
     " both.",
     Remedy.ASK_AT_ONCE: "It is asked again in {subject} s, or at once by `rag doctor`. If it hangs,"
-    " start `ollama serve` anew; ollama.url names another.",
+    " restart `ollama serve`; ollama.url names another.",
     Remedy.SEE_DOCTOR: "See `rag doctor`.",
     Remedy.SHOW_SETTINGS: "`rag config` shows the settings.",
     Remedy.LIST_SETTINGS: "{hint} `rag config` lists all settings.",

@@ -157,7 +157,7 @@ def line_in(value: Any, longest: int = LONGEST_QUERY) -> str:
 
 
 def same_text(first: str, second: str) -> bool:
-    """Tell whether two texts differ in nothing but case, width, spaces and a mark at the end."""
+    """Return whether two texts differ in nothing but case, width, spaces and a mark at the end."""
     return _key(first) == _key(second)
 
 

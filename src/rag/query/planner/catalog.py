@@ -24,13 +24,13 @@ class Catalogue(Protocol):
         """Return all tags, lower case, parents of nested ones too."""
 
     def has_tag(self, tag: str) -> bool:
-        """Tell whether a note bears exactly this tag."""
+        """Return whether a note has exactly this tag."""
 
     def titles(self) -> Sequence[str]:
         """Return titles, aliases and file names of all notes."""
 
     def titled(self, name: str) -> Sequence[str]:
-        """Return the titles of the notes that bear a name as title, alias or file name, in any
+        """Return the titles of the notes that have a name as title, alias or file name, in any
         case and width."""
 
     def fields(self) -> Sequence[str]:
@@ -88,7 +88,7 @@ class StaticCatalogue:
         return self._tags
 
     def has_tag(self, tag: str) -> bool:
-        """Tell whether there is exactly this tag."""
+        """Return whether there is exactly this tag."""
         return tag in self._tags
 
     def titles(self) -> Sequence[str]:

@@ -68,7 +68,7 @@ def rerank_query_of(plan: FullTransformationResult, near: Sequence[str] = ()) ->
 
 
 def is_short(rerank_query: str) -> bool:
-    """Tell whether a query has fewer than three words; of a Japanese one, three content words."""
+    """Return whether a query has fewer than three words; of a Japanese one, three content words."""
     if is_japanese(rerank_query):
         return len(subject_words(rerank_query)) < _LEAST_WORDS
     return sum(map(has_words, rerank_query.split())) < _LEAST_WORDS

@@ -1,4 +1,4 @@
-"""Where a query is answered: by filters alone, by meaning alone, or by both and words."""
+"""Where a query is answered: by filters alone, by semantic search, or by all of them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def by_rules(query: str, filters: bool) -> QueryIntent:
 
 
 def is_route(label: str) -> bool:
-    """Tell whether a label names a route; what does not is `hybrid_both` all the same."""
+    """Return whether a label names a route; what does not is `hybrid_both` all the same."""
     written = label.strip().lower().replace("-", "_").replace(" ", "_")
     return Route(label) != Route.HYBRID_BOTH or written == Route.HYBRID_BOTH
 

@@ -134,7 +134,7 @@ class QueryTransformer(QueryComponent):
 
     def tools_for(self, catalogue: Catalogue) -> tuple[ToolBox, list[str]]:
         """Return all tools for a catalogue, and why there are not more of them; those for the same
-        one as before are not made anew."""
+        one as before are not made again."""
         if not self._made or self._made[0] is not catalogue:
             brought, failures = plugin_tools(catalogue)
             mine = similarity_tool(catalogue, self.max_candidates)

@@ -17,7 +17,7 @@ Kind = Literal["vault", "tag", "title", "field"]
 
 
 class Route(StrEnum):
-    """Where a query is answered: by filters alone, by meaning alone, or by both and words."""
+    """Where a query is answered: by filters alone, by semantic search, or by all of them."""
 
     METADATA_ONLY = "metadata_only"
     VECTOR_ONLY = "vector_only"
@@ -106,9 +106,9 @@ class MetadataExtraction(BaseModel):
     """What a query filters by, and what it is about.
 
     :param vaults: any of which may hold a note.
-    :param tags: all of which a note must bear, or any of them as `tag_match` says.
-    :param all_tags: all of which it must bear besides, where `tag_match` is `any`.
-    :param excluded_tags: none of which it may bear.
+    :param tags: all of which a note must have, or any of them as `tag_match` says.
+    :param all_tags: all of which it must have besides, where `tag_match` is `any`.
+    :param excluded_tags: none of which it may have.
     :param titles: any of which it may be called.
     :param fields: front matter fields that the query's words mean.
     :param values: what such a field must hold, by field.

@@ -208,7 +208,7 @@ class MetadataTransformer(QueryComponent):
         return _with(plan, read), failed
 
     def _asks(self, full: bool) -> bool:
-        """Tell whether a model is asked: a plan that nobody asked for waits for none."""
+        """Return whether a model is asked: a plan that nobody asked for waits for none."""
         return self.config.extractor == "model" or (full and self.config.extractor == "auto")
 
     def _routed(

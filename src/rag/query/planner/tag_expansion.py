@@ -53,7 +53,7 @@ class Normaliser:
 
     def expand(self, tags: Sequence[str]) -> list[str]:
         """Return tags of the index near others: first those the settings name, then those that
-        notes bear beside them; at most 8."""
+        notes have beside them; at most 8."""
         catalogue, near = self._resolver.catalogue, []
         for tag in tags:
             configured = self._neighbours.get(name_key(tag), ())
@@ -76,7 +76,7 @@ _KATAKANA = "\u30a1-\u30fa\u30fc"
 
 
 def _says(text: str, word: str) -> bool:
-    """Tell whether a text holds a word, as a word: Latin letters and katakana end where others
+    """Return whether a text holds a word, as a word: Latin letters and katakana end where others
     begin."""
     if word not in text:
         return False

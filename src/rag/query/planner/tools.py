@@ -102,7 +102,7 @@ def _names_of(catalogue: Catalogue) -> dict[str, str]:
 
 
 class ToolBox:
-    """Tools by name; one that fails is told of, and nothing is raised.
+    """Tools by name; one that fails is reported to the model, and nothing is raised.
 
     :param tools: of two of the same name the first counts.
     """

@@ -74,7 +74,7 @@ class Asker(Protocol):
     trace: Trace
 
     def has(self, stage: Stage) -> bool:
-        """Tell whether there is a model for a stage."""
+        """Return whether there is a model for a stage."""
 
     def model_of(self, stage: Stage) -> str:
         """Return the name of a stage's model, empty without one; no server is asked."""
@@ -114,7 +114,7 @@ class LiveAsker:
         )
 
     def has(self, stage: Stage) -> bool:
-        """Tell whether there is a model for a stage."""
+        """Return whether there is a model for a stage."""
         return self._generators.get(stage) is not None
 
     def model_of(self, stage: Stage) -> str:
@@ -156,7 +156,7 @@ class ReplayAsker:
         self.trace = Trace()
 
     def has(self, stage: Stage) -> bool:
-        """Tell whether the stage's model was asked."""
+        """Return whether the stage's model was asked."""
         return stage in self._stages
 
     def model_of(self, stage: Stage) -> str:

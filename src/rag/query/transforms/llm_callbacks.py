@@ -167,6 +167,6 @@ def _longest(query: str) -> int:
 
 
 def _is_known(text: str, conversation: str) -> bool:
-    """Tell whether a text is made of the words of a conversation."""
+    """Return whether a text is made of the words of a conversation."""
     terms = set(content_terms(text))
     return len(terms & set(content_terms(conversation))) >= _MIN_KNOWN * len(terms)

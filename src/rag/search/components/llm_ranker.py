@@ -36,7 +36,7 @@ _RULES = (
 
 @component
 class ModelReranker:
-    """Let the chat model order the best results anew.
+    """Let the chat model order the best results again.
 
     Whatever it answers, every result stays: those it does not name follow in the order they had.
 

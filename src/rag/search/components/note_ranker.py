@@ -291,7 +291,7 @@ class _Shown:
         self._terms: frozenset[str] | None = None
 
     def says_the_same(self, other: _Shown) -> bool:
-        """Tell whether two results are near-duplicates; the cheap signs are looked at first."""
+        """Return whether two results are near-duplicates; the cheap signs are examined first."""
         mine, theirs = self.hit.score - self.hit.bonus, other.hit.score - other.hit.bonus
         if self.hit.note == other.hit.note or abs(mine - theirs) > _SAME_SCORE * mine:
             return False

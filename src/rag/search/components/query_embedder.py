@@ -1,4 +1,4 @@
-"""Whether a query is searched by meaning too, and its embedding if so."""
+"""Whether a query is searched semantically too, and its embedding if so."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Gate(NamedTuple):
 
 @component
 class QueryEmbedder:
-    """Embed a query where index, model and query allow it; search by words where they do not.
+    """Embed a query where index, model and query allow it; search lexically where they do not.
 
     In mode `auto` whatever stands in the way is only said; in the modes `dense` and `hybrid` it
-    is an error. A query in a script that the model does not read is searched by words, but for
+    is an error. A query in a script that the model does not read is searched lexically, but for
     `dense`, which measures the model as it is.
 
     :param document_store: the index that is searched.
@@ -144,7 +144,7 @@ class QueryEmbedder:
         if self.document_store.embedding_dim != embedded.space.dimension:
             raise IndexUnavailableError(
                 "the index has lost its embeddings",
-                hint="Until they are made anew, search is by words.",
+                hint="Until they are rebuilt, search is by words.",
                 remedy=Remedy.EMBED_ANEW,
             )
         if mode == SearchMode.AUTO and not embedded.is_enough:
@@ -220,7 +220,7 @@ class QueryEmbedder:
 
     def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was
-        pulled anew bears the same name."""
+        pulled again has the same name."""
         digest = self.embeddings.identity().digest
         if digest and space.digest and digest != space.digest:
             raise other_model(space, self.embeddings)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NONE = "none"  # as a transform: none of those that are configured
 _GRACE = 1.0  # seconds, for a transform that keeps to its time to say so itself
 _MOST = 16  # variants of a query
-_MOST_MADE = 1_000  # looked at; a plug-in may make any number
+_MOST_MADE = 1_000  # examined; a plug-in may make any number
 
 
 def wanted_transforms(names: Sequence[str]) -> list[str]:
@@ -74,7 +74,7 @@ class VariantMaker:
     ) -> tuple[Variants, list[str]]:
         """Return the variants of a query, of each text the first, and notices for the user.
 
-        Each transform is given the query itself. What fails is told, never raised. A query
+        Each transform is given the query itself. A failure is reported, never raised. A query
         without words has no variants.
 
         :param names: of transforms, from `wanted_transforms`.

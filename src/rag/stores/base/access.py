@@ -105,7 +105,7 @@ class Access(ABC):
     # -- closing -----------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of files and connections; unpublished writes stay in the staging index."""
+        """Release files and connections; unpublished writes stay in the staging index."""
         with self.mutex:
             try:
                 self._close_points()

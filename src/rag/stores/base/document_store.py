@@ -112,10 +112,10 @@ class BaseDocumentStore(ABC):
 
     @abstractmethod
     def release(self) -> None:
-        """Let go of the staging index, which may then be removed; the lock is kept."""
+        """Release the staging index, which may then be removed; the lock is kept."""
 
     def close(self) -> None:
-        """Let go of files and connections; unpublished writes stay in the staging index."""
+        """Release files and connections; unpublished writes stay in the staging index."""
         self.access.close()
 
     def pinned(self) -> AbstractContextManager[None]:
@@ -326,7 +326,7 @@ class BaseDocumentStore(ABC):
         return {point.id: point.score for point in points} if len(points) <= most else None
 
     def is_used(self, dimension: int, filters: dict[str, Any] | None = None) -> bool:
-        """Tell whether any document that a filter selects has a dimension."""
+        """Return whether any document that a filter selects has a dimension."""
         return bool(self._search(PointQuery(any_of([dimension]), 1, convert_filters(filters)))[0])
 
     def expect(self, dimensions: Iterable[int]) -> None:

@@ -137,7 +137,7 @@ def merge(shard: qe.EdgeShard, unmerged: int = 0) -> None:
 
 
 def has_many_segments(info: qe.ShardInfo) -> bool:
-    """Tell whether a shard is worth `merge_widely`."""
+    """Return whether a shard is worth `merge_widely`."""
     return info.segments_count > _FEW_SEGMENTS + info.points_count // _MANY_CHUNKS
 
 

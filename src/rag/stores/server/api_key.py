@@ -21,7 +21,7 @@ def server_key(settings: StoreConfig) -> str:
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(
             f"the API key in {name} holds characters that no key has",
-            hint=f"Set {name} anew, without quotes around it.",
+            hint=f"Set {name} again, without quotes around it.",
         )
     address = httpx.URL(settings.url)
     if key and address.scheme == "http" and not is_loopback(address.host):

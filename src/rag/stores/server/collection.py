@@ -29,7 +29,7 @@ _QUANTIZATIONS: dict[str, dict[str, Any] | None] = {
 class NoteCollection(QdrantDocumentStore):
     """Haystack's store of one collection, whose client and layout are ours to use.
 
-    Left to itself it makes a collection as soon as it is looked at, with a vector space of a
+    Left to itself it makes a collection as soon as it is examined, with a vector space of a
     size that must be known, under names of its own. This one has the spaces of the embedded
     store, and is made by `create`, the place for embeddings by `add_dense_space` (Qdrant 1.18).
 

@@ -91,7 +91,7 @@ class ServerAccess(Access):
         return self.collection.client.count(self.collection.index, exact=True).count
 
     def _sweep(self, manifest: Manifest) -> None:
-        """Delete the points that no note has any more: those of an index since made anew."""
+        """Delete the points that no note has any more: those of an index that was rebuilt since."""
         client, name = self.collection.client, self.collection.index
         known = {key.id for note in manifest.notes() for key in note.chunks}
         offset = None

@@ -130,7 +130,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def looks_filtered(query: str) -> bool:
-    """Tell whether a query holds words that look like filters.
+    """Return whether a query holds words that look like filters.
 
     >>> looks_filtered("notes from last week"), looks_filtered("先週のメモ")
     (True, True)

@@ -71,7 +71,7 @@ class NormalizedQuery:
         self._mark(start, end, HIDDEN)
 
     def hide(self, start: int, end: int) -> None:
-        """Let nobody read the words between two positions again."""
+        """Mark a span as consumed: no rule reads it again."""
         self._mark(start, end, HIDDEN)
 
     def _mark(self, start: int, end: int, mark: str) -> None:

@@ -100,7 +100,7 @@ def matches(pattern: re.Pattern[str], normalized: NormalizedQuery) -> Iterator[r
 
 
 def _is_unwanted(words: list[str]) -> bool:
-    """Tell whether words after "but not" name a tag, and are no remark."""
+    """Return whether words after "but not" name a tag, and are no remark."""
     return len(words) <= _MOST_NOT_WANTED and words[0] not in _PRONOUNS
 
 
@@ -236,7 +236,7 @@ class SlotReader:
                     self._normalized.drop(joint.start(), lacking[-1].end)
 
     def _is_wanted(self, read: Read) -> bool:
-        """Tell whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
+        """Return whether words that name no tag were meant to: "#の使い方" speaks of the sign."""
         start, text = read.start, self._normalized.plain
         return text[start - 1 : start] != "#" or not (
             text[start] in _PARTICLES or JAPANESE.match(text[start - 2 : start - 1])

@@ -17,7 +17,7 @@ Strength = Literal["sure", "dated", "year", "vague", "pair", "future"]
 class TimeMention:
     """A time that words name.
 
-    :ivar days: empty when the calendar has no such day, or when it lies ahead.
+    :ivar days: empty when the calendar has none day, or when it lies ahead.
     :ivar strength: `sure` by itself, `dated` beside other words of time, `year` and `vague`
         beside words of writing, `pair` as the end of a span only.
     :ivar exact: the day itself of something "a month ago".
@@ -46,7 +46,7 @@ def mention_of(
 
 
 def days_of(year: int, month: int | None = None, day: int | None = None) -> DateRange | None:
-    """Return a year, a month of it or a day; `None` when the calendar has none such."""
+    """Return a year, a month of it or a day; `None` when the calendar has none."""
     try:
         return calendar_range(year, month, day)
     except ValueError:

@@ -124,7 +124,7 @@ def find_time(text: str, today: date) -> FoundTime | None:
 
 
 def speaks_of_notes(text: str) -> bool:
-    """Tell whether words of notes, or of writing them, stand in a text."""
+    """Return whether words of notes, or of writing them, stand in a text."""
     return _ABOUT_NOTES.search(text) is not None
 
 
@@ -189,7 +189,7 @@ def _is(words: str, verb: str | None) -> bool:
 def _counts(
     mention: TimeMention, around: Context, about_notes: bool, asks: bool, text: str
 ) -> bool:
-    """Tell whether a time mention is one that notes are to be filtered by."""
+    """Return whether a time mention is one that notes are to be filtered by."""
     if mention.strength == "future":
         return False
     if mention.kind == "age":
@@ -216,7 +216,7 @@ def _counts(
 
 
 def _linked(text: str, mentions: Sequence[TimeMention], around: Context) -> bool:
-    """Tell whether a text goes from one mention to the next."""
+    """Return whether a text goes from one mention to the next."""
     if len(mentions) < 2:
         return False
     link = _LINK.fullmatch(text, mentions[0].end, mentions[1].start)

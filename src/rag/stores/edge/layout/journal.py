@@ -1,4 +1,4 @@
-"""The journal of a writer's shard, begun anew when all that it notes is in the shard.
+"""The journal of a writer's shard, restarted when all that it notes is in the shard.
 
 The engine drops a part of its journal when that holds 32 MB, however small the shard is, and
 passes over operations with lower numbers than the points know: a journal that is gone would begin
