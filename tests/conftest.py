@@ -15,10 +15,10 @@ import pytest
 from hypothesis import settings
 
 from both_ways import WAY
+from daemon_fixture import Daemon
 from property_examples import IS_FULL, examples, left_out
 from rag.clients.ollama import probe as looking
 from rag.clients.ollama import silent_servers as silence
-from warm_house import House
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
@@ -80,14 +80,14 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def warm_house() -> Iterator[House]:
+def shared_daemon() -> Iterator[Daemon]:
     """One warm process for most tests. It knows nothing of their homes and folders."""
-    house = House()
+    daemon = Daemon()
     try:
-        house.start()
-        yield house
+        daemon.start()
+        yield daemon
     finally:
-        house.clear()
+        daemon.clear()
 
 
 @pytest.fixture(scope="session")
@@ -126,10 +126,10 @@ def empty_home(
     # Nor may a warm process of the user's run what a test wants run.
     monkeypatch.setenv("RAG_WARM", WAY or "0")
     if WAY == "1":  # but that of `make warm`
-        house = request.getfixturevalue("warm_house")
-        if not house.is_up():  # a test has ended it, by a configuration of its own for example
-            house.start()
-        monkeypatch.setenv("XDG_RUNTIME_DIR", str(house.folder))
+        daemon = request.getfixturevalue("shared_daemon")
+        if not daemon.is_up():  # a test has ended it, by a configuration of its own for example
+            daemon.start()
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(daemon.folder))
         monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # it would have one of its own
     monkeypatch.chdir(home)
     yield home

@@ -34,6 +34,23 @@ NAMES_A_COMMAND = re.compile(
     rf"|(?<!\S)`?/({'|'.join(SLASH)})\b"
 )
 FILE_MARK = "rag eval"  # which kept runs of questions begin with
+# Private words that gave way to standard ones, and the standard words.
+RETIRED = {
+    "adopt": "import_segments",
+    "anew": "rebuild",
+    "bearer": "note value",
+    "errand": "forwarded command",
+    "generation": "snapshot",
+    "house": "package",
+    "intend": "begin_write",
+    "inventions": "fabrications",
+    "planted": "prompt injection",
+    "portion": "note batch",
+    "settle": "confirm_write",
+    "struck": "removed",
+}
+# An argument of Haystack.
+KEPT_NAMES = {"generation_kwargs"}
 
 
 def name_of(file: Path) -> str:
@@ -173,6 +190,32 @@ def public(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef 
             yield node
 
 
+def test_retired_words_do_not_come_back_in_names():
+    """Of classes, functions and parameters; `RETIRED` has the standard words."""
+    assert [
+        f"{name_of(file)}:{line} {name}: say {RETIRED[word]!r}"
+        for file in MODULES
+        for line, name in named(tree_of(file))
+        for word in words_in(name)
+        if word in RETIRED and name not in KEPT_NAMES
+    ] == []
+
+
+def named(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the names of classes, functions and parameters, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+
+
+def words_in(name: str) -> list[str]:
+    """Return the words of a name, in lower case and without a plural's s."""
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+    return [*words, *(word.removesuffix("s") for word in words if word.endswith("s"))]
+
+
 def test_no_module_is_too_long():
     lengths = {name_of(file): len(file.read_text("utf-8").splitlines()) for file in MODULES}
     assert {name: n for name, n in lengths.items() if n > MOST_LINES} == {}
@@ -281,6 +324,11 @@ class TestTheWalkItself:
         right = "def f() -> int:\n    names = {'a': 1}\n    return names['a']"
         assert [bool([*makers_of_dicts(ast.parse(source))]) for source in wrong] == [True] * 6
         assert not [*makers_of_dicts(ast.parse(right))]
+
+    def test_it_sees_retired_words(self):
+        source = "class OldGeneration:\n    def get(self, last_portions): pass\n"
+        found = [word for _, name in named(ast.parse(source)) for word in words_in(name)]
+        assert {*found} & {*RETIRED} == {"generation", "portion"}
 
     def test_it_counts_the_lines_of_bodies(self):
         source = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warm_house import RAG, House
+from daemon_fixture import RAG, Daemon
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
@@ -27,14 +27,14 @@ def test_such_a_note_is_indexed_under_its_own_name(notes: Path, rag, program) ->
 
 
 def test_a_warm_process_serves_it_too(library: Path) -> None:
-    house = House()
+    daemon = Daemon()
     try:
-        process = house.start(**ASCII)
-        ran = house.run("search", "証明書", "--paths", env=ASCII)
+        process = daemon.start(**ASCII)
+        ran = daemon.run("search", "証明書", "--paths", env=ASCII)
         assert (ran.returncode, ran.stdout) == (0, f"{library}/証明書.md\n".encode())
-        assert house.ask()[:3:2] == [process, 1]
+        assert daemon.ask()[:3:2] == [process, 1]
     finally:
-        house.clear()
+        daemon.clear()
 
 
 @pytest.mark.sampled

@@ -50,7 +50,7 @@ class TestSearch:
         assert "plan" not in rag("search", "rolling back", "--json").json
         ran = rag("search", "rolling back", "--json", "--plan")
         assert ran.json["plan"]["narrows"] is False
-        assert ran.err == "nothing in the query filters\n"
+        assert ran.err == "no filters were recognised in the query\n"
 
     def test_the_setting_switches_it_off(self, rag, monkeypatch):
         monkeypatch.setenv("RAG_PLANNER__PLAN", "never")

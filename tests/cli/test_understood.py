@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from rag.app.interpretation_text import understood_line, window_words
+from rag.app.interpretation_text import interpretation_line, time_range_text
 from rag.query.planner.plan import FullTransformationResult, MetadataExtraction, TimeWindow
 from rag.search.planned_query import Intent
 from rag.search.results import QueryFilters
@@ -39,8 +39,8 @@ TODAY = date(2026, 11, 20)
 )
 def test_days_are_said_as_people_say_them(first, last, english, japanese):
     window = TimeWindow(first=first, last=last)
-    assert window_words(window, TODAY) == english
-    assert window_words(window, TODAY, japanese=True) == japanese
+    assert time_range_text(window, TODAY) == english
+    assert time_range_text(window, TODAY, japanese=True) == japanese
 
 
 OCTOBER = TimeWindow(first=date(2026, 10, 1), last=date(2026, 10, 31))
@@ -85,4 +85,4 @@ def test_the_line_says_all_that_filters_and_what_is_left(query, text, read, line
     metadata = MetadataExtraction(**read)
     plan = FullTransformationResult(query=query, text=text, metadata=metadata)
     filters = QueryFilters()
-    assert understood_line(Intent(plan, filters, filters, today=TODAY)) == line
+    assert interpretation_line(Intent(plan, filters, filters, today=TODAY)) == line

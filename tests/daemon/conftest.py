@@ -7,39 +7,39 @@ from pathlib import Path
 
 import pytest
 
-from warm_house import RAG, House, Terminal
+from daemon_fixture import RAG, Daemon, Terminal
 
 
 @pytest.fixture
-def warm(warm_house: House) -> House:
+def warm(shared_daemon: Daemon) -> Daemon:
     """The warm process that most tests share: they may not end it."""
-    warm_house.ask()
-    return warm_house
+    shared_daemon.ask()
+    return shared_daemon
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
+def daemon() -> Iterator[Daemon]:
     """A runtime folder of the test's own, where nothing runs yet."""
-    house = House()
+    daemon = Daemon()
     try:
-        yield house
+        yield daemon
     finally:
-        house.clear()
+        daemon.clear()
 
 
 @pytest.fixture
 def terminal() -> Iterator[Callable[..., Terminal]]:
-    """Run a program at a terminal: `terminal(house, "search", "words")`."""
+    """Run a program at a terminal: `terminal(daemon, "search", "words")`."""
     opened: list[Terminal] = []
 
     def run(
-        house: House,
+        daemon: Daemon,
         *arguments: str | Path,
         command: list[str] = RAG,
         columns: int = 100,
         **variables: str,
     ):
-        env = house.environment(**{"TERM": "xterm-256color", **variables})
+        env = daemon.environment(**{"TERM": "xterm-256color", **variables})
         opened.append(Terminal([*command, *map(str, arguments)], env, columns))
         return opened[-1]
 

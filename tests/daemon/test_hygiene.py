@@ -10,7 +10,7 @@ from pathlib import Path
 
 from test_signals import QUESTION, Reading
 
-from warm_house import children_of, wait_until
+from daemon_fixture import children_of, wait_until
 from warm_load import Site, burst, storm
 
 # What a warm command imports besides what Python itself has loaded when it starts.
@@ -117,11 +117,11 @@ class TestManyAtOnce:
         assert found.warm > 0
 
     def test_no_command_is_lost_but_the_one_that_is_killed(
-        self, house, library, tmp_path, monkeypatch
+        self, daemon, library, tmp_path, monkeypatch
     ):
         """The warm process is a light one, of which another is there at once."""
-        monkeypatch.setattr(Site, "start", lambda _: house.launch())
-        site = Site(tmp_path, house.environment())
+        monkeypatch.setattr(Site, "start", lambda _: daemon.launch())
+        site = Site(tmp_path, daemon.environment())
         site.answers["get", "backups", "--paths"] = 0, f"{library}/Backups.md\n".encode(), b""
         site.start()
         found = storm(site, 5, 3, random.Random(1))

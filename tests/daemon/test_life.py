@@ -15,24 +15,24 @@ from typing import Any
 
 import pytest
 
+from daemon_fixture import RAG, REPO, state_of, wait_until
 from rag.cli.app import run as run_app
 from rag.daemon import client, control
 from rag.daemon import endpoint as place
-from warm_house import RAG, REPO, state_of, wait_until
 
 
 @pytest.fixture
-def serve(house, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
+def serve(daemon, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
     """Run `rag serve --json` in this process; return its exit code and what it said.
 
-    It looks where a command of `house` would, and is not as patient.
+    It looks where a command of `daemon` would, and is not as patient.
     """
 
     def run(*arguments: str, **variables: str) -> tuple[int, Any]:
         capsys.readouterr()
         with monkeypatch.context() as patch:
             patch.delenv("PYTHONUNBUFFERED", raising=False)
-            for name, value in house.environment(**variables).items():
+            for name, value in daemon.environment(**variables).items():
                 patch.setenv(name, value)
             patch.setattr(place, "is_unbuffered", lambda: False)  # as it is in a test's worker
             patch.setattr(control, "_ANSWER", 0.2)
@@ -43,55 +43,55 @@ def serve(house, monkeypatch, capsys) -> Callable[..., tuple[int, Any]]:
 
 
 @pytest.fixture
-def lightly(house, monkeypatch) -> None:
+def lightly(daemon, monkeypatch) -> None:
     """Let `serve` start one that loads nothing beforehand."""
-    monkeypatch.setattr(control, "_launch", lambda _: house.launch_only())
+    monkeypatch.setattr(control, "_launch", lambda _: daemon.launch_only())
 
 
 class TestStart:
-    def test_by_itself_after_a_command_at_a_terminal(self, house, library, terminal):
-        assert terminal(house, "config").end()[0] == 0
-        wait_until(house.sockets)
-        assert house.commands() == 0
-        assert terminal(house, "search", "backups").end()[0] == 0
-        assert house.commands() == 1
+    def test_by_itself_after_a_command_at_a_terminal(self, daemon, library, terminal):
+        assert terminal(daemon, "config").end()[0] == 0
+        wait_until(daemon.sockets)
+        assert daemon.commands() == 0
+        assert terminal(daemon, "search", "backups").end()[0] == 0
+        assert daemon.commands() == 1
 
     @pytest.mark.parametrize("stream", ["<", ">", "2>"])
-    def test_never_when_a_stream_is_no_terminal(self, house, terminal, stream):
+    def test_never_when_a_stream_is_no_terminal(self, daemon, terminal, stream):
         line = f"{' '.join(RAG)} config {stream} /dev/null"
-        assert terminal(house, command=["/bin/sh", "-c", line]).end()[0] == 0
-        assert house.processes() == []
+        assert terminal(daemon, command=["/bin/sh", "-c", line]).end()[0] == 0
+        assert daemon.processes() == []
 
     @pytest.mark.parametrize("off", [{"RAG_WARM": "0"}, {"RAG_WARM": "false"}, {}])
-    def test_never_when_it_is_switched_off(self, house, terminal, off):
+    def test_never_when_it_is_switched_off(self, daemon, terminal, off):
         if not off:
             Path("rag.toml").write_text("warm = false\n")
             off = {"RAG_WARM": ""}
-        assert terminal(house, "config", **off).end()[0] == 0
-        assert house.processes() == []
+        assert terminal(daemon, "config", **off).end()[0] == 0
+        assert daemon.processes() == []
 
-    def test_on_demand(self, house, serve):
-        process = house.start()
+    def test_on_demand(self, daemon, serve):
+        process = daemon.start()
         code, there = serve("--start")
         assert (code, there["warm"]["process"], there["warm"]["answers"]) == (0, process, True)
         code, there = serve("--status")
         assert (code, there["warm"]["commands"], there["warm"]["running"]) == (0, 0, 0)
 
-    def test_two_starts_at_once_leave_one(self, house):
-        env = house.environment()
+    def test_two_starts_at_once_leave_one(self, daemon):
+        env = daemon.environment()
         command = [*RAG, "serve", "--start", "--json"]
         both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE) for _ in range(2)]
         said = [json.loads(process.communicate(timeout=60)[0]) for process in both]
         assert [process.returncode for process in both] == [0, 0]
         assert said[0]["warm"]["process"] == said[1]["warm"]["process"]
-        assert len(house.sockets()) == 1
+        assert len(daemon.sockets()) == 1
 
-    def test_not_when_it_is_switched_off(self, house):
-        done = house.run("serve", "--start", env={"RAG_WARM": "0"})
+    def test_not_when_it_is_switched_off(self, daemon):
+        done = daemon.run("serve", "--start", env={"RAG_WARM": "0"})
         assert done.returncode == 2
         assert b"switched off" in done.stderr
 
-    def test_not_without_fork(self, house, monkeypatch):
+    def test_not_without_fork(self, daemon, monkeypatch):
         monkeypatch.setenv("RAG_WARM", "1")
         monkeypatch.delattr(os, "fork")
         assert client.hand_over(["search", "x"]) is None
@@ -99,59 +99,59 @@ class TestStart:
 
 
 class TestEnd:
-    def test_after_some_idle_time(self, house):
-        process = house.launch("--idle", "0.2")
+    def test_after_some_idle_time(self, daemon):
+        process = daemon.launch("--idle", "0.2")
         assert process.wait(20) == 0
-        assert house.sockets() == []
+        assert daemon.sockets() == []
 
-    def test_on_demand(self, house, serve):
-        process = house.launch()
+    def test_on_demand(self, daemon, serve):
+        process = daemon.launch()
         assert serve("--stop") == (0, {"schema": 1, "stopped": [process.pid]})
         assert process.wait(20) == 0
         assert serve("--status") == (1, {"schema": 1, "warm": None})
         assert serve("--stop") == (0, {"schema": 1, "stopped": []})
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-    def test_by_a_signal(self, house, number):
-        process = house.launch()
+    def test_by_a_signal(self, daemon, number):
+        process = daemon.launch()
         process.send_signal(number)
         assert process.wait(20) == 0
-        assert house.sockets() == []
+        assert daemon.sockets() == []
 
-    def test_when_the_program_has_changed(self, house, library, tmp_path):
+    def test_when_the_program_has_changed(self, daemon, library, tmp_path):
         """The command that notices runs cold, as the program is now."""
         shutil.copytree(REPO / "src", tmp_path / "src")
         house_path = {"PYTHONPATH": str(tmp_path / "src")}
-        process = house.launch(**house_path)
-        assert house.run("config", env=house_path).returncode == 0
-        assert house.commands() == 1
+        process = daemon.launch(**house_path)
+        assert daemon.run("config", env=house_path).returncode == 0
+        assert daemon.commands() == 1
         ending = tmp_path / "src/rag/cli/commands/config.py"
         ending.write_text(ending.read_text() + "\nprint('changed')\n")
-        assert b"changed" in house.run("config", env=house_path).stdout
+        assert b"changed" in daemon.run("config", env=house_path).stdout
         assert process.wait(20) == 0
 
-    def test_when_a_command_comes_with_another_configuration(self, house, library, tmp_path):
-        process = house.launch()
+    def test_when_a_command_comes_with_another_configuration(self, daemon, library, tmp_path):
+        process = daemon.launch()
         (tmp_path / "other.toml").write_text("[search]\ntop_k = 1\n")
-        done = house.run("config", env={"RAG_CONFIG": str(tmp_path / "other.toml")})
+        done = daemon.run("config", env={"RAG_CONFIG": str(tmp_path / "other.toml")})
         assert b"other.toml" in done.stdout
         assert process.wait(20) == 0
 
-    def test_when_the_configuration_wants_none(self, house, library):
-        process = house.launch()
+    def test_when_the_configuration_wants_none(self, daemon, library):
+        process = daemon.launch()
         Path("rag.toml").write_text("warm = false\n")
-        assert house.run("config", env={"RAG_WARM": ""}).returncode == 0
+        assert daemon.run("config", env={"RAG_WARM": ""}).returncode == 0
         assert process.wait(20) == 0
 
-    def test_when_its_socket_is_removed(self, house, library):
-        process = house.launch("--idle", "0.2")
-        house.sockets()[0].unlink()
-        assert house.run("config").returncode == 0
+    def test_when_its_socket_is_removed(self, daemon, library):
+        process = daemon.launch("--idle", "0.2")
+        daemon.sockets()[0].unlink()
+        assert daemon.run("config").returncode == 0
         assert process.wait(20) == 0
 
-    def test_and_leaves_a_socket_of_another_alone(self, house):
-        process = house.launch()
-        (path,) = house.sockets()
+    def test_and_leaves_a_socket_of_another_alone(self, daemon):
+        process = daemon.launch()
+        (path,) = daemon.sockets()
         path.unlink()
         with socket.socket(socket.AF_UNIX) as other:
             other.bind(str(path))
@@ -159,20 +159,20 @@ class TestEnd:
             assert process.wait(20) == 0
             assert path.exists()
 
-    def test_another_setting_of_python_has_another(self, house, serve, library, tmp_path):
-        house.launch()
+    def test_another_setting_of_python_has_another(self, daemon, serve, library, tmp_path):
+        daemon.launch()
         elsewhere = {"PYTHONPATH": f"{REPO / 'src'}:{tmp_path}"}
-        assert house.run("config", env=elsewhere).returncode == 0
-        assert house.commands() == 0
+        assert daemon.run("config", env=elsewhere).returncode == 0
+        assert daemon.commands() == 0
         assert serve("--status", **elsewhere) == (1, {"schema": 1, "warm": None})
 
 
 class TestDeadOrWedged:
-    def test_a_wedged_one_makes_it_cold_and_is_told_of(self, house, serve, library):
-        process = house.launch()
+    def test_a_wedged_one_makes_it_cold_and_is_told_of(self, daemon, serve, library):
+        process = daemon.launch()
         process.send_signal(signal.SIGSTOP)
         wait_until(lambda: state_of(process.pid) == "T")
-        done = house.run("get", "backups", "--paths")
+        done = daemon.run("get", "backups", "--paths")
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.endswith(b"Backups.md\n")
         code, said = serve("--status")
@@ -180,22 +180,22 @@ class TestDeadOrWedged:
         assert serve("--stop")[1]["stopped"] == [process.pid]
         assert process.wait(20) == -signal.SIGKILL
 
-    def test_a_wedged_one_is_replaced(self, house, serve, lightly):
-        process = house.launch()
+    def test_a_wedged_one_is_replaced(self, daemon, serve, lightly):
+        process = daemon.launch()
         process.send_signal(signal.SIGSTOP)
         assert serve("--start")[1]["warm"]["process"] != process.pid
         assert process.wait(20) == -signal.SIGKILL
 
-    def test_a_dead_one_makes_it_cold_and_is_replaced(self, house, serve, lightly):
-        process = house.launch()
+    def test_a_dead_one_makes_it_cold_and_is_replaced(self, daemon, serve, lightly):
+        process = daemon.launch()
         process.kill()
         process.wait()
-        assert house.sockets()  # nobody took it away
-        assert house.run("config").returncode == 0
+        assert daemon.sockets()  # nobody took it away
+        assert daemon.run("config").returncode == 0
         assert serve("--status")[0] == 1
         assert serve("--start")[1]["warm"]["process"] != process.pid
-        assert house.run("config").returncode == 0
-        assert house.commands() == 1
+        assert daemon.run("config").returncode == 0
+        assert daemon.commands() == 1
 
     def test_a_command_waits_for_a_word_and_no_longer(self, monkeypatch):
         waited: list[float] = []
@@ -242,8 +242,8 @@ class TestDeadOrWedged:
             assert client._next_word(here) == b"7\n"  # it came just after the time was up
             assert here.gettimeout() == 0.001
 
-    def test_who_runs_wants_a_processor_and_who_waits_or_is_stopped_does_not(self, house):
-        process = house.launch()
+    def test_who_runs_wants_a_processor_and_who_waits_or_is_stopped_does_not(self, daemon):
+        process = daemon.launch()
         wait_until(lambda: not place.wants_processor(process.pid))
         process.send_signal(signal.SIGSTOP)
         wait_until(lambda: state_of(process.pid) == "T")
@@ -251,22 +251,22 @@ class TestDeadOrWedged:
         assert place.wants_processor(os.getpid())
         assert not place.wants_processor(1 << 30)
 
-    def test_a_command_that_changes_its_mind_is_none_of_those_it_ran(self, house):
-        house.launch()
+    def test_a_command_that_changes_its_mind_is_none_of_those_it_ran(self, daemon):
+        daemon.launch()
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(10)
-            connection.connect(str(house.sockets()[0]))
+            connection.connect(str(daemon.sockets()[0]))
             connection.sendall(b"run \n")
             child = int(connection.recv(64))
-            assert house.ask()[2:] == [1, 1]
+            assert daemon.ask()[2:] == [1, 1]
         wait_until(lambda: not state_of(child))
-        wait_until(lambda: house.ask()[2:] == [0, 0])
+        wait_until(lambda: daemon.ask()[2:] == [0, 0])
 
-    def test_the_wait_is_that_of_the_connection(self, house, monkeypatch):
+    def test_the_wait_is_that_of_the_connection(self, daemon, monkeypatch):
         monkeypatch.setattr(place, "wants_processor", lambda _: False)  # this process listens
-        for name, value in house.environment().items():
+        for name, value in daemon.environment().items():
             monkeypatch.setenv(name, value)
-        (house.folder / "rag").mkdir(0o700)
+        (daemon.folder / "rag").mkdir(0o700)
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(place.socket_path())
             listener.listen()
@@ -275,19 +275,19 @@ class TestDeadOrWedged:
             assert client.hand_over(["search", "x"]) is None
 
 
-def test_serve_wants_to_know_what(house):
+def test_serve_wants_to_know_what(daemon):
     for arguments in ([], ["--start", "--stop"]):
-        done = house.run("serve", *arguments)
+        done = daemon.run("serve", *arguments)
         assert done.returncode == 2
         assert b"say one of --start, --status and --stop" in done.stderr
 
 
-def test_serve_in_words(house):
-    process = house.launch()
+def test_serve_in_words(daemon):
+    process = daemon.launch()
     assert (
-        f"warm: process {process.pid}, up since ".encode() in house.run("serve", "--status").stdout
+        f"warm: process {process.pid}, up since ".encode() in daemon.run("serve", "--status").stdout
     )
-    done = house.run("serve", "--stop")
+    done = daemon.run("serve", "--stop")
     assert done.stdout == f"stopped: process {process.pid}\n".encode()
     process.wait(20)
-    assert b"no warm process" in house.run("serve", "--stop").stderr
+    assert b"no warm process" in daemon.run("serve", "--stop").stderr

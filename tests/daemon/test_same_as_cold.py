@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from both_ways import differences
+from daemon_fixture import RAG, normal
 from rag.cli.app import run as run_app
-from warm_house import RAG, normal
 
 READERS = [
     ["search", "backups"],

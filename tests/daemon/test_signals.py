@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from warm_house import (
+from daemon_fixture import (
     RAG,
     REPO,
-    House,
+    Daemon,
     children_of,
     reads_stdin,
     settle,
@@ -27,12 +27,12 @@ QUESTION = b"How long do we keep backups?\n"
 class Reading:
     """A command that waits for the end of its stdin, once it runs."""
 
-    def __init__(self, house: House, *before: str, **variables: str) -> None:
-        self.house = house
-        self.before = house.commands()
+    def __init__(self, daemon: Daemon, *before: str, **variables: str) -> None:
+        self.daemon = daemon
+        self.before = daemon.commands()
         self.process = subprocess.Popen(
             [*before, *RAG, "ask", "-", "-q"],
-            env=house.environment(**variables),
+            env=daemon.environment(**variables),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -40,8 +40,8 @@ class Reading:
 
     def wait_warm(self) -> int:
         """Wait until the warm process runs it; return its child."""
-        wait_until(lambda: self.house.commands() > self.before)
-        child = self.house.child()
+        wait_until(lambda: self.daemon.commands() > self.before)
+        child = self.daemon.child()
         wait_until(lambda: reads_stdin(child))
         return child
 
@@ -135,18 +135,18 @@ def test_a_killed_child_is_told_of(reading):
 
 
 @pytest.mark.parametrize("end", ["kill", "terminate"])
-def test_a_command_that_runs_outlives_the_warm_process(house, end):
+def test_a_command_that_runs_outlives_the_warm_process(daemon, end):
     """It waits until somebody reads what it writes, and goes on."""
-    parent = house.launch()
+    parent = daemon.launch()
     command = subprocess.Popen(
         [*RAG, "config", "--defaults"],
-        env=house.environment(),
+        env=daemon.environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         pipesize=4096,
     )
-    child = house.child()
-    wait_until(lambda: house.commands() == 1)
+    child = daemon.child()
+    wait_until(lambda: daemon.commands() == 1)
     settle(child)
     getattr(parent, end)()
     parent.wait(20)

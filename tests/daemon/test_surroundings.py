@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from daemon_fixture import RAG, normal
 from rag.daemon import child, client
-from warm_house import RAG, normal
 
 TEXT = st.binary(max_size=30).map(lambda b: b.replace(b"\0", b"/"))
 NAMES = TEXT.map(lambda b: b.replace(b"=", b"-"))
@@ -139,13 +139,13 @@ class TestHeritage:
         assert [done.returncode for done in shown] == [0, 0]
         assert normal(shown[0].stdout.decode()) != normal(shown[1].stdout.decode())
 
-    def test_an_ascii_locale(self, warm, house, library):
-        house.launch(LC_ALL="C")
-        for place in (warm, house):  # cold, for it has another encoding, and warm
+    def test_an_ascii_locale(self, warm, daemon, library):
+        daemon.launch(LC_ALL="C")
+        for place in (warm, daemon):  # cold, for it has another encoding, and warm
             done = place.run("get", "証明書", "--paths", env={"LC_ALL": "C"})
             assert (done.returncode, done.stderr) == (0, b"")
             assert "証明書.md".encode() in done.stdout
-        assert house.commands() == 1
+        assert daemon.commands() == 1
 
     @pytest.mark.parametrize("line", ["nice -n 3", "prlimit --nofile=500:500", "taskset -c 0"])
     def test_what_cannot_be_handed_over_makes_it_cold(self, shell, library, line):
@@ -163,12 +163,12 @@ class TestHeritage:
         done = subprocess.run(command, env=warm.environment(), capture_output=True)
         assert (done.returncode, warm.commands()) == (0, before)
 
-    def test_without_buffers(self, house, library):
-        house.launch(PYTHONUNBUFFERED="1")
-        done = house.run("get", "backups", "--paths", env={"PYTHONUNBUFFERED": "1"})
+    def test_without_buffers(self, daemon, library):
+        daemon.launch(PYTHONUNBUFFERED="1")
+        done = daemon.run("get", "backups", "--paths", env={"PYTHONUNBUFFERED": "1"})
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.endswith(b"Backups.md\n")
-        assert house.commands() == 1
+        assert daemon.commands() == 1
 
     def test_a_folder_that_the_warm_process_cannot_enter(self, library, monkeypatch):
         """The client is told to run it: nothing has begun."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from daemon_fixture import RAG, Terminal, normal, reads_stdin, settle, state_of, wait_until
 from ollama_server import OllamaServer
-from warm_house import RAG, Terminal, normal, reads_stdin, settle, state_of, wait_until
 
 PROMPT = r"rag> $"
 
@@ -22,12 +22,12 @@ def server(server, library, monkeypatch) -> OllamaServer:
 
 
 @pytest.fixture
-def both(warm, house, terminal):
+def both(warm, daemon, terminal):
     """Do the same at two terminals, warm and cold; return what each showed."""
 
     def run(*arguments: str | Path, act=lambda terminal: None, **variables: str) -> list:
         shown = []
-        for here in (warm, house):
+        for here in (warm, daemon):
             before = warm.commands()
             one = terminal(here, *arguments, **variables)
             one.runner = here.child if here is warm else lambda one=one: one.process.pid
@@ -103,10 +103,10 @@ def test_a_line_from_before_comes_back(warm, library, terminal):
     assert one.end()[0] == 0
 
 
-def test_ctrl_c_in_the_middle_of_an_answer(warm, house, server, terminal):
+def test_ctrl_c_in_the_middle_of_an_answer(warm, daemon, server, terminal):
     """It ends the answer, and the conversation goes on."""
     shown = []
-    for here in (warm, house):
+    for here in (warm, daemon):
         server.say("Backups are kept for ninety days. [1]\n\n" * 40)
         server.fail("/api/chat", "slow_stream", seconds=0.02)
         one = terminal(here, "chat", COLUMNS="100")

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from daemon_fixture import Daemon
 from rag.daemon import client
 from rag.daemon import endpoint as place
-from warm_house import House
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 @pytest.fixture
-def own(house, monkeypatch) -> House:
+def own(daemon, monkeypatch) -> Daemon:
     """A folder of sockets where this process looks too."""
-    for name, value in house.environment().items():
+    for name, value in daemon.environment().items():
         monkeypatch.setenv(name, value)
-    (house.folder / "rag").mkdir(0o700)
-    assert place.folder() == str(house.folder / "rag")
-    return house
+    (daemon.folder / "rag").mkdir(0o700)
+    assert place.folder() == str(daemon.folder / "rag")
+    return daemon
 
 
 def listen(path: str) -> socket.socket:
@@ -81,10 +81,10 @@ class TestFolder:
         assert b"others may enter" in done.stderr
         assert own.sockets() == []
 
-    def test_it_is_made_for_the_user_alone(self, house):
-        house.launch()
-        assert (house.folder / "rag").stat().st_mode & 0o777 == 0o700
-        (path,) = house.sockets()
+    def test_it_is_made_for_the_user_alone(self, daemon):
+        daemon.launch()
+        assert (daemon.folder / "rag").stat().st_mode & 0o777 == 0o700
+        (path,) = daemon.sockets()
         assert path.stat().st_mode & 0o077 == 0
 
     @pytest.mark.parametrize("runtime", ["", "relative", "/nonexistent", "/" + "x" * 90])
@@ -104,24 +104,24 @@ class TestPlanted:
     """Links at which the folder would be, put there by another user."""
 
     @pytest.fixture(params=["the folder", "the runtime folder", "the temporary folder"])
-    def target(self, request, house, monkeypatch, tmp_path) -> Path:
+    def target(self, request, daemon, monkeypatch, tmp_path) -> Path:
         """The folder of ours that such a link leads to."""
         target = tmp_path / "target"
         target.mkdir(mode=0o700)
-        variables = {"XDG_RUNTIME_DIR": str(house.folder), "TMPDIR": "/nonexistent"}
+        variables = {"XDG_RUNTIME_DIR": str(daemon.folder), "TMPDIR": "/nonexistent"}
         if request.param == "the folder":
-            link = house.folder / "rag"
+            link = daemon.folder / "rag"
         elif request.param == "the runtime folder":
-            link = house.folder / "runtime"
+            link = daemon.folder / "runtime"
             variables["XDG_RUNTIME_DIR"] = str(link)
         else:
             if Path(f"/run/user/{os.geteuid()}").exists():
                 pytest.skip("the system gives this user a runtime folder")
-            link = house.folder / f"rag-{os.geteuid()}"
-            variables = {"XDG_RUNTIME_DIR": "", "TMPDIR": str(house.folder)}
+            link = daemon.folder / f"rag-{os.geteuid()}"
+            variables = {"XDG_RUNTIME_DIR": "", "TMPDIR": str(daemon.folder)}
         link.symlink_to(target)
         os.lchown(link, NOBODY, NOBODY)
-        for name, value in (house.environment() | variables).items():
+        for name, value in (daemon.environment() | variables).items():
             monkeypatch.setenv(name, value)
         return target
 
@@ -150,10 +150,10 @@ class TestPlanted:
             place.take(place.socket_path())
         assert not (tmp_path / "made").exists()
 
-    def test_a_link_of_our_own_is_ours_to_make(self, house, monkeypatch, tmp_path):
+    def test_a_link_of_our_own_is_ours_to_make(self, daemon, monkeypatch, tmp_path):
         (tmp_path / "mine").mkdir(mode=0o700)
-        (house.folder / "link").symlink_to(tmp_path / "mine")
-        monkeypatch.setenv("XDG_RUNTIME_DIR", str(house.folder / "link"))
+        (daemon.folder / "link").symlink_to(tmp_path / "mine")
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(daemon.folder / "link"))
         lock = place.take(place.socket_path())
         os.close(lock)
         assert (tmp_path / "mine" / "rag").stat().st_mode & 0o777 == 0o700
@@ -194,11 +194,11 @@ class TestPeer:
         assert "PermissionError" in done.stderr
 
     @as_root
-    def test_another_user_who_gets_there_is_sent_away(self, house):
+    def test_another_user_who_gets_there_is_sent_away(self, daemon):
         """Were all permissions lost, the credentials of the connection would remain."""
-        process = house.launch().pid
-        (path,) = house.sockets()
-        for thing in (house.folder, house.folder / "rag", path):
+        process = daemon.launch().pid
+        (path,) = daemon.sockets()
+        for thing in (daemon.folder, daemon.folder / "rag", path):
             thing.chmod(0o777)
         code = (
             f"s = socket.socket(socket.AF_UNIX); s.connect({str(path)!r})\n"
@@ -206,4 +206,4 @@ class TestPeer:
         )
         done = as_nobody(code)
         assert "heard b''" in done.stdout or "BrokenPipe" in done.stderr or "reset" in done.stderr
-        assert house.ask()[0] == process
+        assert daemon.ask()[0] == process

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from daemon_fixture import RAG, Daemon, Terminal
 from rag.config import project_of
 from rag.config.trust import TrustList
-from warm_house import RAG, House, Terminal
 
 QUESTION = r"Do you trust it, as it is now\? \[y/N\] $"
 COMMAND = ("vault", "list")
@@ -28,14 +28,14 @@ def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["cold", "warm"])
-def ask(request: pytest.FixtureRequest, house: House, terminal: Ask) -> Ask:
+def ask(request: pytest.FixtureRequest, daemon: Daemon, terminal: Ask) -> Ask:
     """Run a command at a terminal, with a warm process that was started in the folder or none."""
     warm = request.param == "warm"
     if warm:
-        house.launch()
+        daemon.launch()
 
     def run(*arguments: str, **options: str) -> Terminal:
-        return terminal(house, *arguments, **options, RAG_WARM="1" if warm else "0")
+        return terminal(daemon, *arguments, **options, RAG_WARM="1" if warm else "0")
 
     return run
 
@@ -96,20 +96,20 @@ def test_where_an_answer_would_be_in_the_way_nobody_is_asked(
 
 @pytest.mark.parametrize("stream", ["< /dev/null", "| cat", "2> /dev/null"])
 def test_nor_in_a_pipe_or_under_cron(
-    house: House, terminal: Ask, strange: Path, stream: str
+    daemon: Daemon, terminal: Ask, strange: Path, stream: str
 ) -> None:
     line = f"{' '.join(RAG)} vault list {stream}"
-    code, shown = terminal(house, command=["/bin/sh", "-c", line], RAG_WARM="0").end()
+    code, shown = terminal(daemon, command=["/bin/sh", "-c", line], RAG_WARM="0").end()
     assert code == 0 and "Do you trust" not in shown
     assert dict(TrustList.load().files) == {}
 
 
 def test_a_warm_process_of_a_strange_folder_has_none_of_its_settings(
-    house: House, strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.launch()
+    daemon.launch()
     for folder in (strange, tmp_path):
         monkeypatch.chdir(folder)
-        done = house.run("config")
+        done = daemon.run("config")
         assert done.returncode == 0 and b"11434  (default)" in done.stdout
-    assert house.commands() == 2
+    assert daemon.commands() == 2

@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from warm_house import REPO, ask, normal
+from daemon_fixture import REPO, ask, normal
 
 WAY = os.environ.get("RAG_TEST_WARM", "")  # "" when the suite runs as usual
 _RECORD = os.environ.get("RAG_TEST_RECORD", os.devnull)

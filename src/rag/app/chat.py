@@ -47,7 +47,7 @@ class SessionsReport:
 
 @dataclass(frozen=True)
 class FactsReport:
-    """The facts that the user told, the oldest first."""
+    """The facts of the user, the oldest first."""
 
     facts: list[MemoryEntry]
 
@@ -142,7 +142,7 @@ class Chat:
         return TurnReport(self.session.id, question, asked, answer, request.think, request.explain)
 
     def facts(self) -> FactsReport:
-        """List the facts that the user told.
+        """List the facts of the user.
 
         :raises StorageError: when they cannot be read.
         """

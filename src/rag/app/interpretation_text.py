@@ -44,7 +44,7 @@ def words_for(query: str) -> dict[str, str]:
     return _JAPANESE if is_japanese(query) else _ENGLISH
 
 
-def understood_line(intent: Intent) -> str:
+def interpretation_line(intent: Intent) -> str:
     """Return what a query means: `work vault · #kubernetes · 1–31 October · rollbacks`.
 
     It is in Japanese where the query is.
@@ -101,11 +101,11 @@ def _filters(read: MetadataExtraction, words: dict[str, str], today: date) -> It
     for name, value in read.values.items():
         yield f"{name}: {value}"
     if not read.time_window.is_open:
-        days = window_words(read.time_window, today, words is _JAPANESE)
+        days = time_range_text(read.time_window, today, words is _JAPANESE)
         yield words[read.time_window.field].format(days)
 
 
-def window_words(window: TimeWindow, today: date, japanese: bool = False) -> str:
+def time_range_text(window: TimeWindow, today: date, japanese: bool = False) -> str:
     """Return the days of a window as people say them: `1–31 October`, `10月1日〜31日`.
 
     A year is said where it is not this one.

@@ -93,7 +93,7 @@ def sync(
 
 
 def preview_sync(config: RAGConfig, request: SyncRequest) -> SyncPreview:
-    """Tell what `sync` would do; see `Workspace.preview_sync`."""
+    """Return what `sync` would do; see `Workspace.preview_sync`."""
     from rag.indexing.dry_run import preview_changes
 
     found = preview_changes(config, [*request.folders], request.name, request.prune)

@@ -99,7 +99,7 @@ class Workspace:
         return kept_sessions(self.config)
 
     def plan(self, request: PlanRequest) -> PlanReport:
-        """Tell what a query means; nothing is searched.
+        """Return what a query means; nothing is searched.
 
         :raises RAGError: as for `search`.
         """
@@ -121,7 +121,7 @@ class Workspace:
     def preview_transforms(
         self, query: str, transforms: Sequence[str] | None = None
     ) -> TransformReport:
-        """Tell what a search would look for; see `rag.app.transform_preview.plan_search`."""
+        """Return what a search would look for; see `rag.app.transform_preview.plan_search`."""
         from rag.app.transform_preview import plan_search
 
         return plan_search(self.config, query, transforms)
@@ -190,7 +190,7 @@ class Workspace:
         return sync(self.config, request, show_progress or no_progress)
 
     def preview_sync(self, request: SyncRequest) -> SyncPreview:
-        """Tell what `sync` would do, without doing any of it."""
+        """Return what `sync` would do, without doing any of it."""
         from rag.app.sync import preview_sync
 
         return preview_sync(self.config, request)

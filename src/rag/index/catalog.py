@@ -1,9 +1,9 @@
-"""The part of the manifest that says what notes have: their tags and front matter values.
+"""The part of the manifest that knows the values of notes: their tags and front matter values.
 
 A fact is a field and one value of it; the values of `TAGS` are the notes' tags. Facts and notes
-go by numbers. Who has a fact is in `bearers`, what a note has on its card, so that every
-question is an index look-up. A pair is one number, that of the fact before that of the card: so
-they take a fifth of the time to verify, which every search does.
+have numbers. The table `bearers` holds which notes have a fact, the table `cards` which facts a
+note has, so that every question is an index look-up. A pair is one number, that of the fact before
+that of the note: pairs then take a fifth of the time to verify, which every search does.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ CREATE INDEX facts_by_use ON facts (field, notes);
 CREATE TABLE bearers (pair INTEGER PRIMARY KEY);
 """
 TAGS = "tags"
-_CARDS = 1 << 32  # more than there ever are
+_NOTES = 1 << 32  # more than there ever are
 _SAMPLE = 100  # notes of a tag, by which its neighbours are told
 _MOST_BESIDE = 500  # of the facts that those have
 
-Fact = tuple[str, str]  # field and value
+FieldValue = tuple[str, str]  # field and value
 
 
 class CatalogTables:
@@ -44,9 +44,9 @@ class CatalogTables:
 
     # -- writing -----------------------------------------------------------------------
 
-    def put(self, identity: str, title: str, modified: str, facts: Iterable[Fact]) -> None:
+    def put(self, identity: str, title: str, modified: str, facts: Iterable[FieldValue]) -> None:
         """Record what a note has, in the place of what it had before."""
-        card, before = self._card(identity)
+        note, before = self._note(identity)
         known = {fact: self._number(fact) for fact in dict.fromkeys(facts)}
         fresh = [fact for fact, number in known.items() if number not in before]
         self._db.executemany(
@@ -56,52 +56,52 @@ class CatalogTables:
         )
         known |= {fact: self._number(fact) for fact in fresh if not known[fact]}
         numbers = json.dumps([*known.values()])
-        if card:
+        if note:
             self._db.execute(
                 "UPDATE cards SET title = ?, modified = ?, facts = ? WHERE number = ?",
-                (title, modified, numbers, card),
+                (title, modified, numbers, note),
             )
         else:
             made = self._db.execute(
                 "INSERT INTO cards (id, title, modified, facts) VALUES (?, ?, ?, ?)",
                 (identity, title, modified, numbers),
             )
-            card = made.lastrowid or 0
+            note = made.lastrowid or 0
         self._db.executemany(
-            "INSERT INTO bearers VALUES (?)", [(known[fact] * _CARDS + card,) for fact in fresh]
+            "INSERT INTO bearers VALUES (?)", [(known[fact] * _NOTES + note,) for fact in fresh]
         )
-        self._take(card, before - {*known.values()})
+        self._take(note, before - {*known.values()})
 
     def drop(self, identity: str) -> None:
         """Forget a note, and what no other note has."""
-        card, before = self._card(identity)
-        self._take(card, before)
-        self._db.execute("DELETE FROM cards WHERE number = ?", (card,))
+        note, before = self._note(identity)
+        self._take(note, before)
+        self._db.execute("DELETE FROM cards WHERE number = ?", (note,))
 
-    def _card(self, identity: str) -> tuple[int, set[int]]:
+    def _note(self, identity: str) -> tuple[int, set[int]]:
         """Return the number of a note, 0 where it is new, and those of its facts."""
         wanted = "SELECT number, facts FROM cards WHERE id = ?"
         row = self._db.execute(wanted, (identity,)).fetchone()
         return (row[0], set(json.loads(row[1]))) if row else (0, set())
 
-    def _number(self, fact: Fact) -> int:
+    def _number(self, fact: FieldValue) -> int:
         """Return the number of a fact, 0 where it is new."""
         wanted = "SELECT number FROM facts WHERE field = ? AND value = ?"
         row = self._db.execute(wanted, fact).fetchone()
         return row[0] if row else 0
 
-    def _bearers(self, column: str, fact: int, most: int = -1) -> Iterator[tuple[str]]:
+    def _notes_with(self, column: str, fact: int, most: int = -1) -> Iterator[tuple[str]]:
         """Yield a column of the cards of the notes that have a fact."""
-        first = fact * _CARDS
+        first = fact * _NOTES
         return self._db.execute(
             f"SELECT {column} FROM bearers CROSS JOIN cards ON number = pair - ?"
             " WHERE pair BETWEEN ? AND ? LIMIT ?",
-            (first, first, first + _CARDS - 1, most),
+            (first, first, first + _NOTES - 1, most),
         )
 
-    def _take(self, card: int, facts: Iterable[int]) -> None:
+    def _take(self, note: int, facts: Iterable[int]) -> None:
         numbers = [(number,) for number in facts]
-        self._db.executemany(f"DELETE FROM bearers WHERE pair = ? * {_CARDS} + {card}", numbers)
+        self._db.executemany(f"DELETE FROM bearers WHERE pair = ? * {_NOTES} + {note}", numbers)
         self._db.executemany("UPDATE facts SET notes = notes - 1 WHERE number = ?", numbers)
         self._db.executemany("DELETE FROM facts WHERE number = ? AND notes = 0", numbers)
 
@@ -122,7 +122,7 @@ class CatalogTables:
 
     def beside(self, tag: str, limit: int) -> list[str]:
         """Return the tags that stand beside a tag most often, as far as some of its notes tell."""
-        cards = self._bearers("facts", self._number((TAGS, tag)), _SAMPLE)
+        cards = self._notes_with("facts", self._number((TAGS, tag)), _SAMPLE)
         counts = Counter(number for (facts,) in cards for number in json.loads(facts))
         often = [number for number, _ in counts.most_common(_MOST_BESIDE)]
         marks = ", ".join("?" * len(often))
@@ -161,7 +161,7 @@ class CatalogTables:
         known = self._db.execute("SELECT value, number FROM facts WHERE field = ?", (field,))
         found: set[str] = set()
         for number in [number for text, number in known if name_key(text) == wanted]:
-            found.update(identity for (identity,) in self._bearers("id", number))
+            found.update(identity for (identity,) in self._notes_with("id", number))
         return sorted(found)
 
     def modified(self, first: str, last: str) -> list[str]:

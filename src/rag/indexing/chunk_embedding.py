@@ -92,12 +92,12 @@ class ChunkEmbedding:
         )
         with closing(batches):  # whatever goes wrong here, nothing more is sent
             for batch in batches:
-                self._settle(batch)
+                self._write(batch)
                 show(self._done, total)
         show(self._done, total)
         return self.report
 
-    def _settle(self, batch: EmbeddedTexts) -> None:
+    def _write(self, batch: EmbeddedTexts) -> None:
         made = [(self._take(at), vector) for at, vector in batch.vectors]
         self.cache.put(self.space.key, {sent.text: vector for sent, vector in made})
         self.store.write_embeddings(

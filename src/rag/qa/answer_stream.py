@@ -51,16 +51,16 @@ class AnswerStream:
 
     def __call__(self, chunk: StreamingChunk) -> None:
         if chunk.reasoning:
-            self._tell(self._on_thinking, chunk.reasoning.reasoning_text)
+            self._notify(self._on_thinking, chunk.reasoning.reasoning_text)
         if chunk.content and self.verifier:
             self.heard = True
             self.show(self.verifier.feed(chunk.content))
 
     def show(self, text: str) -> None:
         """Hand on what was verified."""
-        self._tell(self._on_text, text)
+        self._notify(self._on_text, text)
 
-    def _tell(self, listener: OnText | None, text: str) -> None:
+    def _notify(self, listener: OnText | None, text: str) -> None:
         try:
             if text and listener:
                 listener(text)

@@ -102,7 +102,7 @@ def window_report(
     own: OwnSteps,
     untried: Mapping[int, Source],
 ) -> WindowReport:
-    """Tell what the context pipeline made.
+    """Return what the context pipeline made.
 
     :param untried: sources, by rank, that were left out since the server found a prompt too long.
     """

@@ -26,7 +26,7 @@ class Found(NamedTuple):
 def trace(
     store: BaseDocumentStore, hits: Sequence[Hit], variants: Variants, plain: Sequence[Candidate]
 ) -> list[Found]:
-    """Tell hits apart by what found them, one `Found` each; all empty without variants.
+    """Return by which searches hits were found, one `Found` each; all empty without variants.
 
     The engine scores each variant alone, over the chunks in question: what the variants add by
     words is split as their scores are, and semantically it is the nearest one's.

@@ -30,12 +30,12 @@ def plan_to_json(intent: Intent, relaxed: bool = False) -> dict[str, Any]:
 
     :param relaxed: whether the filters of the plan were dropped.
     """
-    from rag.app.interpretation_text import understood_line
+    from rag.app.interpretation_text import interpretation_line
 
     plan = intent.plan.model_dump(mode="json", exclude={"query", "intent"})
     chosen = intent.plan.intent
     return {
-        "understood": understood_line(intent),
+        "understood": interpretation_line(intent),
         "route": chosen.primary_route.value,
         "route_by": chosen.by,
         "route_reason": chosen.reason,

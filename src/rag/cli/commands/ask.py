@@ -28,12 +28,12 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import Output, make_filters, tell_unknown_tags
+from rag.cli.framework.query import Output, make_filters, print_unknown_tags
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import AnswerPrinter, check_model, exit_code, read_stdin
 from rag.cli.render.console import print_report
 from rag.cli.render.context_report import print_window
-from rag.cli.render.plan import tell_intent
+from rag.cli.render.plan import print_interpretation
 
 if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
@@ -118,7 +118,7 @@ def _ask(
 
     def show_plan(intent: Intent) -> None:
         printer.stop_waiting()
-        tell_intent(intent, workspace.state, wanted=bool(request.plan), data=out.is_data)
+        print_interpretation(intent, workspace.state, wanted=bool(request.plan), data=out.is_data)
 
     if not out.is_data:
         printer.wait("asking…")
@@ -135,13 +135,13 @@ def _ask(
 
 def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
     answer = report.answer
-    out.tell(report.index, answer.corrections)
+    out.print_index_warnings(report.index, answer.corrections)
     if out.as_json:
         print_report(report)
     elif out.names_files:
         out.print_files(report.index, answer.sources)
-        out.tell_notices(answer.notices)
+        out.print_warnings(answer.notices)
     else:
         printer.finish(answer)
         if not answer.found:
-            tell_unknown_tags(answer.tags, report.plan, report.index, report.request.question)
+            print_unknown_tags(answer.tags, report.plan, report.index, report.request.question)

@@ -101,7 +101,7 @@ def _switch(is_on: bool) -> str:
 def _print(records: list[AuditRecord]) -> None:
     from rich.table import Table
 
-    from rag.app.interpretation_text import understood_line
+    from rag.app.interpretation_text import interpretation_line
     from rag.search.planned_query import Intent
     from rag.search.results import QueryFilters
 
@@ -112,7 +112,7 @@ def _print(records: list[AuditRecord]) -> None:
         table.add_column(name, ratio=1, no_wrap=True, overflow="ellipsis")
     for record in records:
         intent = Intent(record.result, QueryFilters(), QueryFilters(), today=record.today)
-        texts = (understood_line(intent), record.query)
+        texts = (interpretation_line(intent), record.query)
         table.add_row(
             visible(record.id),
             f"{record.time.astimezone():%m-%d %H:%M}",

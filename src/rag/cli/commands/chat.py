@@ -27,7 +27,7 @@ from rag.cli.framework.options import (
     Transforms,
     Vaults,
 )
-from rag.cli.framework.query import make_filters, tell_corrections, warn_if_stale
+from rag.cli.framework.query import make_filters, print_corrections, warn_if_stale
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import (
     AnswerPrinter,
@@ -192,18 +192,18 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
         chat.state, question=question, sources=manner.sources, quiet=manner.quiet
     )
 
-    def tell(understood: str) -> None:
+    def show_asked(asked: str) -> None:
         printer.stop_waiting()
         if not (manner.quiet or manner.as_json):
             console = make_console(stderr=True)
-            console.print(f"({visible(understood)})", style="dim", soft_wrap=True)
+            console.print(f"({visible(asked)})", style="dim", soft_wrap=True)
 
     try:
         if not manner.as_json:
             printer.wait("asking…")
         report = chat.ask(
             question,
-            tell,
+            show_asked,
             on_text=None if manner.as_json else printer.on_text,
             on_thinking=printer.on_thinking if manner.think and not manner.as_json else None,
         )
@@ -228,7 +228,7 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
 
 def _print_answer(printer: AnswerPrinter, answer: Answer, manner: Manner) -> None:
     if not manner.quiet:
-        tell_corrections(answer.corrections)
+        print_corrections(answer.corrections)
     printer.finish(answer)
     if manner.explain:
         print_window(answer)

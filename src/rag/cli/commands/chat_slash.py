@@ -81,7 +81,7 @@ class Commands:
             print_error(error, self.as_json)
             return error.exit_code
 
-    def _tell(self, report: object, said: str) -> int:
+    def _print(self, report: object, said: str) -> int:
         """Say what was done."""
         if self.as_json:
             print_report(report)
@@ -104,11 +104,11 @@ class Commands:
 
     def _remember(self, text: str) -> int:
         report = self.chat.remember(text)
-        return self._tell(report, f"remembered: {report.text}")
+        return self._print(report, f"remembered: {report.text}")
 
     def _forget(self, which: str) -> int:
         report = self.chat.forget(which)
-        return self._tell(report, f"forgotten: {report.text}")
+        return self._print(report, f"forgotten: {report.text}")
 
     def _sources(self, _: str) -> int:
         report = self.chat.sources()
@@ -126,7 +126,7 @@ class Commands:
         report = self.chat.clear()
         kept = report.old
         back = f"; `rag chat --session {kept}` goes back to the old one" if kept else ""
-        return self._tell(report, f"a new conversation{back}")
+        return self._print(report, f"a new conversation{back}")
 
     def _help(self, _: str) -> int:
         if self.as_json:

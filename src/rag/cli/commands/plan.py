@@ -77,9 +77,9 @@ def plan(
 
 
 def _print(intent: Intent, state: IndexState, quiet: bool) -> None:
-    from rag.app.interpretation_text import missing, understood_line
+    from rag.app.interpretation_text import interpretation_line, missing
 
-    print_line(understood_line(intent))
+    print_line(interpretation_line(intent))
     for line in plan_lines(intent):
         print_line(f"  {line}")
     for text in [] if quiet else missing(intent, state):

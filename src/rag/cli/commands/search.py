@@ -24,10 +24,10 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import Output, check_mode, make_filters, tell_unknown_tags
+from rag.cli.framework.query import Output, check_mode, make_filters, print_unknown_tags
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
-from rag.cli.render.plan import plan_lines, tell_intent
+from rag.cli.render.plan import plan_lines, print_interpretation
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def search(
     )
     with Workspace(config) as workspace:
         report = workspace.search(request)
-    _tell(report, out, wanted=bool(plan))
+    _print_warnings(report, out, wanted=bool(plan))
     results = report.response.results
     if out.as_json:
         print_report(report)
@@ -110,19 +110,19 @@ def search(
     if not results:
         if not out.as_json:
             say(f"nothing found for {shortened(request.query)!r}")
-            tell_unknown_tags(report.response.tags, report.plan, report.index, request.query)
+            print_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
 
 
-def _tell(report: SearchReport, out: Output, wanted: bool) -> None:
+def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
     """Say how a query was searched.
 
     :param wanted: whether a plan was asked for.
     """
-    out.tell(report.index, report.response.corrections)
+    out.print_index_warnings(report.index, report.response.corrections)
     if report.plan and not out.quiet:
-        tell_intent(report.plan, report.index, wanted=wanted, data=out.is_data)
-    out.tell_notices(report.response.notices)
+        print_interpretation(report.plan, report.index, wanted=wanted, data=out.is_data)
+    out.print_warnings(report.response.notices)
 
 
 def _print(report: SearchReport, table: bool, explain: bool) -> None:

@@ -40,15 +40,15 @@ def serve(
     if start + status + stop != 1:
         raise UsageError("say one of --start, --status and --stop", hint="`rag serve --status`")
     if stop:
-        _tell_end(control.stop(), json)
+        _print_ended(control.stop(), json)
         return
     there = control.start() if start else control.status()
-    _tell(there, json)
+    _print_status(there, json)
     if not there:
         raise typer.Exit(1)
 
 
-def _tell(there: Status | None, json: bool) -> None:
+def _print_status(there: Status | None, json: bool) -> None:
     if json:
         from rag.app.warm_process import WarmReport
 
@@ -65,7 +65,7 @@ def _tell(there: Status | None, json: bool) -> None:
         )
 
 
-def _tell_end(ended: list[int], json: bool) -> None:
+def _print_ended(ended: list[int], json: bool) -> None:
     if json:
         from rag.app.warm_process import StoppedReport
 

@@ -66,13 +66,13 @@ class Output(NamedTuple):
         """Whether stdout is for programs."""
         return self.as_json or self.names_files
 
-    def tell(self, state: IndexState, corrections: dict[str, str]) -> None:
+    def print_index_warnings(self, state: IndexState, corrections: dict[str, str]) -> None:
         """Say what may be wrong with what follows: its age, and words that were not typed."""
         if not self.quiet:
             warn_if_stale(state)
-            tell_corrections(corrections)
+            print_corrections(corrections)
 
-    def tell_notices(self, notices: list[str]) -> None:
+    def print_warnings(self, notices: list[str]) -> None:
         """Say what there is to know of what was found."""
         for notice in [] if self.quiet else notices:
             say(notice)
@@ -83,7 +83,7 @@ class Output(NamedTuple):
             print_file(file, self.print0)
 
 
-def tell_unknown_tags(
+def print_unknown_tags(
     tags: list[str], intent: Intent | None, state: IndexState, query: str
 ) -> None:
     """Say which tags no note has, and which are near, in the language of a query."""
@@ -99,7 +99,7 @@ def warn_if_stale(state: IndexState) -> None:
         say(f"{plural(state.changed, 'note')} changed since the last index (`rag index`)")
 
 
-def tell_corrections(corrections: dict[str, str]) -> None:
+def print_corrections(corrections: dict[str, str]) -> None:
     """Say which words were searched for instead of those that no note holds."""
     for word, meant in corrections.items():
         say(f'searched for "{meant}": no note holds "{word}"')

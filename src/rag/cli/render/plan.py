@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _WAY_BACK = "--no-plan"
 
 
-def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
+def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
     """Print what was understood, as a dim line above the results on a terminal and on stderr off
     it, and say what the index does not have.
 
@@ -22,13 +22,13 @@ def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) 
         changes nothing.
     :param data: whether stdout is for programs.
     """
-    from rag.app.interpretation_text import missing, understood_line, words_for
+    from rag.app.interpretation_text import interpretation_line, missing, words_for
 
     words = words_for(intent.plan.query)
     if wanted and not (intent.narrows or intent.plan.metadata.filters_anything):
         say(words["nothing"])
     elif intent.narrows or wanted:
-        line = f"{understood_line(intent)} ({_WAY_BACK} {words['way_back']})"
+        line = f"{interpretation_line(intent)} ({_WAY_BACK} {words['way_back']})"
         console = make_console()
         if console.is_terminal and not data:
             console.print(visible(line), style="dim")
@@ -45,7 +45,7 @@ def tell_intent(intent: Intent, state: IndexState, *, wanted: bool, data: bool) 
 
 def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
     """Yield what there is to tell of a plan, by name."""
-    from rag.app.interpretation_text import window_words
+    from rag.app.interpretation_text import time_range_text
 
     plan, read = intent.plan, intent.plan.metadata
     route = plan.intent
@@ -62,7 +62,7 @@ def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
     window = read.time_window
     if not window.is_open:
         days = f"{window.first or '…'} to {window.last or '…'}"
-        words = window_words(window, intent.today)
+        words = time_range_text(window, intent.today)
         yield "time", f"{words}: {window.field} {days} ({window.name.value})"
     yield "text", intent.text if not intent.lists else "(none: the notes are listed, newest first)"
     yield from (("in scope", f"{n.kind} {n.name} ({n.words})") for n in plan.in_scope)

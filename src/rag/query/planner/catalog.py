@@ -43,7 +43,7 @@ class Catalogue(Protocol):
         """Return the tags that stand beside a tag most often."""
 
     def digest(self) -> str:
-        """Return what changes when any of this does."""
+        """Return a hash of all names, to detect a changed index."""
 
 
 def names_by_kind(catalogue: Catalogue) -> dict[str, Sequence[str]]:

@@ -77,7 +77,7 @@ def ask(path: Path, wish: bytes = b"status\n") -> list[int]:
         return [int(word) for word in connection.recv(256).split()]
 
 
-class House:
+class Daemon:
     """A runtime folder, and whatever runs in it.
 
     An address of a socket is short, the folder of a test is not.
@@ -90,8 +90,8 @@ class House:
     def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment of a command that finds what runs here."""
         outside = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-        house = {"RAG_WARM": "1", "XDG_RUNTIME_DIR": str(self.folder)}
-        return {**outside, "PYTHONPATH": str(REPO / "src"), **house, **variables}
+        daemon = {"RAG_WARM": "1", "XDG_RUNTIME_DIR": str(self.folder)}
+        return {**outside, "PYTHONPATH": str(REPO / "src"), **daemon, **variables}
 
     def run(self, *arguments: str | bytes | Path, **options: Any) -> subprocess.CompletedProcess:
         """Run `rag` with these arguments; `env` holds variables besides the usual ones."""
