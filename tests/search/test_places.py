@@ -30,7 +30,7 @@ def row(path: str) -> NoteRow:
 @pytest.fixture(scope="module")
 def places():
     with Manifest.empty() as manifest:
-        manifest.finish([row(path) for path in FILES])
+        manifest.commit_write([row(path) for path in FILES])
         yield Places(manifest)
 
 
@@ -66,7 +66,7 @@ import sys
 sys.path[:0] = [{tests!r}, {tests!r} + "/../support"]
 from test_places import Manifest, Places, row
 with Manifest.empty() as manifest:
-    manifest.finish([row("a" * 100 + ".md"), row("a/" * 50 + "a.md")])
+    manifest.commit_write([row("a" * 100 + ".md"), row("a/" * 50 + "a.md")])
     for pattern in ("*?" * 25 + "b", "*a" * 1900 + "b", "*/**/" * 25 + "b", "**/*a*/" * 25 + "b"):
         print(Places(manifest).at_paths([pattern]))
 """

@@ -36,7 +36,7 @@ def check_chunks(examination: Examination) -> Iterator[Check]:
         found = store.count_documents()
         facts = {"expected": expected, "found": found}
         on_server = bool(examination.config.store.url)
-        # More on a server are no harm: see `QdrantServerDocumentStore.lacks`.
+        # More on a server are no harm: see `QdrantServerDocumentStore.missing_points`.
         is_whole = expected is not None and (found == expected or (on_server and found > expected))
         if manifest is None or not is_whole:
             message = f"the store holds {plural(found, 'chunk')}, the manifest names {expected}"

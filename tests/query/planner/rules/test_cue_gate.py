@@ -13,7 +13,7 @@ from plan_table import ROWS
 from rag.query.planner.rules.cue_gate import looks_filtered
 
 FIRES_ON = 0.8  # of the queries of the table that filter; the others need --plan
-QUESTIONS = Path(__file__).resolve().parents[3] / "benchmarks" / "questions"
+QUESTIONS = Path(__file__).resolve().parents[4] / "benchmarks" / "questions"
 
 
 def queries(file: Path) -> list[str]:

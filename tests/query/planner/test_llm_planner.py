@@ -378,7 +378,7 @@ def test_it_is_a_component_that_goes_through_yaml():
     pipeline = Pipeline()
     pipeline.add_component("plan", QueryTransformer(generator, "aggressive", tools=[tool]))
     text = pipeline.dumps()
-    again = Pipeline.loads(text, allowed_modules=["rag", "test_planner"])
+    again = Pipeline.loads(text, allowed_modules=["rag", "test_llm_planner"])
     assert again.dumps() == text
     made = again.run({"plan": {"query": QUERY, "catalogue": CATALOGUE}})["plan"]
     assert made["result"].transformed_query == "undo a failed release"

@@ -365,7 +365,7 @@ sys.exit("qdrant_client" in sys.modules)
 
 
 def test_without_a_server_its_client_is_never_imported(tmp_path: Path) -> None:
-    source = str(Path(__file__).resolve().parents[2] / "src")
+    source = str(Path(__file__).resolve().parents[3] / "src")
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     subprocess.run(command, env={**os.environ, "PYTHONPATH": source}, check=True, timeout=60)
 

@@ -11,7 +11,7 @@ import pytest
 
 from rag.stores.edge import panics
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+SOURCE = Path(__file__).resolve().parents[3] / "src"
 BACKTRACE = b"note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
 # A vector with fewer values than dimensions.
 PANIC = """

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
-from test_filters import DOCUMENTS
 
 from rag.config import StoreConfig
 from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
+from store_documents import DOCUMENTS
 
 # Read here: tests see none of the user's RAG_*.
 URL = os.environ.get("RAG_TEST_QDRANT_URL", "")

@@ -273,13 +273,13 @@ def tell(worker):
     started(worker)
     print(worker.process.pid, flush=True)
 
-def adopt(copy, built):
+def import_segments(writer, built):
     print("built", flush=True)
     time.sleep(60)
 
 workers._Worker.__init__ = tell
 from rag.indexing.index_writer import IndexWriter
-IndexWriter.adopt = adopt
+IndexWriter.import_segments = import_segments
 with IndexRun(RAGConfig(data_dir=Path(sys.argv[1]))) as run:
     run.index_vault("v", Path(sys.argv[2]))
 """
