@@ -292,3 +292,14 @@ def test_what_is_no_file_of_settings_is_said_to_be_left_out(rag, library, tmp_pa
         ran = rag(*command)
         assert ran.code == 0 and said in ran.err and "Move it away" in ran.err
     assert said in rag("doctor").out
+
+
+@pytest.mark.parametrize(("kind", "make"), [("a pipe", os.mkfifo), ("a folder", os.mkdir)])
+def test_trust_names_what_is_in_the_place_of_the_file(rag, tmp_path, monkeypatch, kind, make):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "rag.toml"
+    make(file)
+    for command in (("trust",), ("trust", "--remove"), ("trust", "rag.toml")):
+        ran = rag(*command)
+        assert ran.code == 2 and f"{file} is {kind}, and not read" in ran.err, command
+        assert "Move it away" in ran.err

@@ -195,3 +195,21 @@ class TestLostMarks:
         folder = self.lose("index/work/")
         [found] = [c for c in rag("doctor", "--json").json["checks"] if c["name"] == "marks"]
         assert (found["status"], found["unmarked"]) == ("warn", [str(folder)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vaults_are_not_said_to_be_empty_or_new_when_the_index_cannot_be_read(rag, indexed, kind):
+    file = replace(CURRENT, kind)
+    listed = rag("vault", "list")
+    assert listed.out == f"work  notes unknown  {indexed}\n"
+    assert says_what_to_do(listed.err, file, kind)
+    assert rag("vault", "list", "--json").json["vaults"]["work"]["notes"] is None
+    found = rag("doctor")
+    assert "not indexed" not in found.out and says_what_to_do(found.out, file, kind)
+
+
+def test_without_an_index_a_vault_has_no_notes_in_it(rag, notes):
+    assert rag("vault", "add", notes).code == 0
+    listed = rag("vault", "list")
+    assert (listed.out, listed.err) == (f"{notes.name}  0 notes  {notes}\n", "")
+    assert "not indexed yet" in rag("doctor").out

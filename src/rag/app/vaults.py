@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError
+from rag.exceptions import IndexUnavailableError, with_hint
 from rag.index.lookup import open_manifest
-from rag.index.snapshots import IndexDirectory
+from rag.index.snapshots import NO_INDEX, IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
 
 
 @dataclass(frozen=True)
 class KnownVault:
-    """A vault, and how many of its notes are indexed."""
+    """A vault, and how many of its notes are indexed; `None` when the index cannot be read."""
 
     name: str
     path: Path
-    notes: int
+    notes: int | None
 
 
 @dataclass(frozen=True)
 class VaultsReport:
-    """The vaults that are known; `notice` says what is wrong with the list of them."""
+    """The vaults that are known.
+
+    :param notice: what is wrong with the list of them.
+    :param index_notice: why the index cannot be read, so that nobody knows what is in it.
+    """
 
     vaults: list[KnownVault]
     notice: str = ""
+    index_notice: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,18 @@ def list_vaults(config: RAGConfig) -> VaultsReport:
     """List the vaults that are configured, registered or indexed."""
     counts: dict[str, tuple[int, int]] = {}
     roots: dict[str, str] = {}
-    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
-        counts, roots = manifest.counts(), manifest.vaults()
+    wrong = ""
+    try:
+        with open_manifest(config) as manifest:
+            counts, roots = manifest.counts(), manifest.vaults()
+    except IndexUnavailableError as error:
+        if error.message != NO_INDEX:
+            wrong = with_hint(str(error), error.hint)
     registry = Registry.load(config)
     found = known_vaults(config, roots, registry)
-    vaults = [KnownVault(name, path, counts.get(name, (0, 0))[0]) for name, path in found.items()]
-    return VaultsReport(vaults, registry.notice)
+    notes = {name: None if wrong else counts.get(name, (0, 0))[0] for name in found}
+    vaults = [KnownVault(name, path, notes[name]) for name, path in found.items()]
+    return VaultsReport(vaults, registry.notice, wrong)
 
 
 def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from rag.app.doctor.check import Check, Examination
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError, Message, Remedy
 from rag.index.lookup import open_manifest
+from rag.index.snapshots import NO_INDEX
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.text.messages import plural
 from rag.vault import scan_folder
@@ -24,9 +24,12 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
     """Say of every known vault whether its notes can be read."""
     config = examination.config
     roots: dict[str, str] = {}
-    # What is wrong with the index is said in its own line.
-    with suppress(IndexUnavailableError), open_manifest(config) as manifest:
-        roots = manifest.vaults()
+    is_known = True  # what is indexed; what is wrong with the index is said in its own line
+    try:
+        with open_manifest(config) as manifest:
+            roots = manifest.vaults()
+    except IndexUnavailableError as error:
+        is_known = error.message == NO_INDEX
     yield from _check_settings(config)
     registry = Registry.load(config)
     if registry.notice:
@@ -39,7 +42,7 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
         hint = Message(remedy=Remedy.FIND_VAULTS)
         yield Check("vault", "warn", "there is no vault yet", hint)
     for name, root in vaults.items():
-        yield _check_vault(name, root, config.index.ignore, name in roots)
+        yield _check_vault(name, root, config.index.ignore, name in roots or not is_known)
     for inner, outer in overlaps(vaults):
         message = f"{inner} lies in {outer}: its notes are found twice"
         yield Check("vault", "warn", message, Message(remedy=Remedy.REMOVE_VAULT, subject=inner))

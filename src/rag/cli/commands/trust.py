@@ -12,6 +12,7 @@ from rag.cli.framework.options import Json
 from rag.cli.render.console import plural, print_line, print_report
 from rag.config.trust import TrustList, forget, record, visible
 from rag.exceptions import UsageError
+from rag.support.regular_files import strange_kind
 
 
 def trust(
@@ -107,17 +108,28 @@ def _list(json: bool) -> None:
 def _file(place: Path) -> Path:
     """Return the real path of the file that is named, or is read in the folder that is.
 
-    :raises UsageError: when none is.
+    :raises UsageError: when none is, or when something else has its name.
     """
-    from rag.config.files import nearest_file
+    from rag.config.files import nearest_file, strange_files, user_file
 
     where = place.expanduser().absolute()
     if not where.is_dir():
+        if kind := strange_kind(where):
+            raise _not_a_file(where, kind)
         return Path(os.path.realpath(where))
     found = nearest_file(where)
-    if found is None:
-        raise UsageError(f"no rag.toml is read in {where}", hint="rag trust FOLDER")
-    return found[0]
+    if found:
+        return found[0]
+    for file, kind in strange_files(False, where).items():
+        if file != user_file():
+            raise _not_a_file(file, kind)
+    raise UsageError(f"no rag.toml is read in {where}", hint="rag trust FOLDER")
+
+
+def _not_a_file(file: Path, kind: str) -> UsageError:
+    return UsageError(
+        f"{file} is {kind}, and not read", hint="Move it away, or put a file of settings there."
+    )
 
 
 def _folder(place: Path) -> Path:

@@ -24,13 +24,15 @@ def list_vaults(json: Json = False, config_file: ConfigFile = None) -> None:
     with _workspace(config_file) as workspace:
         report = workspace.vaults()
     _say(report.notice)
+    _say(report.index_notice)
     if json:
         print_report(report)
         return
     if not report.vaults:
         print_line("no vaults yet: `rag index FOLDER` makes one")
     for vault in report.vaults:
-        print_line(f"{vault.name}  {plural(vault.notes, 'note')}  {vault.path}")
+        notes = "notes unknown" if vault.notes is None else plural(vault.notes, "note")
+        print_line(f"{vault.name}  {notes}  {vault.path}")
 
 
 @app.command("add")
