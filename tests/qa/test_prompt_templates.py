@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from dataclasses import replace
 
@@ -131,6 +132,21 @@ class TestOneThatIsWrong:
         with pytest.raises(UsageError, match=rf"template failed in line 3: .*{why}") as raised:
             said(f"{{{{ query }}}}\n\n{wrong}", HOSTILE)
         assert "history" in raised.value.hint
+
+    @pytest.mark.parametrize(
+        "much",
+        [
+            "{% for i in range(99999) %}{% for j in range(999) %}word {% endfor %}{% endfor %}",
+            "{{ (query ~ ' ') * 4000000 }}",
+            "{{ query }}{{ (query[:0] ~ ' ') * 100000000 }}",
+        ],
+        ids=["in pieces", "at once", "blanks, which are no tokens"],
+    )
+    def test_that_makes_100_mb_is_refused_at_once(self, much):
+        started = time.process_time()
+        with pytest.raises(TooLongError, match="leaves no room"):
+            made(f"{{{{ query }}}}{much}", HOSTILE, HOSTILE)
+        assert time.process_time() - started < 5
 
     def test_that_leaves_no_room_says_so(self):
         with pytest.raises(TooLongError, match="leaves no room"):

@@ -31,6 +31,9 @@ from rag.text.messages import brief
 from rag.text.token_estimate import count_tokens
 
 _HISTORY = 0.2  # of what the model reads
+# More characters a token no text has that a model can use; blanks count as no token at all.
+_CHARACTERS_PER_TOKEN = 32
+_LEAST_CHARACTERS = 10_000
 _SOURCE_NAMES = ("title", "heading", "vault", "file_path")  # counted in the `Source`
 
 
@@ -102,8 +105,8 @@ class PromptTemplate:
         }
         most = len(too_long.ranks) // 2 if too_long else len(shown)
         for count in range(most, 0, -1):
-            text = self._rendered({**known, "documents": shown[:count]})
-            if (tokens := count_tokens(text)) <= usable:
+            text = self._rendered({**known, "documents": shown[:count]}, usable)
+            if text is not None and (tokens := count_tokens(text)) <= usable:
                 return TemplatedPrompt(
                     messages=[rules, {"role": "user", "content": text}],
                     sources=[source for _, source, _ in cleaned[:count]],
@@ -116,12 +119,22 @@ class PromptTemplate:
             hint="Shorten it, or raise ollama.max_context.",
         )
 
-    def _rendered(self, given: dict[str, Any]) -> str:
+    def _rendered(self, given: dict[str, Any], usable: float) -> str | None:
+        """Return what the template makes; `None` as soon as it is much too long for the model.
+
+        A template can make any amount of text, and counting its tokens takes much longer.
+        """
+        most = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * usable)
+        pieces: list[str] = []
         try:
-            text: str = self._builder.run(template_variables=given)["prompt"]
+            for piece in self._builder.template.generate(given):
+                pieces.append(piece)
+                most -= len(piece)
+                if most < 0:
+                    return None
         except Exception as error:
             raise _wrong("failed", error) from error
-        return text
+        return "".join(pieces)
 
     def _history(
         self, remembered: Sequence[ContextItem], question: str, usable: float
