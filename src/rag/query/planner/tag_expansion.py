@@ -15,6 +15,7 @@ from rag.query.planner.plan import FullTransformationResult
 from rag.query.planner.rules.field_synonyms import field_words
 from rag.query.planner.rules.name_resolver import Resolver
 from rag.query.planner.rules.shared_patterns import EXAMINED
+from rag.query.planner.rules.unwanted_words import wanted_words
 from rag.text.normalize import name_key
 
 _MOST_EXPANSIONS = 8
@@ -43,7 +44,9 @@ class Normaliser:
         """Return the plan with expansions and fields."""
         read = plan.metadata
         near = self.expand([*read.all_tags, *read.tags])
-        fields = dict.fromkeys([*read.fields, *read.values, *self.columns(plan.query)])
+        fields = dict.fromkeys(
+            [*read.fields, *read.values, *self.columns(wanted_words(plan.query))]
+        )
         return plan.model_copy(
             update={
                 "expansions": [tag for tag in near if tag not in read.excluded_tags],

@@ -6,6 +6,8 @@ import time
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.query.planner.catalog import StaticCatalogue
 from rag.query.planner.query_planner import MetadataTransformer
@@ -69,6 +71,11 @@ def test_a_tag_that_the_index_lacks_is_reported_and_not_searched_for(query: str)
         ("notes about crypto but not bitcoin", "notes about crypto -bitcoin"),
         ("Wallets, excluding Paper Keys", 'Wallets -"Paper Keys"'),
         ("ウォレット、ビットコイン以外", "ウォレット、 -ビットコイン"),
+        ("同期（モバイル以外）", "同期 -モバイル"),
+        ("モバイル以外の同期", "同期 -モバイル"),
+        ("モバイルを除く同期", "同期 -モバイル"),
+        ("モバイルを除いた、同期の設定", "同期の設定 -モバイル"),
+        ("iOS以外の同期エラー", "同期エラー -iOS"),
         ("not bitcoin", "not bitcoin"),
         ("but not bitcoin", "but not bitcoin"),
         ("to be or not to be", "to be or not to be"),
@@ -77,6 +84,57 @@ def test_a_tag_that_the_index_lacks_is_reported_and_not_searched_for(query: str)
 )
 def test_without_filters_too(query: str, searched: str) -> None:
     assert without_unwanted(query) == searched
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            "それ以外",
+            "それ以外の同期",
+            "これ以外の方法",
+            "以外に速い同期",
+            "以外の同期",
+            "意外な同期",
+        ),
+        *(
+            "自分以外の予定",
+            "本人以外の確認",
+            "英語以外の言語",
+            "日本以外の国",
+            "平日以外の営業時間",
+        ),
+        *("関係者以外立入禁止", "モバイル以外で同期", "同期はモバイル以外の人", "必要以外のもの"),
+        *("「モバイル以外の同期」", '"モバイル以外の同期"'),
+    ],
+)
+def test_other_meanings_of_the_japanese_words_exclude_nothing(query: str) -> None:
+    assert without_unwanted(query) == query
+
+
+@given(
+    st.text(alphabet="それこれあ、の にはが", max_size=12),
+    st.sampled_from(["以外", "以外に", "以外の"]),
+)
+def test_without_a_word_of_a_topic_before_it_nothing_is_excluded(before: str, word: str) -> None:
+    query = f"{before}{word}同期"
+    assert without_unwanted(query) == query
+
+
+def test_japanese_exclusions_hold_beside_filters() -> None:
+    read = extract("#python モバイル以外の同期", NOTES, today=TODAY)
+    assert (read.metadata.tags, read.text, read.unwanted) == (["python"], "同期", ["-モバイル"])
+
+
+@pytest.mark.parametrize(
+    "query", ["everything about sync but not mobile", "モバイル以外の同期", "sync"]
+)
+def test_a_field_is_not_meant_by_a_word_that_is_not_wanted(query: str) -> None:
+    catalogue = StaticCatalogue(vaults=["work"], tags=["python"], fields={"mobile": ["yes"]})
+    plan = MetadataTransformer().transform(query, catalogue, today=TODAY)
+    assert plan.mapped_physical_columns == []
+    asked = MetadataTransformer().transform("which mobile syncs", catalogue, today=TODAY)
+    assert asked.mapped_physical_columns == ["mobile"]
 
 
 @pytest.mark.parametrize("piece", [" ", "but not ", ", ", "about ", "but not a b ", "x", "以外"])
