@@ -97,6 +97,8 @@ before = set(sys.modules)
 from rag.cli.app import run
 for line in sys.argv[1:]:
     run(line.split())
+from rich.cells import cell_len
+cell_len("語")  # in a title that is shown
 print("imported:", *sorted(set(sys.modules) - before), file=sys.stderr)
 """
 

@@ -49,12 +49,15 @@ def preload() -> None:
 
     It starts no thread and leaves no file open, so that a process may fork after it.
     """
+    from rich.cells import cell_len
+
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     for module in pkgutil.walk_packages(rag.__path__, "rag."):
         if module.name.removeprefix("rag.") not in _LEFT_OUT:
             import_module(module.name)
     for name in _OTHERS:
         import_module(name)
+    cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
 
 
