@@ -25,6 +25,7 @@ _ENGLISH = {
     "no_tag": "no note has the tag #{}", "near": "; near: {}",
     "nothing": "no filters were recognised in the query", "too_many": "too many tags; left out: {}",
     "way_back": "searches the words as typed",
+    "corrected": 'searched for "{}": no note holds "{}"', "none": "nothing found for {!r}",
 }
 _JAPANESE = {
     "vault": "{} 保管庫", "vaults": "{} 保管庫", "or": "または", "and": "・", "not": "{} 以外",
@@ -35,6 +36,8 @@ _JAPANESE = {
     "no_tag": "タグ #{} の付いたノートはありません", "near": "。近いタグ: {}",
     "nothing": "クエリに絞り込みの条件はありません", "too_many": "タグが多すぎるため除きました: {}",
     "way_back": "入力した言葉のまま検索します",
+    "corrected": "「{}」で検索しました（「{}」を含むノートはありません）",
+    "none": "「{}」に合うノートは見つかりませんでした",
 }
 # fmt: on
 

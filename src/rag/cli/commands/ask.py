@@ -135,7 +135,7 @@ def _ask(
 
 def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
     answer = report.answer
-    out.print_index_warnings(report.index, answer.corrections)
+    out.print_index_warnings(report.index, answer.corrections, report.request.question)
     if out.as_json:
         print_report(report)
     elif out.names_files:

@@ -222,13 +222,13 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
     if manner.as_json:
         print_report(report)
     else:
-        _print_answer(printer, report.answer, manner)
+        _print_answer(printer, question, report.answer, manner)
     return exit_code(report.answer)
 
 
-def _print_answer(printer: AnswerPrinter, answer: Answer, manner: Manner) -> None:
+def _print_answer(printer: AnswerPrinter, question: str, answer: Answer, manner: Manner) -> None:
     if not manner.quiet:
-        print_corrections(answer.corrections)
+        print_corrections(answer.corrections, question)
     printer.finish(answer)
     if manner.explain:
         print_window(answer)

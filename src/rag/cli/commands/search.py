@@ -24,11 +24,16 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import Output, check_mode, make_filters, print_unknown_tags
+from rag.cli.framework.query import (
+    Output,
+    check_mode,
+    make_filters,
+    print_nothing_found,
+    print_unknown_tags,
+)
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_line, print_report, say
+from rag.cli.render.console import print_line, print_report
 from rag.cli.render.plan import plan_lines, print_interpretation
-from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.app.search import SearchReport
@@ -109,7 +114,7 @@ def search(
         _print(report, table, explain)
     if not results:
         if not out.as_json:
-            say(f"nothing found for {shortened(request.query)!r}")
+            print_nothing_found(request.query)
             print_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
 
@@ -119,7 +124,7 @@ def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
 
     :param wanted: whether a plan was asked for.
     """
-    out.print_index_warnings(report.index, report.response.corrections)
+    out.print_index_warnings(report.index, report.response.corrections, report.response.query)
     if report.plan and not out.quiet:
         print_interpretation(report.plan, report.index, wanted=wanted, data=out.is_data)
     out.print_warnings(report.response.notices)

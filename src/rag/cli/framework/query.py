@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag.cli.render.console import plural, print_file, say
 from rag.config import MODES
 from rag.exceptions import UsageError
+from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
@@ -66,11 +67,13 @@ class Output(NamedTuple):
         """Whether stdout is for programs."""
         return self.as_json or self.names_files
 
-    def print_index_warnings(self, state: IndexState, corrections: dict[str, str]) -> None:
+    def print_index_warnings(
+        self, state: IndexState, corrections: dict[str, str], query: str
+    ) -> None:
         """Say what may be wrong with what follows: its age, and words that were not typed."""
         if not self.quiet:
             warn_if_stale(state)
-            print_corrections(corrections)
+            print_corrections(corrections, query)
 
     def print_warnings(self, notices: list[str]) -> None:
         """Say what there is to know of what was found."""
@@ -99,7 +102,19 @@ def warn_if_stale(state: IndexState) -> None:
         say(f"{plural(state.changed, 'note')} changed since the last index (`rag index`)")
 
 
-def print_corrections(corrections: dict[str, str]) -> None:
-    """Say which words were searched for instead of those that no note holds."""
+def print_corrections(corrections: dict[str, str], query: str) -> None:
+    """Say which words were searched for instead of those that no note holds, in the language of a
+    query."""
+    if not corrections:
+        return
+    from rag.app.interpretation_text import words_for
+
     for word, meant in corrections.items():
-        say(f'searched for "{meant}": no note holds "{word}"')
+        say(words_for(query)["corrected"].format(meant, word))
+
+
+def print_nothing_found(query: str) -> None:
+    """Say that nothing was found for a query, in its language."""
+    from rag.app.interpretation_text import words_for
+
+    say(words_for(query)["none"].format(shortened(query)))
