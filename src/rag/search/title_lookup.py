@@ -85,7 +85,7 @@ def _patterns(globs: Iterable[str]) -> list[_Pattern]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of `[[`, which may mean something else one day
             return [
-                (pattern.include, re.compile(_without_choice(pattern.regex.pattern)))
+                (pattern.include, re.compile(_without_choice(_in_names(pattern.regex.pattern))))
                 for pattern in PathSpec.from_lines("gitignore", lines).patterns
                 if pattern.include is not None and pattern.regex is not None
             ]
@@ -93,6 +93,20 @@ def _patterns(globs: Iterable[str]) -> list[_Pattern]:
         raise QueryError(
             "not a path pattern", str(error), hint="Try 'folder/**' or '*.md'."
         ) from error
+
+
+_CLASS = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)  # and what is escaped
+
+
+def _in_names(expression: str) -> str:
+    """Return the expression of a path pattern so that no class of characters holds the slash, as in
+    git: `a[!b]c` is one name."""
+
+    def kept(found: re.Match[str]) -> str:
+        is_class = not found[0].startswith("\\") and found[0] != "[^/]"
+        return f"(?!/){found[0]}" if is_class else found[0]
+
+    return _CLASS.sub(kept, expression)
 
 
 _STAR, _FOLDERS, _ROOT = "[^/]*", "(?:/.+)?", "^(?:.+/)?"  # as pathspec writes them
