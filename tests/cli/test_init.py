@@ -196,6 +196,13 @@ class TestOllama:
             "chat_model": "llama3.2",
         }
 
+    def test_a_folder_in_the_place_of_the_file_is_named(self, rag):
+        Path("rag.toml").mkdir()
+        ran = rag("init", "--force")
+        assert ran.code == 2
+        assert "rag.toml is a folder, and should be a file\nMove " in ran.err
+        assert [path.name for path in Path().iterdir()] == ["rag.toml"]
+
     def test_what_it_writes_is_in_force(self, rag, server, monkeypatch):
         rag("init")
         monkeypatch.delenv("RAG_OLLAMA__URL")

@@ -105,7 +105,7 @@ class TestTheLanguageOfTheQuestion:
 
     def test_of_the_line_of_a_question(self, rag):
         ran = rag("ask", "2025年6月以降の #ops のロールバックは何分？", "--no-model")
-        assert "(--no-plan 入力した言葉のまま検索します)" in ran.err
+        assert "(--no-plan で入力した言葉のまま検索します)" in ran.err
 
     def test_where_nothing_filters(self, rag):
         ran = rag("search", "ロールバックの手順", "--plan")

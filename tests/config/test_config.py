@@ -10,7 +10,7 @@ import pytest
 from rag import config as config_module
 from rag.config import StoreConfig, default_toml, load_config, settings, values
 from rag.config.layers import flatten
-from rag.config.providers import CHAT_PROVIDERS
+from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import ConfigError
 
 REPO = Path(__file__).resolve().parents[2]
@@ -195,6 +195,12 @@ def test_a_value_that_cannot_be_meant_is_refused_with_its_name_and_file(
     assert str(file) in str(caught.value)
 
 
+def test_something_else_in_the_place_of_a_named_file_is_said_to_be_that(project: Path) -> None:
+    (project / "folder.toml").mkdir()
+    with pytest.raises(ConfigError, match=r"folder\.toml is a folder, not a file"):
+        load_config("folder.toml", {}, project)
+
+
 @pytest.mark.parametrize("kind", ["embedding", "chat"])
 @pytest.mark.parametrize("enabled", ["true", "false"])
 def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(
@@ -202,13 +208,15 @@ def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(
 ) -> None:
     off = f"[ollama]\nenabled = {enabled}\n"
     file = write(project / "rag.toml", f"{off}[{kind}]\nprovider = 'gemini'")
-    says = f"{kind}.provider must be one of ollama, not 'gemini' (from "
+    known = ", ".join({"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}[kind])
+    says = f"{kind}.provider must be one of {known}, not 'gemini' (from "
     with pytest.raises(ConfigError) as caught:
         load_config(file, {}, project)
     assert str(caught.value) == f"{says}{file})"
+    variable = f"RAG_{kind.upper()}__PROVIDER"
     with pytest.raises(ConfigError) as caught:
-        load_config(env={f"RAG_{kind.upper()}__PROVIDER": "gemini"}, cwd=project.parent)
-    assert str(caught.value) == f"{says}environment)"
+        load_config(env={variable: "gemini"}, cwd=project.parent)
+    assert str(caught.value) == f"{says}{variable})"
 
 
 def test_a_provider_is_chosen_in_a_file_or_in_the_environment(project: Path, monkeypatch) -> None:

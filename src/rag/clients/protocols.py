@@ -109,7 +109,8 @@ class ModelProvider(Protocol):
     def survey(self) -> list[ServerView]:
         """Ask all servers of this provider, whatever the settings want of them, for `rag doctor`.
 
-        It takes about twice `ollama.query_timeout` at most.
+        It takes about twice `ollama.query_timeout` at most. Where the same provider is chosen for
+        embeddings and for chat, one of its two classes is asked: both must tell of all servers.
         """
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rag.config.environment import from_environment, unknown_variables
+from rag.config.environment import from_environment, unknown_variables, variable_of
 from rag.config.files import (
     find_project,
     is_there,
@@ -196,7 +196,8 @@ def _checked(config: RAGConfig) -> RAGConfig:
     for name, (holds, demand) in rules.items():
         if not holds:
             origin = config.origins.get(name) or config.origins["routes.rules"]
-            raise ConfigError(f"{name} {demand} (from {origin})", remedy=Remedy.SHOW_SETTINGS)
+            place = variable_of(name) if origin == ENVIRONMENT else origin
+            raise ConfigError(f"{name} {demand} (from {place})", remedy=Remedy.SHOW_SETTINGS)
     _check_key_variable(config.store.api_key_env, config.origins["store.api_key_env"])
     return config
 

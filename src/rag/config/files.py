@@ -65,7 +65,11 @@ def find_project(path: str | Path | None, env: Mapping[str, str], cwd: Path) -> 
         expanded = Path(named).expanduser()
         file = Path(os.path.realpath(cwd / expanded))
         if not file.is_file():
-            raise ConfigError(f"no configuration file {named}", remedy=Remedy.CHECK_FILE_NAME)
+            from rag.support.regular_files import strange_kind
+
+            kind = strange_kind(file)
+            wrong = f"{named} is {kind}, not a file" if kind else f"no configuration file {named}"
+            raise ConfigError(wrong, remedy=Remedy.CHECK_FILE_NAME)
         # A variable that says `rag.toml` would mean another file in every folder.
         return _read_project(file, file.parent, bool(path) or expanded.is_absolute())
     nearest = _nearest(cwd)

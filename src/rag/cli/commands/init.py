@@ -49,8 +49,11 @@ def init(
     rag init --dry-run
     """
     from rag.app.setup.plan import SetupReport, carry_out, plan
+    from rag.support.regular_files import strange_kind
 
     file = user_file() if user else new_project_file(Path.cwd())
+    if kind := strange_kind(file):
+        raise UsageError(f"{file} is {kind}, and should be a file", hint=f"Move {file} away.")
     if file.exists() and not (force or dry_run):
         raise UsageError(
             f"there is a configuration already: {file}",

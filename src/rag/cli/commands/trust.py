@@ -59,7 +59,7 @@ def _trust(place: Path, json: bool) -> None:
     project = project_of(_folder(place))
     if project is None or project.file != file:
         raise UsageError(
-            f"{place} is not the rag.toml of a folder",
+            f"{place} is not the rag.toml of a folder" if place.exists() else f"no file {place}",
             hint="A file that `--config` or RAG_CONFIG names needs no trust.",
         )
     if project.asks:

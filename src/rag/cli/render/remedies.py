@@ -56,7 +56,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.ASK_AT_ONCE: "It is asked again in {subject} s, or at once by `rag doctor`. If it hangs,"
     " restart `ollama serve`; ollama.url names another.",
     Remedy.SEE_DOCTOR: "See `rag doctor`.",
-    Remedy.SHOW_SETTINGS: "`rag config` shows the settings.",
+    Remedy.SHOW_SETTINGS: "`rag config --defaults` lists the settings.",
     Remedy.LIST_SETTINGS: "{hint} `rag config` lists all settings.",
     Remedy.MEND_SETTING: "Mend {subject}: `rag config` says where it is set.",
     Remedy.MEND_FILE: "Mend {subject}, or name another with --config.",
