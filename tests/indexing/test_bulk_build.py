@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError
+from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
 from rag.indexing import bulk_build as portions
 from rag.indexing import worker_pool as workers
@@ -62,8 +63,9 @@ def everything(config: RAGConfig) -> list[Any]:
             for d in store.filter_documents()
         ]
     directory = IndexDirectory(config.index_dir)
-    file = directory.path / (directory.current() or "") / MANIFEST
-    with closing(sqlite3.connect(file)) as db:
+    generation = directory.path / (directory.current() or "")
+    found.append((generation / FREQUENCIES).read_bytes())
+    with closing(sqlite3.connect(generation / MANIFEST)) as db:
         for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
             columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
             wanted = ", ".join(c for c in columns if c not in ("indexed_at", "racy"))

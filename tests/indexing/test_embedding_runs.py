@@ -263,6 +263,16 @@ class TestOnlyWhatIsNew:
         assert all(after[key] == pytest.approx(before[key], abs=1e-3) for key in before)
         assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
 
+    def test_nothing_of_an_index_of_a_former_layout(self, work, embed, with_ollama, server):
+        asked = len(server.requests())
+        with IndexRun(with_ollama()) as run:
+            known = run.manifest.get("fingerprint")
+            run.manifest.set(fingerprint=known.replace('"schema": ', '"schema": 1'))
+        report = embed(work=work)
+        assert "changed how notes are indexed: the index is rebuilt" in report.notices[0]
+        assert len(server.requests()) == asked
+        assert counts(with_ollama()) == (CHUNKS, CHUNKS, 0, 0)
+
     def test_cut_elsewhere_only_what_is_cut_and_cut_back_nothing(
         self, work, embed, with_ollama, sent
     ):

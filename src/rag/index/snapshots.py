@@ -3,10 +3,12 @@
     index.lock    held by the one writer
     work/         the writer's own shard and manifest; nobody else opens it
     work/checksums, work/stamps     the same of it, as it was closed
+    work/frequencies  how many chunks hold each term; it is away while they are written
     work/writing  somebody may have written to it since
     parts/        segments on their way into the writer's shard
     gen-7/        a snapshot: a closed copy of work/ that is never written again
     gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
+    gen-7/frequencies  the same of the generation
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the snapshot to read

@@ -235,7 +235,7 @@ class IndexWriter:
 
         if self._home is None:
             store: Any = self.store
-            self._home = SegmentHome(store.access)
+            self._home = SegmentHome(store.access, store.counts)
         self.manifest.begin_write(built.rows)
         self._home.import_segments(built.folder)
         self.remember_words(built.words)

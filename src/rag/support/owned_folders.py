@@ -32,7 +32,7 @@ _KNOWN = {
     "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",
 }
 # What a staging index holds besides, in an index that has the mark.
-_KNOWN["work"] = rf"{_KNOWN['part']}|\.?checksums(\.tmp)?|stamps(-\d+\.tmp)?|writing"
+_KNOWN["work"] = rf"{_KNOWN['part']}|\.?(checksums|frequencies)(\.tmp)?|stamps(-\d+\.tmp)?|writing"
 
 
 def claim_data_folder(folder: Path) -> None:

@@ -6,8 +6,9 @@ The score of a document d for a query q is the dot product of two sparse vectors
     K(d)        = k1 · (1 - b + b · length(d) / average length)
 
 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009, eq. 3.15). The document
-vector holds the term-frequency part, the query vector the weight and qtf, and the store
-multiplies by idf from its own counts, so no vector changes when another note does.
+vector holds the term-frequency part, the query vector the weight and qtf, and a store multiplies
+the query by idf from the counts of the whole index (`rag.index.frequencies`), so no vector changes
+when another note does.
 
 Four fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
 29 hash the term. `words` are stemmed, and runs of katakana are words; `grams` stand in for words

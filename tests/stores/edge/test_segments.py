@@ -47,7 +47,7 @@ def store(path: str) -> Iterator[Store]:
 
 @pytest.fixture
 def home(store: Store) -> SegmentHome:
-    return SegmentHome(store.access)
+    return SegmentHome(store.access, store.counts)
 
 
 def test_what_was_built_is_found_beside_what_was_written(store, home, tmp_path) -> None:
@@ -87,7 +87,9 @@ def test_an_adopted_point_can_be_changed_and_deleted(store, home, tmp_path, oper
 
 def test_a_later_change_outlives_a_working_copy_that_was_not_closed(path, tmp_path) -> None:
     with Store(path) as store:
-        SegmentHome(store.access).import_segments(build(tmp_path / "one", range(30), size=1))
+        SegmentHome(store.access, store.counts).import_segments(
+            build(tmp_path / "one", range(30), size=1)
+        )
     with Store(path) as again:  # it counts on, in another process too
         again.write_documents([doc(4, "changed")], DuplicatePolicy.OVERWRITE)
         assert {d.content for d in again.filter_documents() if d.id == key(4)} == {"changed"}

@@ -9,13 +9,20 @@ Its collections begin with `rag-test-` and are deleted.
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
 
 from rag.config import StoreConfig
-from rag.stores import QdrantEdgeDocumentStore, QdrantServerDocumentStore
+from rag.stores import (
+    BaseDocumentStore,
+    QdrantEdgeDocumentStore,
+    QdrantServerDocumentStore,
+)
 from store_documents import DOCUMENTS
 
 # Read here: tests see none of the user's RAG_*.
@@ -31,8 +38,11 @@ def direction(at: int) -> list[float]:
     return [float((at * at * n + n) % 11 - 5) + 0.25 for n in range(8)]
 
 
+def words(at: int) -> SparseEmbedding:
+    return SparseEmbedding([at % 3, 3 + at % 5, 8], [1.0 + at % 7, 2.0, 0.5])
+
+
 def chunk(at: int) -> Document:
-    words = SparseEmbedding([at % 3, 3 + at % 5, 8], [1.0 + at % 7, 2.0, 0.5])
     meta = {
         "vault": ["work", "日記"][at % 2],
         "tags": ["a"] if at % 3 else ["a", "b"],
@@ -45,7 +55,7 @@ def chunk(at: int) -> Document:
         id=str(uuid.UUID(int=1000 + at)),
         content=f"chunk {at}",
         meta=meta,
-        sparse_embedding=words,
+        sparse_embedding=words(at),
         embedding=direction(at) if at % 10 else None,
     )
 
@@ -119,3 +129,30 @@ def test_embeddings_are_dropped_and_come_in_another_size(both: Both) -> None:
     assert other.embedding_dim is None
     other.write_embeddings({chunk(1).id: [1.0, 0.0]})
     assert (other.embedding_dim, other.count_embedded()) == (2, 1)
+
+
+def test_six_shards_one_shard_and_the_embedded_store_score_alike(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    base = tmp_path_factory.mktemp("shards")
+    settings = [
+        StoreConfig(url=URL, collection=f"rag-test-{uuid.uuid4()}", shard_number=shards)
+        for shards in (1, 6)
+    ]
+    with ExitStack() as stack:
+        stores: list[BaseDocumentStore] = [QdrantEdgeDocumentStore(str(base / "embedded"))]
+        for number, one in enumerate(settings):
+            server = QdrantServerDocumentStore(str(base / f"server {number}"), one)
+            stack.callback(server.collection.client.delete_collection, one.collection)
+            stores.append(server)
+        for store in map(stack.enter_context, stores):
+            store.write_documents([chunk(at) for at in range(300)])
+            changed = [replace(chunk(at), sparse_embedding=words(at + 1)) for at in range(50)]
+            store.write_documents(changed, DuplicatePolicy.OVERWRITE)
+            store.delete_documents([chunk(at).id for at in range(40, 90)])
+        for query in (SparseEmbedding([1, 4, 8], [1.0, 0.5, 0.1]), words(2), words(3)):
+            embedded, *others = (
+                {c.id: c.score for c in store.find_candidates(query, top_k=500)} for store in stores
+            )
+            assert len(embedded) > 100
+            assert all(other == pytest.approx(embedded, rel=1e-6) for other in others)

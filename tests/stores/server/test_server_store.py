@@ -11,7 +11,6 @@ import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
-from qdrant_client import models
 
 from qdrant_server import QdrantServer
 from rag.cli.render.remedies import worded
@@ -65,14 +64,14 @@ def record(store: Store, *ids: str) -> None:
 # -- the collection --------------------------------------------------------------------
 
 
-def test_the_collection_has_words_with_idf_and_indexes_of_what_is_filtered_by(
+def test_the_collection_has_words_without_idf_and_indexes_of_what_is_filtered_by(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:
     open_server().begin_writing()
     info = server.engine.get_collection("obsidian_knowledge")
     assert info.config.params.vectors == {}
     assert list(info.config.params.sparse_vectors) == ["lexical"]
-    assert info.config.params.sparse_vectors["lexical"].modifier is models.Modifier.IDF
+    assert info.config.params.sparse_vectors["lexical"].modifier is None
     kinds = {name: i.data_type.value for name, i in server.indexes["obsidian_knowledge"].items()}
     assert kinds == {
         "meta.vault": "keyword",

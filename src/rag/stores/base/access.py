@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot
+from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
 
 Generation = IndexSnapshot  # the name that `rag.stores` exports
 
@@ -21,12 +22,15 @@ class Access(ABC):
     :param directory: the folder of the index.
     """
 
+    is_synced = False  # whether what is written survives a power cut before it is published
+
     def __init__(self, directory: IndexDirectory) -> None:
         self.directory = directory
         self.mutex = threading.RLock()  # held over steps that must not mix with another thread's
         self._writing: ExitStack | None = None
         self._snapshot: IndexSnapshot | None = None
         self._manifest: Manifest | None = None
+        self._frequencies: Frequencies | None = None
         self._pins = 0
 
     # -- writing -----------------------------------------------------------------------
@@ -50,6 +54,18 @@ class Access(ABC):
         """Make ready what is written to; the lock is held."""
 
     @abstractmethod
+    def holds_points(self) -> bool:
+        """Return whether there is a staging index that may hold points."""
+
+    def remove_unknown_points(self) -> bool:
+        """Do away with points that the manifest does not know; return whether there were any."""
+        return False
+
+    @abstractmethod
+    def close_work(self) -> None:
+        """Flush and close the staging index; the lock is kept."""
+
+    @abstractmethod
     def publish(self, number: int | None = None) -> None:
         """Make what was written the current snapshot.
 
@@ -63,6 +79,11 @@ class Access(ABC):
     def is_readable(self) -> bool:
         """Whether there is anything to read: a snapshot, or what this writer writes."""
         return self._writing is not None or self.directory.current() is not None
+
+    @property
+    def reads_work(self) -> bool:
+        """Whether what is read is what this writer writes."""
+        return self._writing is not None
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
@@ -90,6 +111,23 @@ class Access(ABC):
             if self._manifest is None and path.exists():
                 self._manifest = Manifest.open_snapshot(path)
             return self._manifest
+
+    def frequencies(self) -> Frequencies:
+        """Return the document frequencies of the snapshot being read.
+
+        :raises IndexUnavailableError: when they are missing or damaged.
+        """
+        with self.mutex:
+            snapshot = self._hold()
+            if snapshot is None:
+                return Frequencies.empty()
+            if self._frequencies is None:
+                snapshot.check(FREQUENCIES)
+                try:
+                    self._frequencies = Frequencies.open(snapshot.path / FREQUENCIES)
+                except (OSError, ValueError) as error:
+                    raise damaged_index(self.directory.path, str(error)) from error
+            return self._frequencies
 
     def _hold(self) -> IndexSnapshot | None:
         """Return the snapshot to read: the current one, or that which is pinned."""
@@ -120,7 +158,7 @@ class Access(ABC):
         """Close what holds the points."""
 
     def _close_reader(self) -> None:
-        for opened in (self._manifest, self._snapshot):
+        for opened in (self._manifest, self._frequencies, self._snapshot):
             if opened is not None:
                 opened.close()
-        self._manifest = self._snapshot = None
+        self._manifest = self._frequencies = self._snapshot = None

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import Point, dense_vector, sparse_vector
+from rag.stores.base.points import Point
 from rag.text.bm25 import SparseVector, subject_of
-
-if TYPE_CHECKING:
-    from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 PREFETCH_FACTOR = 4
 
@@ -32,18 +29,17 @@ class PointQuery(NamedTuple):
 
 
 def query_for(
-    query: SparseEmbedding | list[float],
+    vector: list[float] | SparseVector,
     limit: int,
     where: Condition | None,
     fields: Fields = False,
 ) -> PointQuery:
     """Query the points nearest to a vector; what shares no more than shingles is not found."""
-    if isinstance(query, list):
-        return PointQuery(dense_vector(query), limit, where, fields)
-    subject = subject_of(SparseVector(query.indices, query.values))
-    is_part = 0 < len(subject.indices) < len(query.indices)
-    prefetch = SparseVector(subject.indices, subject.values) if is_part else None
-    return PointQuery(sparse_vector(query), limit, where, fields, prefetch)
+    if isinstance(vector, list):
+        return PointQuery(vector, limit, where, fields)
+    subject = subject_of(vector)
+    is_part = 0 < len(subject.indices) < len(vector.indices)
+    return PointQuery(vector, limit, where, fields, subject if is_part else None)
 
 
 class Backend(Protocol):
@@ -73,7 +69,9 @@ class Backend(Protocol):
     def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
         """Return the points that were created last."""
 
-    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: bool = False
+    ) -> list[Point]:
         """Return those of some points that there are."""
 
     def count(self, where: Condition | None = None) -> int:

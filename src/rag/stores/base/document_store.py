@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -17,8 +16,10 @@ from haystack.document_stores.types import DuplicatePolicy
 from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.access import Access
-from rag.stores.base.backend import Backend, PointQuery, query_for
+from rag.stores.base.async_documents import AsyncDocuments
+from rag.stores.base.backend import Backend, PointQuery
 from rag.stores.base.batch import DocumentBatch
+from rag.stores.base.chunk_counts import ChunkCounts
 from rag.stores.base.conditions import HasId, HasVector, NoneOf
 from rag.stores.base.document_writes import documents_to_write, fit_dense_space
 from rag.stores.base.filters import convert_filters
@@ -39,7 +40,7 @@ _EMBEDDING_PAGE = 500
 _MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
 
 
-class BaseDocumentStore(ABC):
+class BaseDocumentStore(AsyncDocuments, ABC):
     """The documents of an index, with one writer and any number of readers.
 
     The embedded engine and a server answer alike; they differ in `backend` and `access`.
@@ -56,6 +57,7 @@ class BaseDocumentStore(ABC):
         self.path, self.similarity = str(path), similarity
         self.access: Access = access
         self.backend = backend
+        self.counts = ChunkCounts(access, backend)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # It stands for files, locks and connections; Haystack copies component inputs.
@@ -108,15 +110,29 @@ class BaseDocumentStore(ABC):
         :param number: the snapshot's number; by default the next one.
         :raises IndexingError: when the disk has no room, or a server holds less.
         """
-        self.access.publish(number)
+        with self.access.mutex:
+            self.access.begin_writing()
+            if self.access.remove_unknown_points():
+                self.counts.forget()
+            self.counts.write()
+            self.access.publish(number)
 
-    @abstractmethod
     def release(self) -> None:
         """Release the staging index, which may then be removed; the lock is kept."""
+        try:
+            self.access.close_work()
+        finally:
+            self.counts.forget()
 
     def close(self) -> None:
         """Release files and connections; unpublished writes stay in the staging index."""
-        self.access.close()
+        with self.access.mutex:
+            try:
+                self.access.close_work()
+                self.counts.keep()
+            finally:
+                self.counts.forget()
+                self.access.close()
 
     def pinned(self) -> AbstractContextManager[None]:
         """Go on reading the snapshot that is current now, whatever is published meanwhile."""
@@ -168,31 +184,16 @@ class BaseDocumentStore(ABC):
             if points:
                 self.backend.reserve(sum(map(weight, points)))
                 fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
-                self.backend.upsert(points)
+                with self.counts.writing(points):
+                    self.backend.upsert(points)
         return len(points)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; unknown ids are passed over."""
         if document_ids:
-            self.backend.delete([point_id(document_id) for document_id in document_ids])
-
-    async def count_documents_async(self) -> int:
-        """`count_documents`, off the event loop."""
-        return await asyncio.to_thread(self.count_documents)
-
-    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """`filter_documents`, off the event loop."""
-        return await asyncio.to_thread(self.filter_documents, filters)
-
-    async def write_documents_async(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
-    ) -> int:
-        """`write_documents`, off the event loop."""
-        return await asyncio.to_thread(self.write_documents, documents, policy)
-
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """`delete_documents`, off the event loop."""
-        await asyncio.to_thread(self.delete_documents, document_ids)
+            ids = [point_id(document_id) for document_id in document_ids]
+            with self.access.mutex, self.counts.deleting(ids):
+                self.backend.delete(ids)
 
     # -- retrieval and ranking ---------------------------------------------------------
 
@@ -205,7 +206,9 @@ class BaseDocumentStore(ABC):
         """
         if not query.indices:
             return []
-        points = self._search(query_for(query, top_k, convert_filters(filters), True))[0]
+        points = self._search(self.counts.query_for(query, top_k, convert_filters(filters), True))[
+            0
+        ]
         return [to_document(point, point.score) for point in points]
 
     def query_dense(
@@ -215,7 +218,7 @@ class BaseDocumentStore(ABC):
 
         :raises ValueError: when the index holds no embeddings, or of another size.
         """
-        asked = query_for(query, top_k, convert_filters(filters), True)
+        asked = self.counts.query_for(query, top_k, convert_filters(filters), True)
         with self.access.mutex:
             size = self.embedding_dim
             if size != len(query):
@@ -239,7 +242,7 @@ class BaseDocumentStore(ABC):
         are asked in one batch. A sparse query without words finds none."""
         where = convert_filters(filters)
         asked = {
-            at: query_for(query, limit, where, CANDIDATE_FIELDS)
+            at: self.counts.query_for(query, limit, where, CANDIDATE_FIELDS)
             for at, (query, limit) in enumerate(queries)
             if isinstance(query, list) or query.indices
         }
@@ -251,7 +254,7 @@ class BaseDocumentStore(ABC):
         if not query.indices or not ids:
             return []
         among = HasId({point_id(identity) for identity in ids})
-        asked = query_for(query, len(ids), among, CANDIDATE_FIELDS)
+        asked = self.counts.query_for(query, len(ids), among, CANDIDATE_FIELDS)
         return [to_candidate(point) for point in self._search(asked)[0]]
 
     def score_dimensions(
@@ -272,7 +275,7 @@ class BaseDocumentStore(ABC):
         if not wanted:
             return [{} for _ in queries]
         among = HasId(set(wanted))
-        asked = [query_for(query, len(wanted), among) for query in queries]
+        asked = [self.counts.query_for(query, len(wanted), among) for query in queries]
         return [{wanted[p.id]: p.score for p in points} for points in self._search(*asked)]
 
     # -- reading documents -------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.stores.base.backend import Backend
+from rag.stores.base.backend import Backend, Fields
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import Point, sparse_vector
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
@@ -26,11 +26,12 @@ def scroll_pages(
     offset: str | None = None,
     where: Condition | None = None,
     *,
+    fields: Fields = True,
     vectors: bool = False,
 ) -> Iterator[tuple[list[Point], str | None]]:
     """Yield points in order of id, `size` at a time, each time with the offset to go on from."""
     while True:
-        points, offset = backend.scroll(size, offset, where, vectors=vectors)
+        points, offset = backend.scroll(size, offset, where, fields=fields, vectors=vectors)
         yield points, offset
         if offset is None:
             return

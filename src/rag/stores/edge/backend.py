@@ -88,10 +88,12 @@ class ShardBackend:
             found = shard.scroll(request)[0] if shard else []
             return [from_record(record) for record in found]
 
-    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: bool = False
+    ) -> list[Point]:
         wanted: list[Any] = list(ids)
         with self._reading("read documents") as shard:
-            found = shard.retrieve(wanted, fields, False) if shard and wanted else []
+            found = shard.retrieve(wanted, fields, vectors) if shard and wanted else []
             return [from_record(record) for record in found]
 
     def count(self, where: Condition | None = None) -> int:

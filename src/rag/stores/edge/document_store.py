@@ -57,9 +57,6 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             half_precision=self.half_precision,
         )
 
-    def release(self) -> None:
-        self.access.close_work()
-
     def missing_points(self, expected: int) -> str:
         if not (self.directory.work / SHARD).exists():
             found = 0

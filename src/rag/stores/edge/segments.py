@@ -14,8 +14,10 @@ from pathlib import Path
 
 import qdrant_edge as qe
 
+from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
+from rag.stores.base.chunk_counts import ChunkCounts
 from rag.stores.base.points import DENSE, Point
 from rag.stores.edge.layout.field_indexes import has_points
 from rag.stores.edge.points import edge_point
@@ -37,25 +39,25 @@ def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
     with guard("make a part of the index"):
         # Nobody reads what a killed process leaves here, so it keeps no journal.
         shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
-    held = 0
+    held, counts, changes = 0, Frequencies.empty(), FrequencyChanges()
     # While the engine writes and merges, only its own form of the points is held, and not ours too.
-    for points in map(_edge_points, batches):
+    for batch in batches:
+        changes.add(point.sparse for point in batch if point.sparse is not None)
+        points = [edge_point(point) for point in batch]
         with guard("write a part of the index"):
             shard.update(qe.UpdateOperation.upsert_points(points))
         held += len(points)
         if held >= _MOST_POINTS:
             merge(shard, held)
             held = 0
+            counts, changes = changes.applied_to(counts), FrequencyChanges()
     merge(shard, held)
     with guard("finish a part of the index"):
         # Once for all: with each point, and again in the merge, takes twice as long.
         index_fields(shard)
         shard.flush()
         shard.close()
-
-
-def _edge_points(batch: Sequence[Point]) -> list[qe.Point]:
-    return [edge_point(point) for point in batch]
+    (folder / FREQUENCIES).write_bytes(changes.applied_to(counts).to_bytes())
 
 
 def has_embeddings(directory: IndexDirectory) -> bool:
@@ -70,10 +72,11 @@ class SegmentHome:
     """Takes segments into the staging index of an index.
 
     :param access: who opens and closes the staging index.
+    :param counts: of its points.
     """
 
-    def __init__(self, access: ShardAccess) -> None:
-        self.access = access
+    def __init__(self, access: ShardAccess, counts: ChunkCounts) -> None:
+        self.access, self.counts = access, counts
         self._counted = 0
 
     def import_segments(self, folder: Path) -> None:
@@ -81,6 +84,11 @@ class SegmentHome:
 
         No point of it may be there already. The caller has recorded which points are coming.
         """
+        with self.access.mutex, self.counts.adopting(folder / FREQUENCIES):
+            self._move(folder)
+        shutil.rmtree(folder)
+
+    def _move(self, folder: Path) -> None:
         # The one without points, for more to come, would have the others merged with it.
         segments = [s for s in (folder / _SEGMENTS).iterdir() if has_points(s)]
         self._count_to(max(map(_last_operation, segments), default=0))
@@ -88,7 +96,6 @@ class SegmentHome:
         for segment in segments:
             self.access.directory.working.mark.begin()
             segment.rename(self.access.directory.work / SHARD / _SEGMENTS / segment.name)
-        shutil.rmtree(folder)
 
     def _count_to(self, number: int) -> None:
         """Make the staging index's operations go by higher numbers than `number`.

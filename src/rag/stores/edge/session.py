@@ -83,7 +83,6 @@ class ShardAccess(Access):
             self.close_work()
 
     def close_work(self) -> None:
-        """Flush and close the staging index; the lock is kept."""
         with self.mutex:
             if self._work is not None:
                 shard, self._work = self._work, None
@@ -131,7 +130,7 @@ class ShardAccess(Access):
         with self.mutex:
             if self._work is not None:
                 return self._work
-            if self._reads_work():
+            if self.reads_work:
                 return self.work()
             snapshot = self._hold()
             if snapshot is None:
@@ -140,13 +139,17 @@ class ShardAccess(Access):
                 self._open_reader(snapshot, dimensions)
             return self._readers[-1]
 
-    def _reads_work(self) -> bool:
-        return self._writing is not None and (self.directory.work / SHARD).exists()
+    @property
+    def reads_work(self) -> bool:
+        return self._writing is not None and self.holds_points()
+
+    def holds_points(self) -> bool:
+        return (self.directory.work / SHARD).exists()
 
     def home(self) -> Path | None:
         """Return the folder of the index that `shard` reads."""
         with self.mutex:
-            if self._reads_work():
+            if self.reads_work:
                 return self.directory.work
             snapshot = self._hold()
             return snapshot.path if snapshot else None

@@ -76,9 +76,7 @@ def shard_config(journal: bool = True) -> qe.EdgeConfig:
     :param journal: keep one, so that no update is lost when the process is killed.
     """
     return qe.EdgeConfig(
-        sparse_vectors={
-            SPARSE: qe.EdgeSparseVectorParams(modifier=qe.Modifier.Idf, memory=qe.Memory.Cold)
-        },
+        sparse_vectors={SPARSE: qe.EdgeSparseVectorParams(memory=qe.Memory.Cold)},
         # No HNSW graph: an exact scan is fast enough below some 300,000 chunks, and building
         # a graph costs fifty times the rest. A low threshold lets `optimize` merge small shards.
         hnsw_config=qe.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),

@@ -112,11 +112,18 @@ class ServerBackend:
             )
             return [from_record(record) for record in found]
 
-    def retrieve(self, ids: Sequence[str], fields: bool = True) -> list[Point]:
+    def retrieve(
+        self, ids: Sequence[str], fields: bool = True, vectors: bool = False
+    ) -> list[Point]:
         with self._reading() as client:
             if client is None or not ids:
                 return []
-            found = client.retrieve(self._name, list(ids), with_payload=fields)
+            found = client.retrieve(
+                self._name,
+                list(ids),
+                with_payload=fields,
+                with_vectors=[SPARSE] if vectors else False,
+            )
             return [from_record(record) for record in found]
 
     def count(self, where: Condition | None = None) -> int:

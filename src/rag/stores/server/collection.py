@@ -44,7 +44,7 @@ class NoteCollection(QdrantDocumentStore):
             timeout=math.ceil(settings.timeout),
             index=settings.collection,
             use_sparse_embeddings=True,
-            sparse_idf=True,
+            sparse_idf=False,  # `ChunkCounts` weighs queries, for all shards alike
             on_disk=settings.on_disk,
             on_disk_payload=True,
             progress_bar=False,
@@ -108,8 +108,7 @@ class NoteCollection(QdrantDocumentStore):
                 vectors_config={},
                 sparse_vectors_config={
                     SPARSE: models.SparseVectorParams(
-                        index=models.SparseIndexParams(on_disk=self.on_disk),
-                        modifier=models.Modifier.IDF,
+                        index=models.SparseIndexParams(on_disk=self.on_disk)
                     )
                 },
                 **self._prepare_collection_params(),

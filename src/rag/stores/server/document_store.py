@@ -51,9 +51,6 @@ class QdrantServerDocumentStore(BaseDocumentStore):
         """Serialise the store's address, not its content and not its key."""
         return default_to_dict(self, path=self.path, settings=asdict(self.settings))
 
-    def release(self) -> None:
-        """Do nothing: no file of the staging index is kept open."""
-
     def missing_points(self, expected: int) -> str:
         """Return what is wrong with a collection that should hold so many points, or "".
 

@@ -27,6 +27,8 @@ class ServerAccess(Access):
     :param directory: the folder of the index here.
     """
 
+    is_synced = True
+
     def __init__(self, directory: IndexDirectory, collection: NoteCollection) -> None:
         super().__init__(directory)
         self.collection = collection
@@ -76,10 +78,6 @@ class ServerAccess(Access):
             if path.exists():
                 with Manifest.open_work(path) as manifest:
                     expected = manifest.expected_points() or 0
-                    if points > expected:
-                        with self.answering():
-                            self._sweep(manifest)
-                            points = self._count()
                 if points != expected:
                     raise IndexingError(
                         f"the server holds {points:,} of {expected:,} chunks",
@@ -87,11 +85,28 @@ class ServerAccess(Access):
                     )
             self.directory.publish(number or self.directory.newest() + 1, points)
 
+    def holds_points(self) -> bool:
+        with self.answering():
+            return self._count() > 0
+
+    def remove_unknown_points(self) -> bool:
+        """Delete the points that no note has any more: those of an index since made anew."""
+        path = self.directory.work / MANIFEST
+        if not path.exists():
+            return False
+        with Manifest.open_work(path) as manifest, self.answering():
+            if self._count() <= (manifest.expected_points() or 0):
+                return False
+            self._sweep(manifest)
+            return True
+
+    def close_work(self) -> None:
+        """Do nothing: no file of the staging index is kept open."""
+
     def _count(self) -> int:
         return self.collection.client.count(self.collection.index, exact=True).count
 
     def _sweep(self, manifest: Manifest) -> None:
-        """Delete the points that no note has any more: those of an index that was rebuilt since."""
         client, name = self.collection.client, self.collection.index
         known = {key.id for note in manifest.notes() for key in note.chunks}
         offset = None

@@ -1,0 +1,145 @@
+"""The document frequencies of an index are those of the notes that it holds now, however it came
+to hold them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from property_examples import IS_FULL
+from rag.index.frequencies import FREQUENCIES, Frequencies
+from rag.index.snapshots import IndexDirectory
+from rag.indexing.run import IndexRun
+from rag.pipelines import create_search_pipeline, search
+from rag.stores import get_document_store
+
+WORDS = [
+    "harbour",
+    "lantern",
+    "copper",
+    "meadow",
+    "violin",
+    "証明書",
+    "更新手順",
+    "deploy",
+    "rollback",
+    "window",
+    "teapot",
+]
+EDITS, QUERIES = (500, 200) if IS_FULL else (60, 30)
+
+
+def prose(chance: random.Random) -> str:
+    sections = (
+        f"## {chance.choice(WORDS)}\n\n" + " ".join(chance.choices(WORDS, k=chance.randint(1, 30)))
+        for _ in range(chance.randint(1, 4))
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def edit(folder: Path, chance: random.Random) -> None:
+    """Change, add, move or delete a note."""
+    notes = sorted(folder.glob("*.md"))
+    one, fresh = chance.choice(notes), folder / f"note {chance.random()}.md"
+    match chance.randrange(4):
+        case 0:
+            one.write_text(prose(chance))
+        case 1:
+            fresh.write_text(prose(chance))
+        case 2:
+            one.rename(fresh)
+        case _ if len(notes) > 5:
+            one.unlink()
+
+
+def found(config, queries: list[str]) -> list[dict[str, float]]:
+    with get_document_store(config) as store:
+        pipeline = create_search_pipeline(store, config)
+        answers = [search(pipeline, query, top_k=50) for query in queries]
+    return [{r.file_path: r.score for r in answer.results} for answer in answers]
+
+
+def published(config) -> Frequencies:
+    directory = IndexDirectory(config.index_dir)
+    return Frequencies.open(directory.path / directory.current() / FREQUENCIES)
+
+
+def truth(config) -> tuple[int, Counter]:
+    """Return how many chunks readers see, and in how many of them each dimension is."""
+    with get_document_store(config) as store:
+        documents = [d for d in store.filter_documents() if d.sparse_embedding]
+    vectors = [d.sparse_embedding.indices for d in documents]
+    return len(vectors), Counter(dimension for vector in vectors for dimension in vector)
+
+
+def assert_true(config) -> None:
+    """Compare what an index has published with what its chunks hold."""
+    counts, (chunks, expected) = published(config), truth(config)
+    dimensions, numbers = counts.counts()
+    assert counts.chunks == chunks > 0
+    assert dict(zip(dimensions.tolist(), numbers.tolist(), strict=True)) == expected
+
+
+@pytest.fixture
+def vault(tmp_path) -> Path:
+    folder, chance = tmp_path / "v", random.Random(7)
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"{number}.md").write_text(prose(chance))
+    return folder
+
+
+def test_an_index_brought_up_to_date_ranks_as_a_fresh_one(config, refresh, vault, tmp_path):
+    chance = random.Random(11)
+    refresh(v=vault)
+    for _ in range(EDITS // 20):
+        for _ in range(20):
+            edit(vault, chance)
+        refresh(prune=True, v=vault)
+    fresh = replace(config, data_dir=tmp_path / "fresh")
+    refresh(fresh, v=vault)
+    queries = [" ".join(chance.choices(WORDS, k=chance.randint(1, 4))) for _ in range(QUERIES)]
+    pairs = zip(found(config, queries), found(fresh, queries), strict=True)
+    assert all(one == pytest.approx(other, rel=1e-6) for one, other in pairs)
+    assert_true(config)
+
+
+def test_what_a_run_wrote_and_did_not_publish_counts_in_the_next(config, refresh, vault):
+    refresh(v=vault)
+    (vault / "new.md").write_text("an unheard of word")
+    with IndexRun(config) as run:
+        run.index_vault("v", vault)
+    refresh(v=vault)
+    assert_true(config)
+
+
+def test_after_a_writer_was_killed_all_chunks_are_counted(config, refresh, vault):
+    refresh(v=vault)
+    work = IndexDirectory(config.index_dir).work
+    (work / FREQUENCIES).unlink()  # as from the first write of a run until its end
+    (work / "writing").touch()
+    (vault / "new.md").write_text("an unheard of word")
+    refresh(v=vault)
+    assert_true(config)
+
+
+def test_a_removed_vault_counts_no_more(config, refresh, vault, write_notes):
+    refresh(v=vault, other=write_notes("other", {"a.md": "harbour and a solitary word"}))
+    with IndexRun(config) as run:
+        run.remove_vault("other")
+        run.publish()
+    assert_true(config)
+
+
+def test_an_index_of_the_former_layout_is_made_anew_and_says_so(config, refresh, vault):
+    refresh(v=vault)
+    with IndexRun(config) as run:
+        known = run.manifest.get("fingerprint")
+        run.manifest.set(fingerprint=known.replace('"schema": ', '"schema": 1'))
+    report = refresh(v=vault)
+    assert "the index is rebuilt" in report.notices[0]
+    assert_true(config)
