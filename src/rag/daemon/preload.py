@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import os
 import pkgutil
+from collections.abc import Iterator
 from importlib import import_module
 
 import rag
 
-# No command loads these; the client of a Qdrant server takes a second and 50 MB, which its
-# users may well pay when they come.
-_LEFT_OUT = (
-    "__main__",
-    "cli.framework.reference",
-    "daemon.server",
-    "stores.server.backend",
-    "stores.server.collection",
-    "stores.server.conditions",
-    "stores.server.document_store",
-    "stores.server.errors",
-    "stores.server.session",
-)
+# The client of a Qdrant server takes a second and 50 MB, for those who have one.
+_SERVER = "stores.server."
+# No command loads these.
+_LEFT_OUT = ("__main__", "cli.framework.reference", "daemon.server")
 # Modules of others that commands import when they run.
 _OTHERS = (
     "encodings.ascii",
@@ -52,13 +44,25 @@ def preload() -> None:
     from rich.cells import cell_len
 
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
-    for module in pkgutil.walk_packages(rag.__path__, "rag."):
-        if module.name.removeprefix("rag.") not in _LEFT_OUT:
-            import_module(module.name)
+    for name in _own_modules():
+        if name not in _LEFT_OUT and not name.startswith(_SERVER):
+            import_module(f"rag.{name}")
     for name in _OTHERS:
         import_module(name)
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
+
+
+def preload_server() -> None:
+    """Import what commands import whose store is a Qdrant server, as `preload` does."""
+    for name in filter(lambda name: name.startswith(_SERVER), _own_modules()):
+        import_module(f"rag.{name}")
+
+
+def _own_modules() -> Iterator[str]:
+    return (
+        module.name.removeprefix("rag.") for module in pkgutil.walk_packages(rag.__path__, "rag.")
+    )
 
 
 def _build_commands() -> None:

@@ -140,12 +140,14 @@ def test_six_shards_one_shard_and_the_embedded_store_score_alike(
         for shards in (1, 6)
     ]
     with ExitStack() as stack:
-        stores: list[BaseDocumentStore] = [QdrantEdgeDocumentStore(str(base / "embedded"))]
+        stores: list[BaseDocumentStore] = [
+            stack.enter_context(QdrantEdgeDocumentStore(str(base / "embedded")))
+        ]
         for number, one in enumerate(settings):
             server = QdrantServerDocumentStore(str(base / f"server {number}"), one)
+            stores.append(stack.enter_context(server))
             stack.callback(server.collection.client.delete_collection, one.collection)
-            stores.append(server)
-        for store in map(stack.enter_context, stores):
+        for store in stores:
             store.write_documents([chunk(at) for at in range(300)])
             changed = [replace(chunk(at), sparse_embedding=words(at + 1)) for at in range(50)]
             store.write_documents(changed, DuplicatePolicy.OVERWRITE)

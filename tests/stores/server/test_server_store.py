@@ -162,6 +162,14 @@ def test_the_points_are_those_of_the_embedded_store(
     assert point.vector["embedding"] == pytest.approx([0.6, 0.8])
 
 
+def test_answers_are_asked_for_as_they_are(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    with open_server() as store:  # a compressed one is 40 ms late
+        store.write_documents([doc(IDS[1])])
+    assert {headers["Accept-Encoding"] for *_, headers in server.requests} == {"identity"}
+
+
 def test_many_or_large_documents_go_in_requests_that_a_server_takes(
     server: QdrantServer, open_server: Callable[..., Store]
 ) -> None:

@@ -85,7 +85,7 @@ class NoteCollection(QdrantDocumentStore):
             "api_key": server_key(self.settings) or None,
             "transport": transport,
             "trust_env": False,
-            "event_hooks": {"request": [_connect_soon]},
+            "event_hooks": {"request": [_prepare_request]},
         }
 
     def _set_up_collection(self, *_: Any, **__: Any) -> None:
@@ -139,7 +139,10 @@ class NoteCollection(QdrantDocumentStore):
             )
 
 
-def _connect_soon(request: httpx.Request) -> None:
-    """A server that is there accepts a connection long before it has an answer."""
+def _prepare_request(request: httpx.Request) -> None:
+    # A server sends a compressed answer in two parts, the second of which waits 40 ms for the first
+    # to be acknowledged.
+    request.headers["Accept-Encoding"] = "identity"
+    # One that is there accepts a connection long before it has an answer.
     limits = request.extensions["timeout"]
     limits["connect"] = min(limits["connect"] or _CONNECT_SECONDS, _CONNECT_SECONDS)
