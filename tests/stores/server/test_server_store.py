@@ -11,6 +11,7 @@ import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
+from qdrant_client import models
 
 from qdrant_server import QdrantServer
 from rag.cli.render.remedies import worded
@@ -144,6 +145,18 @@ def test_an_index_of_what_is_filtered_by_that_is_missing_is_made(
     assert "meta.tags" in server.indexes["obsidian_knowledge"]
     made = [path for path in server.paths() if path.endswith("/index")]
     assert len(made) == 5
+
+
+def test_a_collection_of_an_older_version_weighs_words_no_more(
+    server: QdrantServer, open_server: Callable[..., Store]
+) -> None:
+    with open_server() as store:
+        old = {"lexical": models.SparseVectorParams(modifier=models.Modifier.IDF)}
+        name = store.collection_name
+        store.collection.client.create_collection(name, {}, sparse_vectors_config=old)
+        store.begin_writing()
+    changed = server.created["obsidian_knowledge"]["updated"]
+    assert changed["sparse_vectors"]["lexical"]["modifier"] == "none"
 
 
 def test_the_points_are_those_of_the_embedded_store(

@@ -113,6 +113,9 @@ class NoteCollection(QdrantDocumentStore):
                 },
                 **self._prepare_collection_params(),
             )
+        elif _weighs_words(found):  # an older version of rag made it
+            plain = models.SparseVectorParams(modifier=models.Modifier.NONE)
+            self.client.update_collection(self.index, sparse_vectors_config={SPARSE: plain})
         known = found.payload_schema if found else {}
         fields = self.payload_fields_to_index or []
         self._create_payload_index(self.index, [f for f in fields if f["field_name"] not in known])
@@ -137,6 +140,12 @@ class NoteCollection(QdrantDocumentStore):
             self.client.update_collection(
                 self.index, vectors_config={DENSE: models.VectorParamsDiff(on_disk=True)}
             )
+
+
+def _weighs_words(collection: models.CollectionInfo) -> bool:
+    """Return whether a server multiplies queries by the IDF, which `ChunkCounts` does."""
+    spaces = collection.config.params.sparse_vectors or {}
+    return SPARSE in spaces and spaces[SPARSE].modifier == models.Modifier.IDF
 
 
 def _prepare_request(request: httpx.Request) -> None:
