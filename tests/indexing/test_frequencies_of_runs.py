@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from property_examples import IS_FULL
+from rag.config import StoreConfig
 from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.snapshots import IndexDirectory
 from rag.indexing.run import IndexRun
@@ -143,3 +144,16 @@ def test_an_index_of_the_former_layout_is_made_anew_and_says_so(config, refresh,
     report = refresh(v=vault)
     assert "the index is rebuilt" in report.notices[0]
     assert_true(config)
+
+
+def test_on_a_server_points_of_a_rebuilt_index_count_no_more(config, refresh, vault, own_qdrant):
+    remote = replace(config, store=StoreConfig(url=own_qdrant.url))
+    refresh(remote, v=vault)
+    assert_true(remote)
+    for number in range(10):
+        (vault / f"{number}.md").unlink()
+    refresh(remote, rebuild=True, v=vault)
+    assert_true(remote)
+    (vault / "new.md").write_text("an unheard of word")
+    refresh(remote, v=vault)
+    assert_true(remote)

@@ -2,10 +2,11 @@
 
     idf(t) = ln(1 + (N - n(t) + .5) / (n(t) + .5))
 
-N is the number of chunks, n(t) that of the chunks with t (Robertson and Zaragoza, The Probabilistic
-Relevance Framework, 2009, eq. 3.13; the 1 keeps it above 0). The engine has counts of its own, but
-those of each shard and segment for themselves, deleted points among them: two indexes of the same
-notes would rank unlike each other.
+N is the number of chunks, n(t) that of the chunks with t: the weight of Robertson and Spärck Jones
+(Relevance Weighting of Search Terms, 1976) without judgements of relevance, and with the 1 that
+Lucene adds too, which keeps it above 0. The engine has counts of its own, but those of each shard
+and segment for themselves, deleted points among them: two indexes of the same notes would rank
+unlike each other.
 
 A file holds, in the order of the machine:
 

@@ -8,7 +8,7 @@
     parts/        segments on their way into the writer's shard
     gen-7/        a snapshot: a closed copy of work/ that is never written again
     gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
-    gen-7/frequencies  the same of the generation
+    gen-7/frequencies  the same of the snapshot
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
     CURRENT       the name of the snapshot to read

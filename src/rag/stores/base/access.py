@@ -57,9 +57,13 @@ class Access(ABC):
     def holds_points(self) -> bool:
         """Return whether there is a staging index that may hold points."""
 
-    def remove_unknown_points(self) -> bool:
-        """Do away with points that the manifest does not know; return whether there were any."""
-        return False
+    @abstractmethod
+    def has_unknown_points(self) -> bool:
+        """Return whether there are points that the manifest does not know."""
+
+    @abstractmethod
+    def remove_unknown_points(self) -> None:
+        """Remove the points that the manifest does not know."""
 
     @abstractmethod
     def close_work(self) -> None:

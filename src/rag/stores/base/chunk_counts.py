@@ -105,10 +105,14 @@ class ChunkCounts:
         self._begin()
         with self._or_forgotten():
             yield
-        if self._known is not None:
+        if self._known is None:
+            return
+        try:
             added = Frequencies.open(part)
             self._known = self.now().changed(added.chunks, *added.counts())
             added.close()
+        except (OSError, ValueError):
+            self._known = None
 
     @contextmanager
     def _changing(self, ids: Sequence[str], fresh: Iterable[Point]) -> Iterator[None]:
@@ -170,6 +174,11 @@ class ChunkCounts:
         """Write the file if all that was written here was counted; else leave it away."""
         if self._is_read and self._known is not None:
             self.write()
+
+    def distrust(self) -> None:
+        """Count all points when they are wanted next: some are about to go uncounted."""
+        self._begin()
+        self._known = None
 
     def forget(self) -> None:
         """Believe what the staging index says when it is asked next."""

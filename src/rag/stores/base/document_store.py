@@ -112,8 +112,9 @@ class BaseDocumentStore(AsyncDocuments, ABC):
         """
         with self.access.mutex:
             self.access.begin_writing()
-            if self.access.remove_unknown_points():
-                self.counts.forget()
+            if self.access.has_unknown_points():
+                self.counts.distrust()
+                self.access.remove_unknown_points()
             self.counts.write()
             self.access.publish(number)
 

@@ -143,6 +143,12 @@ class ShardAccess(Access):
     def reads_work(self) -> bool:
         return self._writing is not None and self.holds_points()
 
+    def has_unknown_points(self) -> bool:
+        return False  # the manifest and the shard are published together
+
+    def remove_unknown_points(self) -> None:
+        """Do nothing: there are none."""
+
     def holds_points(self) -> bool:
         return (self.directory.work / SHARD).exists()
 

@@ -89,34 +89,33 @@ class ServerAccess(Access):
         with self.answering():
             return self._count() > 0
 
-    def remove_unknown_points(self) -> bool:
-        """Delete the points that no note has any more: those of an index since made anew."""
+    def has_unknown_points(self) -> bool:
+        """Return whether there are points of an index that was rebuilt since."""
         path = self.directory.work / MANIFEST
         if not path.exists():
             return False
         with Manifest.open_work(path) as manifest, self.answering():
-            if self._count() <= (manifest.expected_points() or 0):
-                return False
-            self._sweep(manifest)
-            return True
+            return self._count() > (manifest.expected_points() or 0)
+
+    def remove_unknown_points(self) -> None:
+        client, name = self.collection.client, self.collection.index
+        with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
+            known = {key.id for note in manifest.notes() for key in note.chunks}
+        offset = None
+        with self.answering():
+            while True:
+                points, offset = client.scroll(name, limit=_PAGE, offset=offset, with_payload=False)
+                stale = [point.id for point in points if str(point.id) not in known]
+                if stale:
+                    client.delete(name, models.PointIdsList(points=stale), wait=True)
+                if offset is None:
+                    return
 
     def close_work(self) -> None:
         """Do nothing: no file of the staging index is kept open."""
 
     def _count(self) -> int:
         return self.collection.client.count(self.collection.index, exact=True).count
-
-    def _sweep(self, manifest: Manifest) -> None:
-        client, name = self.collection.client, self.collection.index
-        known = {key.id for note in manifest.notes() for key in note.chunks}
-        offset = None
-        while True:
-            points, offset = client.scroll(name, limit=_PAGE, offset=offset, with_payload=False)
-            stale = [point.id for point in points if str(point.id) not in known]
-            if stale:
-                client.delete(name, models.PointIdsList(points=stale), wait=True)
-            if offset is None:
-                return
 
     def _close_points(self) -> None:
         self.collection.close()
