@@ -141,11 +141,10 @@ class Frequencies:
         """
         import numpy as np
 
-        keys = dimensions
         several: Array = np.asarray(self._several, np.uint32)
         counts: Array = np.asarray(self._counts, np.int64)
         singles: Array = np.asarray(self._singles, np.uint32)
-        in_several, in_singles = _find(several, keys), _find(singles, keys)
+        in_several, in_singles = _find(several, dimensions), _find(singles, dimensions)
         before = np.where(in_singles >= 0, 1, 0)
         before[in_several >= 0] = counts[in_several[in_several >= 0]]
         now = before + changes
@@ -154,11 +153,14 @@ class Frequencies:
         gone, is_many, is_one = in_several[in_several >= 0], now > 1, now == 1
         several, counts = np.delete(several, gone), np.delete(counts, gone)
         singles = np.delete(singles, in_singles[in_singles >= 0])
-        at, among = np.searchsorted(several, keys[is_many]), np.searchsorted(singles, keys[is_one])
+        at, among = (
+            np.searchsorted(several, dimensions[is_many]),
+            np.searchsorted(singles, dimensions[is_one]),
+        )
         parts: list[Array] = [
-            np.insert(several, at, keys[is_many]),
+            np.insert(several, at, dimensions[is_many]),
             np.insert(counts, at, now[is_many]).astype(np.uint32),
-            np.insert(singles, among, keys[is_one]),
+            np.insert(singles, among, dimensions[is_one]),
         ]
         return Frequencies(self.chunks + chunks, *(part.data for part in parts))
 
@@ -197,10 +199,10 @@ class _Occurrences:
 
     def __init__(self) -> None:
         self._held = array("I")
-        self._sums: list[tuple[Array, Array]] = []
+        self._summed: tuple[Array, Array] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self._held or self._sums)
+        return bool(self._held or self._summed)
 
     def add(self, vectors: Iterable[SparseVector]) -> int:
         """Take the dimensions of chunks; return how many chunks have any."""
@@ -210,7 +212,7 @@ class _Occurrences:
                 self._held.fromlist(vector.indices)
                 chunks += 1
         if len(self._held) > _MOST_HELD:
-            self._sums = [self.sums()]
+            self._summed = self.sums()
             self._held = array("I")
         return chunks
 
@@ -219,9 +221,10 @@ class _Occurrences:
         import numpy as np
 
         # A copy: an array that somebody looks at cannot grow.
-        found = np.unique(np.array(self._held, np.uint32), return_counts=True)
-        parts = [*self._sums, (found[0], found[1].astype(np.int64))]
-        return parts[0] if len(parts) == 1 else _sums(*map(list, zip(*parts, strict=True)))
+        dimensions, numbers = np.unique(np.array(self._held, np.uint32), return_counts=True)
+        if self._summed is None:
+            return dimensions, numbers
+        return _sums([self._summed[0], dimensions], [self._summed[1], numbers])
 
 
 def _sums(dimensions: list[Array], numbers: list[Array]) -> tuple[Array, Array]:

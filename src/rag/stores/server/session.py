@@ -72,17 +72,14 @@ class ServerAccess(Access):
         with self.mutex:
             self.begin_writing()
             self.directory.work.mkdir(exist_ok=True)
-            path = self.directory.work / MANIFEST
+            expected = self._expected()
             with self.answering():
                 points = self._count()
-            if path.exists():
-                with Manifest.open_work(path) as manifest:
-                    expected = manifest.expected_points() or 0
-                if points != expected:
-                    raise IndexingError(
-                        f"the server holds {points:,} of {expected:,} chunks",
-                        remedy=Remedy.INDEX_MISSING,
-                    )
+            if expected is not None and points != expected:
+                raise IndexingError(
+                    f"the server holds {points:,} of {expected:,} chunks",
+                    remedy=Remedy.INDEX_MISSING,
+                )
             self.directory.publish(number or self.directory.newest() + 1, points)
 
     def holds_points(self) -> bool:
@@ -91,11 +88,9 @@ class ServerAccess(Access):
 
     def has_unknown_points(self) -> bool:
         """Return whether there are points of an index that was rebuilt since."""
-        path = self.directory.work / MANIFEST
-        if not path.exists():
-            return False
-        with Manifest.open_work(path) as manifest, self.answering():
-            return self._count() > (manifest.expected_points() or 0)
+        expected = self._expected()
+        with self.answering():
+            return expected is not None and self._count() > expected
 
     def remove_unknown_points(self) -> None:
         client, name = self.collection.client, self.collection.index
@@ -113,6 +108,14 @@ class ServerAccess(Access):
 
     def close_work(self) -> None:
         """Do nothing: no file of the staging index is kept open."""
+
+    def _expected(self) -> int | None:
+        """Return how many points the manifest knows, `None` without one."""
+        path = self.directory.work / MANIFEST
+        if not path.exists():
+            return None
+        with Manifest.open_work(path) as manifest:
+            return manifest.expected_points() or 0
 
     def _count(self) -> int:
         return self.collection.client.count(self.collection.index, exact=True).count
