@@ -12,22 +12,9 @@ from rag.config import StoreConfig, default_toml, load_config, settings, values
 from rag.config.layers import flatten
 from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.exceptions import ConfigError
+from settings_files import write
 
 REPO = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project's folder, empty."""
-    folder = (tmp_path / "project").resolve()
-    folder.mkdir()
-    return folder
-
-
-def write(file: Path, text: str) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    return file
 
 
 def write_user_file(text: str) -> Path:

@@ -23,6 +23,7 @@ from rag.config.untrusted import TRANSFORMS, Place, needs_trust
 from rag.exceptions import ConfigError
 from rag.index.vault_registry import configured_vaults
 from rag.query import registry
+from settings_files import write
 
 # Setting -> a value that takes trust, or None where no value does. A setting that is not here
 # takes trust whatever its value.
@@ -49,20 +50,6 @@ FREE: dict[str, Any] = {
     "vaults_dir": Path("/elsewhere"),
     "target_vaults": ["a"],
 }
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project's folder, empty."""
-    folder = (tmp_path / "project").resolve()
-    folder.mkdir()
-    return folder
-
-
-def write(file: Path, text: str) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, "utf-8")
-    return file
 
 
 def load(project: Path, **env: str) -> RAGConfig:

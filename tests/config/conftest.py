@@ -1,0 +1,15 @@
+"""A folder for files of settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project's folder, empty."""
+    folder = (tmp_path / "project").resolve()
+    folder.mkdir()
+    return folder
