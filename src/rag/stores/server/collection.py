@@ -12,13 +12,11 @@ from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from qdrant_client import QdrantClient, models
 
 from rag.config import StoreConfig
-from rag.exceptions import ConfigError
 from rag.stores.base.points import DENSE, SPARSE
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.api_key import server_key
-from rag.support.http_transport import DeadlineTransport
+from rag.stores.server.rest import CONNECT_SECONDS, server_transport
 
-_CONNECT_SECONDS = 5.0
 _QUANTIZATIONS: dict[str, dict[str, Any] | None] = {
     "none": None,
     "scalar": {"scalar": {"type": "int8", "always_ram": True}},
@@ -71,19 +69,11 @@ class NoteCollection(QdrantDocumentStore):
         return self._client
 
     def _prepare_client_params(self) -> dict[str, Any]:
-        try:
-            transport = DeadlineTransport(httpx.URL(self.settings.url), self.settings.timeout)
-        except (ImportError, ValueError, OSError) as error:
-            raise ConfigError(
-                f"the environment's proxy or certificates for {self.settings.url} cannot be used",
-                str(error),
-                hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE.",
-            ) from error
         params: dict[str, Any] = super()._prepare_client_params()
         return {
             **params,
             "api_key": server_key(self.settings) or None,
-            "transport": transport,
+            "transport": server_transport(self.settings),
             "trust_env": False,
             "event_hooks": {"request": [_prepare_request]},
         }
@@ -154,4 +144,4 @@ def _prepare_request(request: httpx.Request) -> None:
     request.headers["Accept-Encoding"] = "identity"
     # One that is there accepts a connection long before it has an answer.
     limits = request.extensions["timeout"]
-    limits["connect"] = min(limits["connect"] or _CONNECT_SECONDS, _CONNECT_SECONDS)
+    limits["connect"] = min(limits["connect"] or CONNECT_SECONDS, CONNECT_SECONDS)

@@ -7,9 +7,9 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
-from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from rag.config import StoreConfig
 from rag.exceptions import Message, RAGError, Remedy, StoreConnectionError
@@ -40,12 +40,14 @@ def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
         raise found from error
 
 
-def _explain(error: Exception, settings: StoreConfig) -> RAGError:
+def _explain(failure: Exception, settings: StoreConfig) -> RAGError:
     url = settings.url
-    if isinstance(error, ResponseHandlingException):
-        error = error.source
-    if isinstance(error, UnexpectedResponse):
-        return _refusal(error, settings)
+    # The client's errors are known by what they have: to import it takes most of a second.
+    error: Any = getattr(failure, "source", failure)
+    if isinstance(error, httpx.HTTPStatusError):
+        return _refusal(error.response.status_code, error.response.content, settings)
+    if hasattr(error, "status_code"):
+        return _refusal(error.status_code or 0, error.content, settings)
     if isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
         return _silence(error, url)
     return StoreConnectionError(
@@ -56,8 +58,8 @@ def _explain(error: Exception, settings: StoreConfig) -> RAGError:
     )
 
 
-def _refusal(error: UnexpectedResponse, settings: StoreConfig) -> RAGError:
-    status, said, url = error.status_code or 0, _said(error.content), settings.url
+def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
+    said, url = _said(content), settings.url
     if status == 404 and _NO_COLLECTION.search(said):
         return StoreError(
             f"{url} has no collection {settings.collection!r}",

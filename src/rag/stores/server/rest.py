@@ -1,0 +1,85 @@
+"""Qdrant's HTTP API, as far as reading and writing points needs it.
+
+Its client takes most of a second to import, which is longer than a search.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from rag.config import StoreConfig
+from rag.exceptions import ConfigError
+from rag.stores.server.api_key import server_key
+from rag.support.http_transport import DeadlineTransport
+
+CONNECT_SECONDS = 5.0
+
+
+class RestClient:
+    """Asks a server; nothing is contacted before the first request.
+
+    :param settings: the address and the deadline; the key is read with the first request.
+    """
+
+    def __init__(self, settings: StoreConfig) -> None:
+        self.settings = settings
+        self._client: httpx.Client | None = None
+
+    def request(self, method: str, path: str, body: Any = None, **params: str) -> Any:
+        """Return the `result` of an answer.
+
+        :param path: below the server's address, such as "/collections/notes/points".
+        :raises httpx.HTTPStatusError: when the server refuses.
+        :raises httpx.HTTPError: when it does not answer.
+        :raises ValueError: when the answer is not Qdrant's.
+        :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
+        """
+        answer = self._opened().request(method, path, json=body, params=params or None)
+        answer.raise_for_status()
+        content = answer.json()
+        if not isinstance(content, dict) or "result" not in content:
+            raise ValueError("no result")
+        return content["result"]
+
+    def _opened(self) -> httpx.Client:
+        if self._client is None:
+            settings = self.settings
+            key = server_key(settings)
+            # A server accepts a connection long before it has an answer.
+            seconds = httpx.Timeout(
+                settings.timeout, connect=min(settings.timeout, CONNECT_SECONDS)
+            )
+            # It sends a compressed answer in two parts, the second of which waits 40 ms for the
+            # first to be acknowledged.
+            headers = {"Accept-Encoding": "identity"} | ({"api-key": key} if key else {})
+            self._client = httpx.Client(
+                base_url=settings.url.rstrip("/"),
+                headers=headers,
+                timeout=seconds,
+                transport=server_transport(settings),
+                trust_env=False,
+            )
+        return self._client
+
+    def close(self) -> None:
+        """Close all connections; the next request opens others."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+def server_transport(settings: StoreConfig) -> DeadlineTransport:
+    """Return the way to a server.
+
+    :raises ConfigError: when the environment's proxy or certificates cannot be used.
+    """
+    try:
+        return DeadlineTransport(httpx.URL(settings.url), settings.timeout)
+    except (ImportError, ValueError, OSError) as error:
+        raise ConfigError(
+            f"the environment's proxy or certificates for {settings.url} cannot be used",
+            str(error),
+            hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE.",
+        ) from error
