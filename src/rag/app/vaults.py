@@ -9,8 +9,9 @@ from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, with_hint
+from rag.index.index_errors import NO_INDEX
 from rag.index.lookup import open_manifest
-from rag.index.snapshots import NO_INDEX, IndexDirectory
+from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
 
 

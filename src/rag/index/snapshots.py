@@ -36,13 +36,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from rag.exceptions import IndexUnavailableError, LockedError, Message, Remedy, UsageError
+from rag.exceptions import IndexUnavailableError, LockedError, Remedy, UsageError
 from rag.index.checksums import Record, Seen, find_damage
+from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT, not_a_file
+from rag.index.index_snapshot import POINTS, IndexSnapshot
 from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
-from rag.support.owned_folders import claim_data_folder, claim_index_folder, make_owned, remove
+from rag.support.owned_folders import (
+    MARK,
+    claim_data_folder,
+    claim_index_folder,
+    make_owned,
+    remove,
+)
 from rag.support.regular_files import read_file, strange_kind
 from rag.support.sparse_files import Checksum, checksum
 
@@ -53,71 +61,12 @@ SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
 LINKED = "narrow-"  # how the name of a folder of links to a shard begins
-_POINTS = "points"
 CURRENT = "CURRENT"
 _LOCK = "index.lock"
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
 _OPENING = 60.0  # seconds that nobody needs to open a shard
 
 Copy = Callable[[Path, Path, str, Mapping[str, Checksum]], Copied]
-
-NO_INDEX = "there is no index yet"
-NO_INDEX_HINT = Message(remedy=Remedy.MAKE_INDEX)
-
-
-def damaged_index(path: Path, details: str) -> IndexUnavailableError:
-    """Return the error that says that an index is damaged, and what mends it."""
-    return IndexUnavailableError(
-        f"the index at {path} is damaged", details, remedy=Remedy.INDEX_FROM_NOTES
-    )
-
-
-def not_a_file(path: Path, kind: str) -> IndexUnavailableError:
-    """Return the error that says that something else is in the place of a file."""
-    return IndexUnavailableError(
-        f"{path} is {kind}, and should be a file",
-        hint=f"Move {path} away.",
-        remedy=Remedy.MOVE_AWAY,
-        subject=str(path),
-    )
-
-
-class IndexSnapshot:
-    """A snapshot that this process holds against removal; `close` lets it go."""
-
-    def __init__(self, path: Path, lock: IO[bytes]) -> None:
-        self.path = path
-        self._lock = lock
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    def points(self) -> int:
-        """The number of points its shard was published with."""
-        return int(read_file(self.path / _POINTS))
-
-    def check(self, *wanted: str) -> bool:
-        """Make sure that its files hold what was published, as far as their stamps tell.
-
-        :param wanted: only these; by default all.
-        :returns: false where nothing is known, since an older program published it.
-        :raises IndexUnavailableError: when one does not.
-        """
-        wrong = find_damage(self.path, *wanted)
-        if wrong:
-            raise damaged_index(self.path.parent, f"{self.name}/{wrong[0]}")
-        return wrong is not None
-
-    def close(self) -> None:
-        self._lock.close()
-
-    def __enter__(self) -> IndexSnapshot:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class IndexDirectory:
@@ -184,7 +133,7 @@ class IndexDirectory:
         if not (self.path / SERVER).exists():
             parts += [f"{SHARD}/{CONFIG}", f"{SHARD}/segments"]
         with suppress(OSError, ValueError):
-            int(read_file(self.path / name / _POINTS))
+            int(read_file(self.path / name / POINTS))
             return all(_holds_something(self.path / name / part) for part in parts)
         return False
 
@@ -312,23 +261,53 @@ class IndexDirectory:
         :param copy: copies `work/`, as `copy_folder` does, and fails when the copy cannot be read.
         :raises DiskFullError: when the disk has no room for the copy.
         """
+        with self._staged(number, self._room_to_publish) as staged:
+            copied = copy(self.work, staged, SHARD, self.working.known)
+            record = self._complete(staged, number, points, copied.copy)
+        # First: a staging index that lost what was announced must not be taken for what it was.
+        self.working.publish(copied.work, record)
+        self._announce(number)
+
+    def import_files(self, number: int, points: int, fill: Callable[[Path], None]) -> None:
+        """Make files from elsewhere the current snapshot; the staging index stays as it is.
+
+        :param number: the snapshot's number, higher than any before.
+        :param points: how many points belong to it.
+        :param fill: writes the files into a folder.
+        :raises DiskFullError: when the disk has no room for them.
+        """
+        with self._staged(number, lambda: RESERVE) as staged:
+            fill(staged)
+            files = [path for path in staged.iterdir() if path.name != MARK]
+            sums = {path.name: checksum(path) for path in files}
+            self._complete(staged, number, points, sums)
+        self._announce(number)
+
+    @contextmanager
+    def _staged(self, number: int, room: Callable[[], int]) -> Iterator[Path]:
+        """Make the folder that becomes a snapshot, once all of it is on the disk."""
         name = _name(number)
         staged = self.path / f".{name}.tmp"
         remove(staged)
-        with disk_in_view(self.path, self._room_to_publish):
+        with disk_in_view(self.path, room):
             make_owned(staged)
-            copied = copy(self.work, staged, SHARD, self.working.known)
-            (staged / _POINTS).write_text(str(points), "ascii")
-            record = Record(self.path / name, {**copied.copy, _POINTS: checksum(staged / _POINTS)})
-            record.write(staged)
+            yield staged
             sync_tree(staged)
         # Made by a reader it might lack a block of a full disk, and of one that is read only.
         (self.path / f"{name}.lock").touch()
         staged.rename(self.path / name)
         sync_folder(self.path)
-        # First: a staging index that lost what was announced must not be taken for what it was.
-        self.working.publish(copied.work, record)
-        replace_durably(self.path / CURRENT, name.encode())
+
+    def _complete(
+        self, staged: Path, number: int, points: int, sums: Mapping[str, Checksum]
+    ) -> Record:
+        (staged / POINTS).write_text(str(points), "ascii")
+        record = Record(self.path / _name(number), {**sums, POINTS: checksum(staged / POINTS)})
+        record.write(staged)
+        return record
+
+    def _announce(self, number: int) -> None:
+        replace_durably(self.path / CURRENT, _name(number).encode())
         self.sweep()
 
     def sweep(self) -> None:

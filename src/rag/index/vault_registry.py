@@ -14,8 +14,9 @@ from pathlib import Path
 
 from rag.config import RAGConfig
 from rag.exceptions import Message, RAGError, Remedy, UsageError
+from rag.index.index_errors import not_a_file
 from rag.index.manifest import Manifest, published_manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory, not_a_file
+from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind

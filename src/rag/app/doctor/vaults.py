@@ -11,8 +11,8 @@ from typing import Any
 from rag.app.doctor.check import Check, Examination
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError, Message, Remedy
+from rag.index.index_errors import NO_INDEX
 from rag.index.lookup import open_manifest
-from rag.index.snapshots import NO_INDEX
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.text.messages import plural
 from rag.vault import scan_folder

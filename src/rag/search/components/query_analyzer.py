@@ -7,7 +7,7 @@ from typing import Any
 from haystack import component, default_from_dict, default_to_dict
 
 from rag.exceptions import IndexUnavailableError, QueryError
-from rag.index.snapshots import NO_INDEX, NO_INDEX_HINT
+from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT
 from rag.search.components.note_ranker import Hits
 from rag.search.filter_listing import CHUNKS_PER_NOTE, list_notes
 from rag.search.filters import all_of

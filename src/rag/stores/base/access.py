@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from rag.index.frequencies import FREQUENCIES, Frequencies
+from rag.index.index_errors import damaged_index
+from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, IndexDirectory, IndexSnapshot, damaged_index
+from rag.index.snapshots import MANIFEST, IndexDirectory
 
 Generation = IndexSnapshot  # the name that `rag.stores` exports
 

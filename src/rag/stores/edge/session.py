@@ -8,7 +8,9 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError
-from rag.index.snapshots import SHARD, IndexDirectory, IndexSnapshot, damaged_index
+from rag.index.index_errors import damaged_index
+from rag.index.index_snapshot import IndexSnapshot
+from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.access import Access
 from rag.stores.edge.layout.dimension_tables import small_tables, sort_tables
 from rag.stores.edge.layout.field_indexes import drop_null_indexes
