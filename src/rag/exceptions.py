@@ -58,6 +58,7 @@ class Remedy(StrEnum):
     NAME_VAULT = "name_vault"
     NAME_FOLDER_OF_VAULTS = "name_folder_of_vaults"
     NAME_SERVER = "name_server"
+    TAKE_OVER = "take_over"
     ADD_NOTES = "add_notes"
     ADD_ALL_THE_SAME = "add_all_the_same"
     FIND_VAULTS = "find_vaults"

@@ -32,6 +32,7 @@ from qdrant_client.http.models import (
     PointsList,
     QueryRequestBatch,
     ScrollRequest,
+    SetPayload,
     UpdateCollection,
     UpdateVectors,
 )
@@ -119,6 +120,7 @@ class QdrantServer:
             ("PUT", "index"): self._index,
             ("PUT", "points"): self._upsert,
             ("POST", "points"): self._retrieve,
+            ("POST", "points/payload"): self._payload,
             ("POST", "points/delete"): self._delete,
             ("POST", "points/count"): self._count,
             ("POST", "points/scroll"): self._scroll,
@@ -131,6 +133,8 @@ class QdrantServer:
 
     def _create(self, name: str, body: bytes) -> bool:
         asked = CreateCollection.model_validate_json(body)
+        if self.engine.collection_exists(name):
+            raise ValueError(f"Collection `{name}` already exists!")
         self.created[name] = json.loads(body)
         self.indexes[name] = {}
         return self.engine.create_collection(
@@ -162,7 +166,12 @@ class QdrantServer:
         return self.engine.create_vector_name(name, vector, space)
 
     def _upsert(self, name: str, body: bytes) -> Any:
-        return self.engine.upsert(name, PointsList.model_validate_json(body).points)
+        asked = PointsList.model_validate_json(body)
+        return self.engine.upsert(name, asked.points, update_mode=asked.update_mode)
+
+    def _payload(self, name: str, body: bytes) -> Any:
+        asked = SetPayload.model_validate_json(body)
+        return self.engine.set_payload(name, asked.payload, asked.points or asked.filter)
 
     def _retrieve(self, name: str, body: bytes) -> Any:
         asked = PointRequest.model_validate_json(body)

@@ -108,6 +108,7 @@ class SyncRequest:
         make what lacks, where a model answers.
     :param wait: for another writer, instead of failing.
     :param quiet: leave out the notice that there are no embeddings at all.
+    :param take_over: write an index on a server that another machine has written.
     """
 
     folders: Sequence[Path] = ()
@@ -117,6 +118,7 @@ class SyncRequest:
     embed: bool | None = None
     wait: bool = False
     quiet: bool = False
+    take_over: bool = False
 
 
 @dataclass(frozen=True)

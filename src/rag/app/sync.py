@@ -30,6 +30,7 @@ from rag.index.vault_registry import (
     known_vaults,
     overlaps,
 )
+from rag.stores import open_directory
 from rag.text.messages import plural
 
 if TYPE_CHECKING:
@@ -76,8 +77,12 @@ def sync(
     """Bring the index up to date; see `Workspace.sync`."""
     from rag.indexing.child_writer import watch
 
+    directory = open_directory(config)
+    notice = _become_writer(config, directory, request, show_progress)
+
     def work(tell_size: Callable[[int], None]) -> RunReport:
-        with _open_run(config, request) as run:
+        with _open_run(config, directory, request) as run:
+            run.report.notices += [notice] if notice else []
             run.tell_size = tell_size
             _refresh(run, config, request, show_progress)
             if request.embed is not False:
@@ -86,7 +91,7 @@ def sync(
 
     started, before = time.monotonic(), gc.get_threshold()
     try:
-        report = watch(IndexDirectory.of(config), work)
+        report = watch(directory, work)
     finally:
         gc.set_threshold(*before)
     return SyncReport(report, time.monotonic() - started)
@@ -113,7 +118,28 @@ def copy_index(
     return SyncCopy(report, time.monotonic() - started)
 
 
-def _open_run(config: RAGConfig, request: SyncRequest) -> IndexRun:
+def _become_writer(
+    config: RAGConfig, directory: IndexDirectory, request: SyncRequest, show_progress: ShowProgress
+) -> str:
+    """Make sure that this machine writes the index; return what there is to say of it."""
+    if not config.store.url:
+        if request.take_over:
+            raise UsageError(
+                "an index on this machine has no other writer",
+                hint="Name the server whose index is meant in store.url.",
+            )
+        return ""
+    from rag.indexing.take_over import require_writer, take_over
+
+    if not request.take_over:
+        require_writer(config, directory)
+        return ""
+    with show_progress("another machine may be writing", "seconds") as progress:
+        before = take_over(config, directory, request.wait, progress)
+    return f"this machine writes the index now; {before} did before" if before else ""
+
+
+def _open_run(config: RAGConfig, directory: IndexDirectory, request: SyncRequest) -> IndexRun:
     from rag.indexing.run import IndexRun
 
     registry = Registry.load(config)
@@ -122,7 +148,7 @@ def _open_run(config: RAGConfig, request: SyncRequest) -> IndexRun:
         registry.identify(config, folder, request.name)
     # Indexing makes millions of short-lived lists and no circles among them.
     gc.set_threshold(100_000, 20, 100)
-    return IndexRun(config, rebuild=request.rebuild, wait=request.wait)
+    return IndexRun(config, directory, rebuild=request.rebuild, wait=request.wait)
 
 
 def _refresh(

@@ -13,6 +13,7 @@ from rag.index.index_errors import NO_INDEX
 from rag.index.lookup import open_manifest
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
+from rag.stores import open_directory
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,14 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
     from rag.indexing.run import IndexRun
 
     name = unicodedata.normalize("NFC", name)
+    directory = open_directory(config)
+    if config.store.url:
+        from rag.indexing.take_over import require_writer
+
+        require_writer(config, directory)
 
     def work(tell_size: Callable[[int], None]) -> VaultChange:
-        with IndexRun(config) as run:
+        with IndexRun(config, directory) as run:
             known = known_vaults(config, run.vaults())
             if name not in known:
                 raise unknown_vault(name, list(known))
@@ -98,4 +104,4 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
             run.publish()
         return VaultChange(name, gone, registry.notice)
 
-    return watch(IndexDirectory.of(config), work)
+    return watch(directory, work)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.config.server_folders import server_folder
 from rag.config.untrusted import (
     LeftOut,
     Project,
@@ -339,8 +339,7 @@ class RAGConfig(ModelsConfig):
         """The folder of the index's files: one for each collection of a server."""
         if not self.store.url:
             return self.data_dir / "index"
-        address = f"{self.store.url.rstrip('/')} {self.store.collection}"
-        return self.data_dir / f"index-{sha256(address.encode()).hexdigest()[:12]}"
+        return server_folder(self.data_dir, [self.store.url], self.store.collection)
 
 
 SECTIONS = (

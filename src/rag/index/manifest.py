@@ -270,6 +270,12 @@ class Manifest:
             )
             self._db.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", keys)
 
+    def distrust_points(self) -> None:
+        """Record that nobody knows what the points of any note hold: they are written again."""
+        with self._transaction():
+            self.set(**{UNEMBEDDED: "yes"})
+            self._db.execute("UPDATE notes SET pending = 1")
+
     def set_vault(self, name: str, root: str) -> None:
         """Record where a vault's notes are."""
         if self.vaults().get(name) != root:

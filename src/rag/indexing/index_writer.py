@@ -318,6 +318,8 @@ class IndexWriter:
         name = f"gen-{self.manifest.revision}"
         if self.is_rebuilding or self._is_suspect or self.directory.announced() != name:
             return False
+        if self._is_on_server and not (self._prepared and self.store.access.is_shared):
+            return False
         with self._published() as manifest:
             return manifest is not None
 

@@ -30,6 +30,7 @@ from rag.indexing.changes import Changes, find_changes
 from rag.indexing.index_writer import IndexWriter
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
 from rag.indexing.reports import RunReport, VaultReport
+from rag.stores import open_directory
 from rag.support.disk_space import disk_in_view, room_to_index
 from rag.vault.discovery import NoteFile
 
@@ -61,7 +62,7 @@ class IndexRun:
         wait: bool = False,
     ) -> None:
         self.config = config
-        directory = directory or IndexDirectory.of(config)
+        directory = directory or open_directory(config)
         self.writer = IndexWriter(config, directory, pipeline, rebuild, wait)
         self.report = RunReport(notices=self.writer.notices)
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune

@@ -28,7 +28,10 @@ _HOMES = {
     "rag.stores.server.document_store": ("QdrantServerDocumentStore",),
 }
 _names, __getattr__, _ = lazy_names(__name__, _HOMES)
-__all__ = ["COLLECTION_NAME", "get_collection_stats", "get_document_store", *_names]
+__all__ = [
+    *("COLLECTION_NAME", "get_collection_stats", "get_document_store", "open_directory"),
+    *_names,
+]
 
 
 def get_document_store(
@@ -53,6 +56,28 @@ def get_document_store(
     store = QdrantEdgeDocumentStore(path, half_precision=True)
     store.access.directory = directory
     return store
+
+
+def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:
+    """Return the folder of the configured index. Where a server has it, that was asked whether
+    another machine has written the index since, and what is here is up to date.
+
+    :param is_needed: fail when the server does not answer, though something of the index is here.
+    :raises StoreConnectionError: when it does not answer.
+    """
+    from rag.index.snapshots import IndexDirectory
+
+    directory = IndexDirectory.of(config)
+    if config.store.url:
+        from rag.exceptions import StoreConnectionError
+        from rag.stores.server.replica import refresh
+
+        try:
+            return refresh(config.store, directory)
+        except StoreConnectionError:
+            if is_needed or directory.current() is None:
+                raise
+    return directory
 
 
 def get_collection_stats(store: BaseDocumentStore) -> dict[str, Any]:

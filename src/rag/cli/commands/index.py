@@ -52,6 +52,10 @@ def index(
     to_server: Annotated[
         bool, typer.Option("--to-server", help="Copy the embedded index to the Qdrant server.")
     ] = False,
+    take_over: Annotated[
+        bool,
+        typer.Option("--take-over", help="Write an index that another machine wrote until now."),
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
     config_file: ConfigFile = None,
@@ -69,7 +73,7 @@ def index(
     from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
-    request = SyncRequest(folders or [], name, prune, rebuild, embed, wait, quiet)
+    request = SyncRequest(folders or [], name, prune, rebuild, embed, wait, quiet, take_over)
     _check(request, dry_run, to_server)
     with Workspace(config) as workspace:
         if to_server:
@@ -93,7 +97,10 @@ def _check(request: SyncRequest, dry_run: bool, to_server: bool) -> None:
     if request.name and len(request.folders) != 1:
         raise UsageError("--name goes with exactly one folder", hint="rag index --name NAME FOLDER")
     remade = request.rebuild or request.embed is not None
-    if to_server and (request.folders or dry_run or request.prune or remade):
+    if dry_run and request.take_over:
+        raise UsageError("--dry-run changes nothing", hint="rag index --take-over")
+    kept = not (request.folders or request.prune or request.take_over)
+    if to_server and (dry_run or remade or not kept):
         raise UsageError("--to-server copies the index as it is", hint="rag index --to-server")
     if dry_run and remade:
         raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")

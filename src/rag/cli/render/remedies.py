@@ -30,6 +30,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.NAME_VAULT: "Give this one another name: `rag index --name NAME {subject}`",
     Remedy.NAME_FOLDER_OF_VAULTS: "Name a folder that holds vaults: `rag init FOLDER`",
     Remedy.NAME_SERVER: "RAG_STORE__URL=http://127.0.0.1:6333 rag index --to-server",
+    Remedy.TAKE_OVER: "{hint} To write it from here from now on: `rag index --take-over`",
     Remedy.ADD_NOTES: "`rag vault list` shows what should be in it; `rag index FOLDER` adds to it.",
     Remedy.ADD_ALL_THE_SAME: "`rag index FOLDER` adds it all the same",
     Remedy.FIND_VAULTS: "`rag init` looks for vaults; `rag index FOLDER` makes one.",

@@ -87,6 +87,11 @@ class Access(ABC):
         return self._writing is not None or self.directory.current() is not None
 
     @property
+    def is_shared(self) -> bool:
+        """Whether all who read the index can see the current snapshot."""
+        return True
+
+    @property
     def reads_work(self) -> bool:
         """Whether what is read is what this writer writes."""
         return self._writing is not None

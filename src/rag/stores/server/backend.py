@@ -45,7 +45,7 @@ class ServerBackend:
     @contextmanager
     def _writing(self) -> Iterator[QdrantClient]:
         with self.access.mutex:
-            self.access.begin_writing()
+            self.access.begin_step()
             with self.access.answering():
                 yield self.collection.client
 

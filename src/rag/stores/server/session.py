@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager
 
 from qdrant_client import models
 
-from rag.exceptions import IndexingError, Remedy, UsageError
+from rag.exceptions import IndexingError, Remedy, StoreConnectionError
+from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
-from rag.index.snapshots import MANIFEST, SERVER, IndexDirectory
+from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.base.access import Access
 from rag.stores.server.api_key import server_key
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.claim import WriterClaim
 from rag.stores.server.collection import NoteCollection
 from rag.stores.server.errors import answering
-from rag.support.durable_files import replace_durably
+from rag.stores.server.replica import refresh
+from rag.stores.server.rest import RestClient
 
 _PAGE = 10_000
+_FRESH = 2.0  # seconds for which it is not asked again
 
 
 class ServerAccess(Access):
@@ -32,6 +38,11 @@ class ServerAccess(Access):
     def __init__(self, directory: IndexDirectory, collection: NoteCollection) -> None:
         super().__init__(directory)
         self.collection = collection
+        self._rest = RestClient(collection.settings)
+        self._claim = WriterClaim(
+            Catalog(self._rest), lambda: self.directory, collection.settings.timeout
+        )
+        self._refreshed = -_FRESH
 
     def answering(self) -> AbstractContextManager[None]:
         """Turn the server's failures into ours."""
@@ -43,25 +54,28 @@ class ServerAccess(Access):
     def _prepare_writing(self) -> None:
         """Make the collection if need be.
 
-        :raises UsageError: when the collection holds what this index did not write.
+        :raises UsageError: when another machine writes the index, or the collection holds what
+            nobody's index wrote.
         :raises ConnectionError: when the server does not answer.
         """
         with self.answering():
-            self._claim()
+            self._claim.check(lambda: self.collection.layout() is not None and self._count() > 0)
             self.collection.create()
 
-    def _claim(self) -> None:
-        """Note that the collection is this index's, unless somebody else's points are in it."""
-        settings, mark = self.collection.settings, self.directory.path / SERVER
-        if mark.exists():
-            return
-        if self.collection.layout() is not None and self._count():
-            raise UsageError(
-                f"the collection {settings.collection!r} at {settings.url} holds points that this"
-                " index did not write",
-                hint="Name another in store.collection, or delete that one first.",
-            )
-        replace_durably(mark, f"{settings.url} {settings.collection}\n".encode())
+    def begin_step(self) -> None:
+        """Make ready for a write, one of many.
+
+        :raises LockedError: when another process or machine is writing.
+        """
+        self.begin_writing()
+        with self.answering():
+            self._claim.hold()
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the server has the catalog of the current snapshot."""
+        with self.answering():
+            return self._claim.is_published
 
     def publish(self, number: int | None = None) -> None:
         """Make the writer's manifest the current one, once the server holds what it says.
@@ -80,7 +94,11 @@ class ServerAccess(Access):
                     f"the server holds {points:,} of {expected:,} chunks",
                     remedy=Remedy.INDEX_MISSING,
                 )
-            self.directory.publish(number or self.directory.newest() + 1, points)
+            number = number or self.directory.newest() + 1
+            with self.answering():
+                self._claim.publish(points, number)
+            self.directory.publish(number, points)
+            self._claim.published()
 
     def holds_points(self) -> bool:
         with self.answering():
@@ -106,6 +124,24 @@ class ServerAccess(Access):
                 if offset is None:
                     return
 
+    # -- reading -----------------------------------------------------------------------
+
+    @property
+    def is_readable(self) -> bool:
+        return self.reads_work or self._hold() is not None
+
+    def _hold(self) -> IndexSnapshot | None:
+        """Return the snapshot to read, once the server was asked whether there is a newer one."""
+        is_held = self._pins and self._snapshot
+        if not is_held and time.monotonic() - self._refreshed >= _FRESH:
+            try:
+                self.directory = refresh(self.collection.settings, self.directory)
+            except StoreConnectionError:
+                if self.directory.current() is None:
+                    raise
+            self._refreshed = time.monotonic()
+        return super()._hold()
+
     def close_work(self) -> None:
         """Do nothing: no file of the staging index is kept open."""
 
@@ -121,4 +157,6 @@ class ServerAccess(Access):
         return self.collection.client.count(self.collection.index, exact=True).count
 
     def _close_points(self) -> None:
+        self._claim.release()
+        self._rest.close()
         self.collection.close()

@@ -1,0 +1,57 @@
+"""Which folder of the data folder holds what is known of an index on a server.
+
+It is named after the address at which the server was first found. When another address turns out
+to lead to the same index, that is noted in `servers.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+_NAMES = "servers.json"
+
+
+def server_folder(home: Path, addresses: Sequence[str], collection: str) -> Path:
+    """Return the folder of an index: that of the first address whose folder there is.
+
+    :param home: the data folder.
+    """
+    names = folder_names(home)
+    folders = [
+        home / names.get(_key(address, collection), _default(address, collection))
+        for address in addresses
+    ]
+    return next((folder for folder in folders if folder.is_dir()), folders[0])
+
+
+def folder_names(home: Path) -> dict[str, str]:
+    """Return the folders that were noted, by address and collection."""
+    with suppress(OSError, ValueError, RecursionError):
+        names = json.loads((home / _NAMES).read_text("utf-8"))
+        if isinstance(names, dict):
+            texts = {k: v for k, v in names.items() if isinstance(v, str)}
+            return {k: v for k, v in texts.items() if v.startswith("index-") and "/" not in v}
+    return {}
+
+
+def note_folder(home: Path, addresses: Sequence[str], collection: str, name: str) -> None:
+    """Note in which folder the index at some addresses is kept.
+
+    :raises OSError: when it cannot be written.
+    """
+    from rag.support.durable_files import replace_durably
+
+    names = folder_names(home) | {_key(address, collection): name for address in addresses}
+    replace_durably(home / _NAMES, json.dumps(names, indent=2).encode())
+
+
+def _key(address: str, collection: str) -> str:
+    return f"{address.rstrip('/')} {collection}"
+
+
+def _default(address: str, collection: str) -> str:
+    return f"index-{sha256(_key(address, collection).encode()).hexdigest()[:12]}"

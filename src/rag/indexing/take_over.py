@@ -1,0 +1,120 @@
+"""Which machine writes an index on a server, and letting this one do so from now on."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+from rag.config import RAGConfig
+from rag.exceptions import LockedError, Remedy
+from rag.index.frequencies import FREQUENCIES
+from rag.index.manifest import Manifest
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.stores.server.api_key import server_key
+from rag.stores.server.catalog import Catalog, ChangedError, Head
+from rag.stores.server.claim import check_writer, moment
+from rag.stores.server.errors import answering
+from rag.stores.server.identity import Machine, ServerMark
+from rag.stores.server.replica import Replica
+from rag.stores.server.rest import RestClient
+
+_ASKED = 1.0  # seconds between two looks at whether a run goes on
+
+Progress = Callable[[int, int], None]
+
+
+def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
+    """Make sure, before anything is changed, that this machine may write the configured index.
+
+    :param directory: its folder, up to date.
+    :raises UsageError: when another machine writes it; it says who, and since when.
+    """
+    with _catalog(config) as catalog:
+        head = catalog.head()
+    if head is not None:
+        check_writer(head, ServerMark.read(directory.path), _machine(directory))
+
+
+def take_over(
+    config: RAGConfig, directory: IndexDirectory, wait: bool, progress: Progress | None
+) -> str:
+    """Let this machine write the configured index from now on.
+
+    What it goes on from is the catalog on the server. Where a run elsewhere ended in the middle,
+    the next run here writes all chunks again: nobody knows which text each of them has.
+
+    :param directory: its folder, up to date.
+    :param wait: wait for another process of this machine that writes.
+    :param progress: is told how long it waits for a run elsewhere, and at most how long.
+    :returns: whose index it was, "" when there was nothing to take over.
+    :raises LockedError: when a run goes on elsewhere.
+    """
+    with _catalog(config) as catalog, directory.writing(wait):
+        head = catalog.head()
+        mark, machine = ServerMark.read(directory.path), _machine(directory)
+        if head is None or (not head.version and head.machine == machine.id):
+            return ""
+        if head.machine == machine.id and mark and head.version in mark.known():
+            return ""
+        _wait_for_run(catalog, head, progress or (lambda done, total: None))
+        if head.version:
+            head = Replica(config.store, directory).refresh() or head
+        _go_on_from(directory, head)
+        try:
+            catalog.change(
+                head, machine=machine.id, name=machine.name, since=moment(), run="", seconds=0.0
+            )
+        except ChangedError as error:
+            raise _is_writing(error.head or head) from error
+        ServerMark(head.index, head.version).write(directory.path)
+        return head.name
+
+
+def _wait_for_run(catalog: Catalog, head: Head, progress: Progress) -> None:
+    """Wait until a run elsewhere would have shown that it goes on."""
+    begun, longest = time.monotonic(), round(head.seconds)
+    while head.run and (waited := time.monotonic() - begun) < head.seconds:
+        progress(round(waited), longest)
+        time.sleep(min(_ASKED, head.seconds))
+        now = catalog.head()
+        if now is None or (now.token != head.token and now.run):
+            raise _is_writing(now or head)
+        if not now.run:
+            return
+
+
+def _go_on_from(directory: IndexDirectory, head: Head) -> None:
+    """Make the staging index that of the current snapshot, which is the catalog's."""
+    directory.clear_work()
+    name = directory.current()
+    if not head.version or name is None:
+        return
+    for file in (MANIFEST, FREQUENCIES):
+        source = directory.path / name / file
+        is_known = file == MANIFEST or not head.unfinished
+        if source.exists() and is_known:
+            shutil.copyfile(source, directory.work / file)
+    if head.unfinished:
+        with Manifest.open_work(directory.work / MANIFEST) as manifest:
+            manifest.distrust_points()
+
+
+def _is_writing(head: Head) -> LockedError:
+    return LockedError(
+        f"{head.name} is writing the index now",
+        hint="Try again when its run has ended.",
+        remedy=Remedy.TAKE_OVER,
+    )
+
+
+@contextmanager
+def _catalog(config: RAGConfig) -> Iterator[Catalog]:
+    key = server_key(config.store)
+    with answering(config.store, key), closing(RestClient(config.store)) as client:
+        yield Catalog(client)
+
+
+def _machine(directory: IndexDirectory) -> Machine:
+    return Machine.here(directory.home or directory.path)

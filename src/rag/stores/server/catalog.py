@@ -1,0 +1,294 @@
+"""What a search needs beside the points, on the server: the catalog of an index, and who writes it.
+
+It lies in a collection of its own, `<collection>.catalog`. Every point there but one is a block of
+a file (`rag.stores.server.blocks`). That one, the head, says of which blocks the catalog is made;
+it is changed by a single write, so that whoever reads sees the catalog before or the one after.
+
+Blocks that no longer belong to it stay for ten minutes: who began to read the catalog before has
+time to end. Who takes longer finds a block missing, and begins again with the new head.
+
+Every change of the head asks for the token that was read, and leaves another: of two machines that
+change it at once one is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from rag.index.frequencies import FREQUENCIES
+from rag.index.snapshots import MANIFEST
+from rag.stores.server.blocks import Listing, cut, pack, unpack
+from rag.stores.server.identity import new_id
+from rag.stores.server.rest import RestClient
+
+FORMAT = 1
+FILES = (MANIFEST, FREQUENCIES)
+_HEAD = 0  # the id of its point
+_KEPT = 600.0  # seconds that a block stays after it was replaced
+_PAGE = 10_000
+_REQUEST = 4_000_000  # characters of blocks that are sent at once
+_KINDS: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+}
+_ORDERED = {"wait": "true", "ordering": "strong"}  # through one copy, where there are several
+
+Read = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
+
+
+class ChangedError(Exception):
+    """The head was changed by somebody else; `head` is what it is now."""
+
+    def __init__(self, head: Head | None) -> None:
+        super().__init__("the catalog was changed by somebody else")
+        self.head = head
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a catalog.
+
+    :param index: the id of the index.
+    :param version: that of the catalog; "" before the first was published.
+    :param listing: the keys of the blocks of its listing.
+    :param blocks: how many blocks there were when it was published.
+    :param points: how many points belong to it.
+    :param revision: of its manifest.
+    :param published: when, as ISO text.
+    :param machine: the id of the one that writes; `name` is its name, `since` when it began.
+    :param run: the id of a run of it that may be writing points now, or "".
+    :param seconds: how long that run may go on after the head was changed last.
+    :param unfinished: whether points were written that no catalog knows yet.
+    """
+
+    index: str
+    token: str = ""
+    format: int = FORMAT
+    version: str = ""
+    listing: tuple[str, ...] = ()
+    blocks: int = 0
+    points: int = 0
+    revision: int = 0
+    published: str = ""
+    machine: str = ""
+    name: str = ""
+    since: str = ""
+    run: str = ""
+    seconds: float = 0.0
+    unfinished: bool = False
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> Head:
+        """Read a head.
+
+        :raises ValueError: when it is none.
+        """
+        values = {f.name: payload[f.name] for f in fields(cls) if f.name in payload}
+        values["listing"] = tuple(values.get("listing", ()))
+        head = cls(**values)
+        for field in fields(cls):
+            if not isinstance(getattr(head, field.name), _KINDS.get(str(field.type), tuple)):
+                raise ValueError(f"{field.name} is wrong in the head of the catalog")
+        return head
+
+
+class Catalog:
+    """The catalog of a collection.
+
+    Every call may fail as `RestClient.request` does.
+    """
+
+    def __init__(self, client: RestClient) -> None:
+        self.settings = client.settings
+        self._client = client
+        self._path = f"/collections/{self.settings.collection}.catalog"
+
+    # -- the head ----------------------------------------------------------------------
+
+    def head(self) -> Head | None:
+        """Return the head, `None` when there is none."""
+        found = self._payload({"exclude": ["retired"]})
+        return Head.from_payload(found) if found else None
+
+    def create(self, head: Head) -> Head:
+        """Make the collection and its head; what is there stays.
+
+        :returns: the head as it is then, perhaps somebody else's.
+        """
+        settings = self.settings
+        layout = {
+            "vectors": {},
+            "shard_number": 1,  # the order of changes is that of one shard
+            "replication_factor": settings.replication_factor,
+            "write_consistency_factor": settings.write_consistency_factor,
+            "on_disk_payload": True,
+        }
+        try:
+            self._client.request("PUT", self._path, layout)
+        except httpx.HTTPStatusError:
+            if not self._client.request("GET", f"{self._path}/exists")["exists"]:
+                raise
+        point = {"id": _HEAD, "vector": {}, "payload": {**vars(head), "token": new_id()}}
+        self._upsert([point], update_mode="insert_only")
+        made = self.head()
+        if made is None:
+            raise ValueError("the head of the catalog was not kept")
+        return made
+
+    def change(self, head: Head, **values: Any) -> Head:
+        """Change a head as it was read.
+
+        :raises ChangedError: when it is not so any more; it stays as it is.
+        """
+        token = new_id()
+        is_same = {"key": "token", "match": {"value": head.token}}
+        self._client.request(
+            "POST",
+            f"{self._path}/points/payload",
+            {
+                "payload": {**values, "token": token},
+                "filter": {"must": [{"has_id": [_HEAD]}, is_same]},
+            },
+            **_ORDERED,
+        )
+        now = self.head()
+        if now is None or now.token != token:
+            raise ChangedError(now)
+        return now
+
+    def _payload(self, which: Any) -> dict[str, Any]:
+        asked = {"ids": [_HEAD], "with_payload": which, "with_vector": False}
+        try:
+            found = self._client.request("POST", f"{self._path}/points", asked)
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code == 404:
+                return {}
+            raise
+        return found[0]["payload"] if found else {}
+
+    # -- the blocks --------------------------------------------------------------------
+
+    def listing(self, head: Head) -> Listing:
+        """Return of which blocks a catalog is made.
+
+        :raises KeyError: when a block of the listing is not there any more.
+        """
+        found = self.fetch(head.listing)
+        return Listing.from_bytes(b"".join(found[key] for key in head.listing) or b"{}", FILES)
+
+    def fetch(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return blocks by key, those that are there.
+
+        :raises ValueError: when one is damaged.
+        """
+        if not keys:
+            return {}
+        asked = {"ids": [*keys], "with_payload": True, "with_vector": False}
+        found = self._client.request("POST", f"{self._path}/points", asked)
+        return {
+            str(point["id"]): unpack(str(point["id"]), point["payload"]["block"]) for point in found
+        }
+
+    def is_whole(self, head: Head) -> bool:
+        """Return whether there are as many blocks as there were when it was published."""
+        return self._count() >= head.blocks + 1
+
+    def publish(self, head: Head, folder: Path, **facts: Any) -> Head:
+        """Make the files in a folder the catalog.
+
+        :param facts: of the head, the version among them.
+        :raises ChangedError: when somebody else changed it meanwhile; it stays as it is.
+        """
+        listing = Listing.of(folder, FILES)
+        listed = dict(cut(listing.to_bytes()))
+        before = self._known(head)
+        now = listing.keys() | listed.keys()
+        places = listing.places(folder)
+
+        def read(keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+            return ((key, listed[key] if key in listed else places[key].read()) for key in keys)
+
+        self._send(read(sorted(now - before)))
+        retired, old = self._retired(before - now, now)
+        self._remove(old)
+        kept = now.union(*(keys for _, keys in retired))
+        self._repair(kept, now, read)
+        return self.change(
+            head, **facts, listing=[*listed], blocks=len(kept), retired=retired, format=FORMAT
+        )
+
+    def _known(self, head: Head) -> set[str]:
+        """Return the blocks of the catalog before, as far as they are known."""
+        try:
+            return self.listing(head).keys() | {*head.listing}
+        except (KeyError, ValueError):  # it is damaged: all of it is sent again
+            return set()
+
+    def _retired(
+        self, gone: set[str], now: set[str]
+    ) -> tuple[list[tuple[float, list[str]]], set[str]]:
+        """Return the blocks that stay a while, with the time at which each was replaced, and those
+        that stayed long enough."""
+        known = self._payload(["retired"]).get("retired") or []
+        at = time.time()
+        stays = [(then, keys) for then, keys in known if 0 <= at - then < _KEPT]
+        retired = [
+            (then, [key for key in keys if key not in now])
+            for then, keys in [*stays, (at, sorted(gone))]
+            if keys
+        ]
+        kept = now.union(*(keys for _, keys in retired))
+        return retired, {key for _, keys in known for key in keys} - kept
+
+    def _repair(self, kept: set[str], now: set[str], read: Read) -> None:
+        """Send what the server has lost, and remove what runs that were killed left there."""
+        if self._count() == len(kept) + 1:
+            return
+        there = set(self._ids())
+        self._send(read(sorted(now - there)))
+        self._remove(there - kept)
+
+    def _ids(self) -> Iterator[str]:
+        offset = None
+        while True:
+            asked = {"limit": _PAGE, "offset": offset, "with_payload": False}
+            page = self._client.request("POST", f"{self._path}/points/scroll", asked)
+            yield from (str(point["id"]) for point in page["points"] if point["id"] != _HEAD)
+            offset = page["next_page_offset"]
+            if offset is None:
+                return
+
+    def _count(self) -> int:
+        found = self._client.request("POST", f"{self._path}/points/count", {"exact": True})
+        return int(found["count"])
+
+    def _send(self, blocks: Iterable[tuple[str, bytes]]) -> None:
+        batch: list[dict[str, Any]] = []
+        size = 0
+        for key, block in blocks:
+            text = pack(block)
+            batch.append({"id": key, "vector": {}, "payload": {"block": text}})
+            size += len(text)
+            if size > _REQUEST:
+                self._upsert(batch)
+                batch, size = [], 0
+        if batch:
+            self._upsert(batch)
+
+    def _upsert(self, points: list[dict[str, Any]], **how: str) -> None:
+        body = {"points": points, **how}
+        self._client.request("PUT", f"{self._path}/points", body, **_ORDERED)
+
+    def _remove(self, keys: Iterable[str]) -> None:
+        gone = sorted(keys)
+        for start in range(0, len(gone), _PAGE):
+            some = {"points": gone[start : start + _PAGE]}
+            self._client.request("POST", f"{self._path}/points/delete", some, **_ORDERED)

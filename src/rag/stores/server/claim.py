@@ -1,0 +1,172 @@
+"""One machine writes an index on a server: who it is stands in the head of the catalog.
+
+A run notes there that it is writing, before its first write and again every few seconds. So
+another machine that is told to take over can see that a run goes on, without comparing clocks, and
+a run that was taken over stops before its next write.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from rag.exceptions import LockedError, Remedy, UsageError
+from rag.index.snapshots import IndexDirectory
+from rag.stores.server.catalog import Catalog, ChangedError, Head
+from rag.stores.server.identity import Machine, ServerMark, new_id
+
+_RENEWED = 5.0  # seconds after which a run says again that it is writing
+
+
+class WriterClaim:
+    """The right of this machine to write an index.
+
+    :param catalog: of the index.
+    :param directory: returns the folder of the index here.
+    :param timeout: seconds that a request may take.
+    """
+
+    def __init__(
+        self, catalog: Catalog, directory: Callable[[], IndexDirectory], timeout: float
+    ) -> None:
+        self._catalog, self._directory = catalog, directory
+        self._seconds = _RENEWED + timeout + 5.0
+        self._head: Head | None = None
+        self._run = ""
+        self._held = 0.0
+
+    def check(self, is_used: Callable[[], bool]) -> None:
+        """Make sure that this machine may write; an index that is new becomes its own.
+
+        :param is_used: whether there are points of whoever.
+        :raises UsageError: when another machine writes the index, or the points are not of one.
+        """
+        folder = self._directory().path
+        mark = ServerMark.read(folder)
+        machine = self._machine()
+        head = self._catalog.head()
+        if head is None:
+            if mark is None and is_used():
+                raise UsageError(
+                    f"{self._place()} holds points that this index did not write",
+                    hint="Name another in store.collection, or delete that one first.",
+                )
+            mark = ServerMark(mark.index or new_id()) if mark else ServerMark(new_id())
+            mark.write(folder)
+            made = Head(mark.index, machine=machine.id, name=machine.name, since=moment())
+            head = self._catalog.create(made)
+        if not (head.machine == machine.id or head.version or head.run or is_used()):
+            # Somebody made it and wrote nothing.
+            head = self._catalog.change(head, machine=machine.id, name=machine.name, since=moment())
+        check_writer(head, mark, machine)
+        if mark is None or not mark.index:
+            ServerMark(head.index).write(folder)
+        self._head = head
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the catalog is that of the current snapshot here, and whole."""
+        head, mark = self._head, ServerMark.read(self._directory().path)
+        if head is None or mark is None or not head.version or head.version != mark.version:
+            return False
+        return not head.unfinished and self._catalog.is_whole(head)
+
+    def hold(self) -> None:
+        """Say that points are being written.
+
+        :raises LockedError: when another machine has taken over.
+        """
+        if self._run and time.monotonic() - self._held < _RENEWED:
+            return
+        self._run = self._run or new_id()
+        self._change(self._catalog.change, run=self._run, seconds=self._seconds, unfinished=True)
+
+    def publish(self, points: int, revision: int) -> None:
+        """Make the files of the staging index the catalog.
+
+        :param points: how many points belong to it.
+        :param revision: of its manifest.
+        :raises LockedError: when another machine has taken over.
+        """
+        directory = self._directory()
+        mark = ServerMark.read(directory.path) or ServerMark(new_id())
+        version = new_id()
+        mark.announcing(version).write(directory.path)
+
+        def send(head: Head, **facts: Any) -> Head:
+            return self._catalog.publish(head, directory.work, **facts)
+
+        self._change(
+            send,
+            version=version,
+            points=points,
+            revision=revision,
+            published=moment(),
+            run="",
+            unfinished=False,
+        )
+        self._run = ""
+
+    def published(self) -> None:
+        """Note that the catalog just published is the current snapshot here."""
+        folder = self._directory().path
+        mark = ServerMark.read(folder)
+        if mark and self._head:
+            mark.at(self._head.version).write(folder)
+
+    def release(self) -> None:
+        """Say that no run is writing, if that can be said."""
+        if self._run and self._head:
+            with suppress(Exception):  # whoever takes over waits a while then
+                self._catalog.change(self._head, run="")
+        self._head, self._run = None, ""
+
+    def _change(self, change: Callable[..., Head], **values: Any) -> None:
+        assert self._head is not None, "`check` comes first"
+        try:
+            self._head = change(self._head, **values)
+        except ChangedError as error:
+            self._run = ""
+            name = error.head.name if error.head else "somebody"
+            raise LockedError(
+                f"{name} has taken over the index while it was written here",
+                "nothing more is written from here, and nothing of it was published",
+                remedy=Remedy.TAKE_OVER,
+            ) from error
+        self._held = time.monotonic()
+
+    def _machine(self) -> Machine:
+        directory = self._directory()
+        return Machine.here(directory.home or directory.path)
+
+    def _place(self) -> str:
+        settings = self._catalog.settings
+        return f"the collection {settings.collection!r} at {settings.url}"
+
+
+def check_writer(head: Head, mark: ServerMark | None, machine: Machine) -> None:
+    """Make sure that a machine may write an index.
+
+    :param mark: what its folder knows of it.
+    :raises UsageError: when another machine does, or has done since.
+    """
+    if head.machine != machine.id:
+        raise UsageError(
+            f"{head.name} writes this index, since {head.since}",
+            hint="Index there.",
+            remedy=Remedy.TAKE_OVER,
+        )
+    if head.version and head.version not in (mark.known() if mark else ()):
+        raise UsageError(
+            f"this index was written from another folder since (on {head.published})",
+            hint="Index there.",
+            remedy=Remedy.TAKE_OVER,
+        )
+
+
+def moment() -> str:
+    """Return the present moment, as it is shown."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")

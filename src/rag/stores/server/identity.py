@@ -1,0 +1,100 @@
+"""Which index a folder holds, and which machine this is: what is kept here of an index that lies on
+a server."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from rag.index.snapshots import SERVER
+from rag.support.durable_files import replace_durably
+from rag.support.owned_folders import claim_data_folder
+from rag.support.regular_files import read_file
+
+_MACHINE = "machine.json"
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class ServerMark:
+    """The file SERVER in the folder of an index.
+
+    :param index: the id of the index; "" in one that an older version made.
+    :param version: that of the catalog that the current snapshot is.
+    :param coming: that of the catalog that is being published from here.
+    """
+
+    index: str = ""
+    version: str = ""
+    coming: str = ""
+
+    @classmethod
+    def read(cls, folder: Path) -> ServerMark | None:
+        """Return the mark of a folder, `None` where there is none."""
+        try:
+            content = read_file(folder / SERVER)
+        except OSError:
+            return None
+        return cls(**_texts(content, *cls.__dataclass_fields__))
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder, all of it or nothing."""
+        replace_durably(folder / SERVER, json.dumps(asdict(self)).encode())
+
+    def known(self) -> set[str]:
+        """Return the versions of the catalog that this folder can go on from."""
+        return {self.version, self.coming} - {""}
+
+    def announcing(self, version: str) -> ServerMark:
+        """Return the mark before a catalog is published."""
+        return replace(self, coming=version)
+
+    def at(self, version: str) -> ServerMark:
+        """Return the mark of a folder whose snapshot is a version of the catalog."""
+        return replace(self, version=version, coming="")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Who writes: an id that no other has, and a name for people."""
+
+    id: str
+    name: str
+
+    @classmethod
+    def here(cls, folder: Path) -> Machine:
+        """Return this machine, as a folder of data knows it; it is made known when it is new.
+
+        :raises OSError: when the folder cannot be written.
+        """
+        with suppress(OSError):
+            known = _texts(read_file(folder / _MACHINE), "id")
+            if known.get("id"):
+                return cls(known["id"], _host())
+        machine = cls(uuid4().hex, _host())
+        claim_data_folder(folder)
+        replace_durably(folder / _MACHINE, json.dumps({"id": machine.id}).encode())
+        return machine
+
+
+def new_id() -> str:
+    """Return an id for an index, a version or a run, which no other has."""
+    return uuid4().hex
+
+
+def _host() -> str:
+    return socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
+
+
+def _texts(content: bytes, *names: str) -> dict[str, Any]:
+    """Return the texts of these names in a JSON object, none where it is something else."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(content)
+        if isinstance(found, dict):
+            return {name: found[name] for name in names if isinstance(found.get(name), str)}
+    return {}

@@ -1,0 +1,151 @@
+"""The snapshot of an index that is written elsewhere: fetched from the server when it is newer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rag.config import StoreConfig
+from rag.config.server_folders import note_folder
+from rag.exceptions import IndexUnavailableError, LockedError
+from rag.index.snapshots import IndexDirectory
+from rag.stores.server.api_key import server_key
+from rag.stores.server.blocks import Listing, Place
+from rag.stores.server.catalog import FILES, FORMAT, Catalog, Head
+from rag.stores.server.errors import answering
+from rag.stores.server.identity import ServerMark
+from rag.stores.server.rest import RestClient
+from rag.support.owned_folders import claim_data_folder
+
+_ASKING = 3.0  # seconds to find out whether there is a newer catalog
+_WAITING = 10.0  # seconds for another process that fetches it
+_TRIES = 5
+
+
+class Replica:
+    """What is here of an index on a server.
+
+    :param directory: its folder, as the settings name it.
+    """
+
+    def __init__(self, settings: StoreConfig, directory: IndexDirectory) -> None:
+        self.settings, self.directory = settings, directory
+
+    def refresh(self) -> Head | None:
+        """Make the catalog on the server the current snapshot here, unless it is already.
+
+        `directory` is the folder of the index then.
+
+        :returns: the head of the catalog, `None` when the server has none.
+        :raises StoreConnectionError: when the server does not answer.
+        :raises IndexUnavailableError: when another version of the program wrote it.
+        """
+        quick = replace(self.settings, timeout=min(self.settings.timeout, _ASKING))
+        asking, client = RestClient(quick), RestClient(self.settings)
+        try:
+            with answering(self.settings, server_key(self.settings)):
+                head = Catalog(asking).head()
+                if head is None or not head.version:
+                    return head
+                if head.format != FORMAT:
+                    raise IndexUnavailableError(
+                        f"the index at {self.settings.url} was written by another version of rag",
+                        hint="Use the same version on both machines.",
+                    )
+                self._find_folder(head)
+                if not self._has(head):
+                    head = self._fetch(Catalog(client), head)
+                return head
+        finally:
+            asking.close()
+            client.close()
+
+    def _find_folder(self, head: Head) -> None:
+        """Choose the folder of the index, whatever the address at which it was found."""
+        directory, home = self.directory, self.directory.home
+        mark = ServerMark.read(directory.path)
+        is_new = mark is None and directory.current() is None
+        if (mark and mark.index == head.index) or home is None:
+            return
+        marks = {path: ServerMark.read(path) for path in sorted(home.glob("index-*"))}
+        same = [path for path, found in marks.items() if found and found.index == head.index]
+        if not same and is_new:
+            return
+        folder = same[0] if same else home / f"index-{head.index[:12]}"
+        claim_data_folder(home)
+        note_folder(home, [self.settings.url], self.settings.collection, folder.name)
+        self.directory = IndexDirectory(folder, home)
+
+    def _has(self, head: Head) -> bool:
+        mark = ServerMark.read(self.directory.path)
+        return bool(mark and mark.version == head.version and self.directory.current())
+
+    def _fetch(self, catalog: Catalog, head: Head) -> Head:
+        """Fetch a catalog; while another process of this machine writes, wait a while for it."""
+        until = time.monotonic() + _WAITING
+        while True:
+            try:
+                with self.directory.writing():
+                    return self._fetch_newest(catalog, head)
+            except LockedError:
+                mark = ServerMark.read(self.directory.path)
+                is_ours = mark is not None and head.version in mark.known()
+                is_waited = time.monotonic() >= until
+                if self.directory.current() and (is_ours or is_waited):
+                    return head
+                if is_waited:
+                    raise
+                time.sleep(0.05)
+
+    def _fetch_newest(self, catalog: Catalog, head: Head) -> Head:
+        for _ in range(_TRIES):  # each turn means that a newer one was published meanwhile
+            if self._has(head):
+                return head
+            try:
+                listing = catalog.listing(head)
+                self._import(catalog, head, listing)
+                return head
+            except KeyError as error:
+                now = catalog.head()
+                if now is None or now.version == head.version:
+                    raise _incomplete(head) from error
+                head = now
+        raise _incomplete(head)
+
+    def _import(self, catalog: Catalog, head: Head, listing: Listing) -> None:
+        directory = self.directory
+        known: dict[str, Place] = {}
+        for folder in (directory.path / (directory.current() or "work"), directory.work):
+            known |= Listing.of(folder, FILES).places(folder)
+
+        def fill(folder: Path) -> None:
+            listing.write(folder, known, fetch)
+
+        def fetch(keys: Sequence[str]) -> dict[str, bytes]:
+            return catalog.fetch(keys)
+
+        number = max(directory.newest() + 1, head.revision)
+        mark = ServerMark.read(directory.path) or ServerMark(head.index)
+        mark.write(directory.path)  # first: without it a folder without points is no index
+        directory.import_files(number, head.points, fill)
+        replace(mark, index=head.index).at(head.version).write(directory.path)
+
+
+def refresh(settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
+    """Bring what is here of an index up to date, as far as its server answers.
+
+    :returns: the folder of the index, which another one may be once the server was asked.
+    :raises StoreConnectionError: when it does not answer, and nothing is here.
+    """
+    replica = Replica(settings, directory)
+    replica.refresh()
+    return replica.directory
+
+
+def _incomplete(head: Head) -> IndexUnavailableError:
+    return IndexUnavailableError(
+        "the catalog of the index on the server lacks a part",
+        hint=f"Index again on {head.name}: that writes what is missing.",
+    )
