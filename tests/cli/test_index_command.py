@@ -88,6 +88,40 @@ class TestIndex:
     def test_a_name_goes_with_one_folder_only(self, rag, notes):
         assert rag("index", notes, notes, "--name", "x").code == 2
 
+    @pytest.mark.parametrize("flag", [(), ("--dry-run",)])
+    def test_of_two_folders_of_one_name_neither_is_registered(self, rag, write_notes, flag):
+        one, other = (write_notes(name, {"a.md": "# A\n"}) for name in ("notes", "other/notes"))
+        ran = rag("index", one, other, *flag)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"'notes': {one} and {other}" in ran.err and f"--name NAME {other}" in ran.err
+        assert rag("vault", "list", "--json").json["vaults"] == {}
+
+    def test_beside_a_folder_whose_name_is_taken_none_is_registered(self, rag, write_notes):
+        taken, fresh, other = (
+            write_notes(name, {"a.md": "# A\n"}) for name in ("notes", "fresh", "other/notes")
+        )
+        rag("index", "-q", taken)
+        listed = load_config().data_dir / "vaults.json"
+        before = listed.read_bytes()
+        ran = rag("index", fresh, other)
+        assert ran.code == 2 and f"--name NAME {other}" in ran.err
+        assert listed.read_bytes() == before
+
+    def test_beside_a_folder_whose_name_the_index_holds_none_is_registered(self, rag, write_notes):
+        held, fresh, other = (
+            write_notes(name, {"a.md": "# A\n"}) for name in ("notes", "fresh", "other/notes")
+        )
+        rag("index", "-q", held)
+        listed = load_config().data_dir / "vaults.json"
+        listed.unlink()  # as another project's `vaults_dir` names vaults without a list
+        ran = rag("index", fresh, other)
+        assert ran.code == 2 and str(held) in ran.err
+        assert not listed.exists()
+
+    def test_a_folder_named_twice_is_one_vault(self, rag, notes):
+        assert rag("index", notes, f"{notes}/.").code == 0
+        assert list(rag("vault", "list", "--json").json["vaults"]) == ["work"]
+
     def test_nothing_to_index_is_a_usage_error(self, rag):
         ran = rag("index")
         assert (ran.code, ran.out) == (2, "")

@@ -71,6 +71,17 @@ class TestRegistered:
             register(folder("b/notes"))
         assert "--name" in worded(raised.value.hint)
 
+    def test_several_folders_that_cannot_have_one_name_are_refused_together(self, config, folder):
+        registry = Registry.load(config)
+        with pytest.raises(UsageError, match="both be the vault 'x'"):
+            registry.identify_all(config, [folder("a"), folder("b")], "x")
+        assert registry.vaults == {}
+
+    def test_a_folder_that_comes_twice_is_one_vault_under_a_name_given_too(self, config, folder):
+        path = folder("a")
+        found = Registry.load(config).identify_all(config, [path, path / ".." / "a"], "x")
+        assert found == {"x": path}
+
     def test_a_link_is_the_folder_it_leads_to(self, register, folder, tmp_path, config):
         path = folder("real")
         (tmp_path / "link").symlink_to(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,8 +144,8 @@ def _open_run(config: RAGConfig, directory: IndexDirectory, request: SyncRequest
 
     registry = Registry.load(config)
     registry.check_place()  # before a rebuild takes anything away
-    for folder in request.folders:  # refuse a bad one before the index is made or locked
-        registry.identify(config, folder, request.name)
+    # A bad one is refused before the index is made or locked.
+    registry.identify_all(config, request.folders, request.name)
     # Indexing makes millions of short-lived lists and no circles among them.
     gc.set_threshold(100_000, 20, 100)
     return IndexRun(config, directory, rebuild=request.rebuild, wait=request.wait)
@@ -155,20 +155,33 @@ def _refresh(
     run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
 ) -> None:
     registry = Registry.load(config)
-    if registry.notice:
-        run.report.notices.append(registry.notice)
-        registry.save()
-    names = [registry.register(config, folder, request.name) for folder in request.folders]
-    if not names:
+    named = registry.identify_all(config, request.folders, request.name)
+    is_changed = registry.add(config, named)
+    if not named:
         _drop_left_out(run, config, configured_vaults(config, registry))
     indexed = run.vaults()
     known = known_vaults(config, indexed, registry)
-    wanted = {n: known[n] for n in names} if names else known
+    wanted = named or known
     _check_any(wanted, config)
     for vault, root in wanted.items():
         check_collision(vault, root, indexed)
+    if registry.notice:
+        run.report.notices.append(registry.notice)
+    if is_changed or registry.notice:  # all folders at once, and only when none is refused
+        registry.save()
+    _tell_overlaps(run, known, named)
+    for vault, root in wanted.items():
+        with show_progress(vault, "notes") as progress:
+            run.index_vault(vault, root, request.prune, progress)
+    if request.prune:
+        _drop_gone(run, registry, config, wanted)
+    run.publish()
+
+
+def _tell_overlaps(run: IndexRun, known: dict[str, Path], named: Collection[str]) -> None:
+    """Say which of the vaults that were named lie in another one, or hold one."""
     for inner, outer in overlaps(known):
-        if {inner, outer} & {*names}:
+        if inner in named or outer in named:
             run.report.notices.append(
                 Message(
                     f"vault {inner!r} lies in {outer!r}, so that its notes are found twice",
@@ -177,12 +190,6 @@ def _refresh(
                     joint=": ",
                 )
             )
-    for vault, root in wanted.items():
-        with show_progress(vault, "notes") as progress:
-            run.index_vault(vault, root, request.prune, progress)
-    if request.prune:
-        _drop_gone(run, registry, config, wanted)
-    run.publish()
 
 
 def _embed(

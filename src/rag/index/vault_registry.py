@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -107,12 +107,39 @@ class Registry:
 
     def register(self, config: RAGConfig, folder: Path, name: str = "") -> str:
         """Add a folder and return its vault's name; errors are those of `identify`."""
-        wanted, root = self.identify(config, folder, name)
-        if configured_vaults(config, self).get(wanted) != root:
-            self.removed.discard(wanted)
-            self.vaults[wanted] = root
+        [wanted] = added = self.identify_all(config, [folder], name)
+        if self.add(config, added):
             self.save()
         return wanted
+
+    def identify_all(
+        self, config: RAGConfig, folders: Iterable[Path], name: str = ""
+    ) -> dict[str, Path]:
+        """Return the real path of every vault that these folders are or would be, by its name.
+
+        A folder that is named twice is one vault.
+
+        :raises UsageError: as `identify`, and when two of the folders would have one name.
+        """
+        found: dict[str, Path] = {}
+        for folder in folders:
+            vault, root = self.identify(config, folder, name)
+            if found.setdefault(vault, root) != root:
+                raise UsageError(
+                    f"two folders cannot both be the vault {vault!r}: {found[vault]} and {root}",
+                    hint="Give this one another name.",
+                    remedy=Remedy.NAME_VAULT,
+                    subject=str(folder),
+                )
+        return found
+
+    def add(self, config: RAGConfig, vaults: Mapping[str, Path]) -> bool:
+        """Add what `identify_all` found, and return whether that changed anything to be saved."""
+        known = configured_vaults(config, self)
+        fresh = {vault: root for vault, root in vaults.items() if known.get(vault) != root}
+        self.removed -= fresh.keys()
+        self.vaults |= fresh
+        return bool(fresh)
 
     def remove(self, config: RAGConfig, name: str) -> None:
         """Take a vault out; its folder is left alone."""

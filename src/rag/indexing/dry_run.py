@@ -21,7 +21,7 @@ def preview_changes(
 ) -> list[Changes]:
     """Return what indexing these folders, or all known vaults, would find; nothing is written."""
     registry = Registry.load(config)
-    wanted = dict(registry.identify(config, folder, name) for folder in folders)
+    wanted = registry.identify_all(config, folders, name)
     if not folders:
         roots: dict[str, str] = {}
         with suppress(IndexUnavailableError), open_manifest(config) as manifest:
