@@ -243,6 +243,34 @@ def test_a_pipeline_on_a_server_serialises(
     assert [r.file_path for r in found][:1] == ["runbooks/Deploy.md"]
 
 
+@pytest.fixture(scope="module")
+def parted(
+    both: tuple[BaseDocumentStore, BaseDocumentStore],
+    build_index: Callable[..., RAGConfig],
+) -> Iterator[tuple[BaseDocumentStore, BaseDocumentStore]]:
+    """The embedded store of the same, and one of a server with six shards on three nodes."""
+    config = build_index(NOTES)
+    give_vectors(config)
+    with QdrantServer(nodes=3) as server:
+        config = replace(
+            config, store=StoreConfig(url=server.url, shard_number=6, replication_factor=2)
+        )
+        copy_to_server(config)
+        filled = [
+            server.engine.count(name).count for name in server.shards.names("obsidian_knowledge")
+        ]
+        assert len(filled) == 6 and min(filled) > 0
+        with get_document_store(config) as store:
+            yield both[0], store
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_six_shards_rank_as_one(
+    parted: tuple[BaseDocumentStore, BaseDocumentStore], query: str
+) -> None:
+    assert_same_results(parted, query, top_k=10)
+
+
 # -- indexing into a server ------------------------------------------------------------
 
 

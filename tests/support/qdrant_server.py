@@ -1,17 +1,21 @@
 """A Qdrant server on a real socket: the REST interface over the client's own in-memory engine.
 
 No server binary is at hand where these tests run. The engine is Qdrant's own, in Python, slow
-and exact; what the client sends and reads is what it sends to a server of any size.
+and exact; what the client sends and reads is what it sends to a server of any size. As a real
+server it compresses what it answers for whoever says that it reads that.
 
     with QdrantServer() as server:
         StoreConfig(url=server.url)
         server.engine.count("obsidian_knowledge")   # the in-memory client
         server.fail("status", status=503)           # every request from now on
         server.requests                             # (method, path, headers) as they came
+        server.is_ready = False                     # `/readyz` answers 503, all else as ever
+        server.states[4, 2] = "Dead"                # the copy of shard 4 on node 2
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 import time
@@ -37,6 +41,11 @@ from qdrant_client.http.models import (
     UpdateVectors,
 )
 
+from qdrant_shards import Shards
+
+VERSION = "1.18.3"
+# What needs no key, and is no answer of the kind that all else gives.
+_OPEN = ("/", "/readyz")
 KINDS = ("status", "garbage", "deep", "deep_error", "html", "null", "hang", "drip", "hangup", "cut")
 _DONE = models.UpdateResult(operation_id=0, status=models.UpdateStatus.COMPLETED)
 
@@ -45,11 +54,18 @@ class QdrantServer:
     """One server with a port of its own; a context manager.
 
     :param key: the API key that it asks for, or "".
+    :param nodes: how many there are in its cluster; it is the first.
     """
 
-    def __init__(self, key: str = "") -> None:
+    def __init__(self, key: str = "", nodes: int = 1) -> None:
         self.key = key
+        self.nodes = nodes
+        self.is_ready = True
+        self.states: dict[tuple[int, int], str] = {}  # of a shard's copy on a node, if not Active
+        self.transfers: list[dict[str, Any]] = []  # of copies, as `/cluster` tells them
+        self.compressed: list[str] = []  # the paths of the requests whose answers were
         self.engine = QdrantClient(":memory:")
+        self.shards = Shards(self.engine)
         self.indexes: dict[str, dict[str, Any]] = {}  # the in-memory engine has none
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.created: dict[str, dict[str, Any]] = {}  # how each collection was asked for
@@ -116,6 +132,7 @@ class QdrantServer:
             return self._vector_name(method, name, rest[1], body)
         calls: dict[tuple[str, str], Callable[[str, bytes], Any]] = {
             ("GET", ""): self._describe,
+            ("GET", "cluster"): self._cluster,
             ("PATCH", ""): self._update,
             ("PUT", "index"): self._index,
             ("PUT", "points"): self._upsert,
@@ -137,20 +154,51 @@ class QdrantServer:
             raise ValueError(f"Collection `{name}` already exists!")
         self.created[name] = json.loads(body)
         self.indexes[name] = {}
-        return self.engine.create_collection(
-            name,
-            vectors_config=asked.vectors or {},
-            sparse_vectors_config=asked.sparse_vectors,
-        )
+        return self.shards.create(name, asked, asked.shard_number or self.nodes)
 
     def _describe(self, name: str, _: bytes) -> Any:
         info = self.engine.get_collection(name)
-        return info.model_copy(update={"payload_schema": self.indexes[name]})
+        asked = self.created[name]
+        layout = {
+            "shard_number": len(self.shards.names(name)),
+            "replication_factor": asked.get("replication_factor") or 1,
+            "write_consistency_factor": asked.get("write_consistency_factor") or 1,
+        }
+        config = info.config.model_copy(
+            update={"params": info.config.params.model_copy(update=layout)}
+        )
+        changes = {
+            "config": config,
+            "payload_schema": self.indexes[name],
+            "points_count": self.shards.count(name),
+        }
+        return info.model_copy(update=changes)
+
+    def _cluster(self, name: str, _: bytes) -> Any:
+        """Where the copies of each shard are: one after the other on all nodes, from the first."""
+        wanted = self.created[name].get("replication_factor") or 1
+        local, remote = [], []
+        for shard, of_engine in enumerate(self.shards.names(name)):
+            nodes = {(shard + n) % self.nodes + 1 for n in range(min(wanted, self.nodes))}
+            for node in sorted(nodes | {node for held, node in self.states if held == shard}):
+                state = self.states.get((shard, node), "Active")
+                if node == 1:
+                    count = self.engine.count(of_engine).count
+                    local.append({"shard_id": shard, "points_count": count, "state": state})
+                else:
+                    remote.append({"shard_id": shard, "peer_id": node, "state": state})
+        return {
+            "peer_id": 1,
+            "shard_count": len(self.shards.names(name)),
+            "local_shards": local,
+            "remote_shards": remote,
+            "shard_transfers": self.transfers,
+        }
 
     def _update(self, name: str, body: bytes) -> bool:
-        UpdateCollection.model_validate_json(body)
+        asked = UpdateCollection.model_validate_json(body)
         self.created[name]["updated"] = json.loads(body)
-        return True
+        return self.shards.update(name, asked)
 
     def _index(self, name: str, body: bytes) -> Any:
         asked = CreateFieldIndex.model_validate_json(body)
@@ -160,54 +208,47 @@ class QdrantServer:
 
     def _vector_name(self, method: str, name: str, vector: str, body: bytes) -> Any:
         if method == "DELETE":
-            return self.engine.delete_vector_name(name, vector)
+            return self.shards.delete_vector_name(name, vector)
         space = models.DenseVectorNameConfig.model_validate_json(body)
         self.created[name]["dense"] = json.loads(body)
-        return self.engine.create_vector_name(name, vector, space)
+        return self.shards.create_vector_name(name, vector, space)
 
     def _upsert(self, name: str, body: bytes) -> Any:
         asked = PointsList.model_validate_json(body)
-        return self.engine.upsert(name, asked.points, update_mode=asked.update_mode)
+        self.shards.upsert(name, asked.points, asked.update_mode)
+        return _DONE
 
     def _payload(self, name: str, body: bytes) -> Any:
         asked = SetPayload.model_validate_json(body)
-        return self.engine.set_payload(name, asked.payload, asked.points or asked.filter)
+        self.shards.set_payload(name, asked.payload, asked.filter)
+        return _DONE
 
     def _retrieve(self, name: str, body: bytes) -> Any:
         asked = PointRequest.model_validate_json(body)
-        return self.engine.retrieve(name, asked.ids, asked.with_payload, asked.with_vector or False)
+        return self.shards.retrieve(name, asked.ids, asked.with_payload, asked.with_vector or False)
 
     def _delete(self, name: str, body: bytes) -> Any:
-        return self.engine.delete(name, PointIdsList.model_validate_json(body))
+        self.shards.delete(name, PointIdsList.model_validate_json(body).points)
+        return _DONE
 
     def _count(self, name: str, body: bytes) -> Any:
         asked = CountRequest.model_validate_json(body)
-        return self.engine.count(name, asked.filter)
+        return models.CountResult(count=self.shards.count(name, asked.filter))
 
     def _scroll(self, name: str, body: bytes) -> Any:
-        asked = ScrollRequest.model_validate_json(body)
-        points, offset = self.engine.scroll(
-            name,
-            scroll_filter=asked.filter,
-            limit=asked.limit or 10,
-            order_by=asked.order_by,
-            offset=asked.offset,
-            with_payload=asked.with_payload,
-            with_vectors=asked.with_vector or False,
-        )
-        return models.ScrollResult(points=points, next_page_offset=offset)
+        return self.shards.scroll(name, ScrollRequest.model_validate_json(body))
 
     def _query(self, name: str, body: bytes) -> Any:
-        asked = QueryRequestBatch.model_validate_json(body)
-        return self.engine.query_batch_points(name, asked.searches)
+        return self.shards.query(name, QueryRequestBatch.model_validate_json(body).searches)
 
     def _vectors(self, name: str, body: bytes) -> Any:
         points = UpdateVectors.model_validate_json(body).points
         missing = {str(p.id) for p in points}
-        missing -= {str(p.id) for p in self.engine.retrieve(name, list(missing), False)}
+        missing -= {str(p.id) for p in self.shards.retrieve(name, list(missing), False, False)}
         if missing:
             raise LookupError(f"Not found: No point with id {missing.pop()} found")
-        return self.engine.update_vectors(name, points)
+        self.shards.update_vectors(name, points)
+        return _DONE
 
 
 class _Http(ThreadingHTTPServer):
@@ -232,12 +273,23 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             if fault:
                 self._fail(*fault)
+            elif path in _OPEN:
+                self._introduce(path)
             elif qdrant.key and self.headers.get("api-key") != qdrant.key:
                 self._send(401, b"Must provide an API key or an Authorization bearer token")
             else:
                 self._send(*self._answer(path, body))
 
     do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _handle
+
+    def _introduce(self, path: str) -> None:
+        if path == "/":
+            about = {"title": "qdrant - vector search engine", "version": VERSION}
+            self._send(200, json.dumps(about).encode())
+        elif self.server.qdrant.is_ready:
+            self._send(200, b"all shards are ready", "text/plain")
+        else:
+            self._send(503, b"some shards are not ready", "text/plain")
 
     def _answer(self, path: str, body: bytes) -> tuple[int, bytes]:
         try:
@@ -253,6 +305,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, content: bytes, kind: str = "application/json") -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        if "gzip" in self.headers.get("Accept-Encoding", ""):
+            self.server.qdrant.compressed.append(self.path)
+            self.send_header("Content-Encoding", "gzip")
+            content = gzip.compress(content)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
