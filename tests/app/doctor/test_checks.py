@@ -776,7 +776,7 @@ class TestQdrant:
         with qdrant(READY, keys) as url:
             [check] = ask_qdrant(f"{url}/", "QDRANT_KEY")
         assert (check.status, check.facts["version"]) == ("pass", "1.15.0")
-        assert keys == ["secret", "secret"] and "secret" not in json.dumps(check_to_json(check))
+        assert {*keys} == {"secret"} and "secret" not in json.dumps(check_to_json(check))
 
     def test_a_key_with_a_newline_behind_it_is_sent_without(
         self, monkeypatch: pytest.MonkeyPatch
@@ -785,7 +785,7 @@ class TestQdrant:
         keys: list[str] = []
         with qdrant(READY, keys) as url:
             [check] = ask_qdrant(url, "QDRANT_KEY")
-        assert (check.status, keys) == ("pass", ["secret", "secret"])
+        assert (check.status, {*keys}) == ("pass", {"secret"})
 
     @pytest.mark.parametrize(
         ("url", "key", "message"),

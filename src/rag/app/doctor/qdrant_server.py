@@ -3,66 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
 
 import httpx
 
 from rag.app.doctor.check import Check, Examination
+from rag.app.doctor.qdrant_requests import FAILURES, QdrantRequests, status_of
+from rag.config import StoreConfig
 from rag.exceptions import Message, Remedy
-from rag.stores.server.api_key import server_key
-from rag.support.http_transport import DeadlineTransport
 
-_SECONDS = 3.0  # for each of two requests
+_LOG = "See the server's log."
+_WAIT = "After a restart this may last for minutes. If it stays so, see the server's log."
 
 
 def check_server(examination: Examination) -> Iterator[Check]:
-    """Say whether the configured Qdrant server answers, and what it is.
+    """Say whether the configured Qdrant server answers and reads the collection.
 
     :raises ConfigError: when its API key could not be sent, or would travel in the clear.
     """
     store = examination.config.store
-    url, variable = store.url, store.api_key_env
-    if not url:
+    if not store.url:
         return
-    key = server_key(store)
-    facts = {"server": url}
+    server = QdrantRequests(store)
     try:
-        version = _ask(url, key)
-    except httpx.HTTPStatusError as error:
-        status = error.response.status_code
-        hint: str = Message(hint="Check store.url.", remedy=Remedy.CHECK_STORE_URL)
-        if status in (401, 403):
-            where = f"in {variable}" if variable else "in the variable that store.api_key_env names"
-            hint = f"Put the server's API key {where}."
-        yield Check("qdrant", "fail", f"{url} answered with error {status}", hint, facts)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RecursionError) as error:
-        said = str(error).replace(key, "…") if key else str(error)
-        message = f"{url} does not answer as Qdrant does ({said or type(error).__name__})"
-        yield Check(
-            "qdrant",
-            "fail",
-            message,
-            Message(hint="Start it, or check store.url.", remedy=Remedy.START_STORE),
-            facts,
-        )
-    else:
-        yield Check("qdrant", "pass", f"{version} at {url}", facts=facts | {"version": version})
+        with server:
+            found = list(_examine(server, store))
+    except FAILURES as error:
+        found = [_failure(server, store, error)]
+    yield from found
 
 
-def _ask(url: str, key: str) -> str:
-    """Return the version of a server that is ready.
+def _examine(server: QdrantRequests, store: StoreConfig) -> Iterator[Check]:
+    """Ask the server whether it is ready, what it is, and for the collection.
 
-    :raises httpx.HTTPError: when it does not answer, or with an error.
-    :raises ValueError: when it is no Qdrant.
+    A node that was restarted says for minutes that it is not ready, though it reads and counts: so
+    the collection itself is read.
+
+    :raises FAILURES: when it does not answer, or not as Qdrant does, or refuses the key.
     """
-    base = url.rstrip("/")
-    with httpx.Client(
-        transport=DeadlineTransport(httpx.URL(base), _SECONDS),
-        timeout=_SECONDS,
-        headers={"api-key": key} if key else {},
-        trust_env=False,
-    ) as client:
-        client.get(f"{base}/readyz").raise_for_status()
-        about = client.get(f"{base}/").raise_for_status().json()
-    if not isinstance(about, dict) or "version" not in about:
-        raise ValueError("no version")
-    return str(about["version"])
+    unready = _unready(server)
+    try:
+        version = server.version()
+    except FAILURES:
+        if unready:
+            raise unready from None
+        raise
+    where = f"{version} at {store.url}"
+    layout, problem = _read(server, store.collection)
+    facts = {"server": store.url, "version": version, "ready": unready is None}
+    if unready:
+        said = server.explain(unready)
+        facts["said"] = said
+        message = f"{where} is not ready ({said})"
+        if layout is not None and not problem:
+            message += "; searching may work all the same"
+            yield Check("qdrant", "warn", message, _WAIT, facts)
+        else:
+            rest = problem or f"there is no collection {store.collection!r} to read"
+            yield Check("qdrant", "fail", f"{message}, and {rest}", _WAIT, facts)
+    elif problem:
+        yield Check("qdrant", "fail", f"{where}: {problem}", _LOG, facts)
+    else:
+        rest = "" if layout is not None else f", no collection {store.collection!r} yet"
+        yield Check("qdrant", "pass", where + rest, facts=facts)
+
+
+def _unready(server: QdrantRequests) -> httpx.HTTPStatusError | None:
+    """Return the answer of a server that says of itself that it is not ready."""
+    try:
+        server.check_ready()
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
+            raise
+        return error
+    return None
+
+
+def _read(server: QdrantRequests, name: str) -> tuple[dict[str, Any] | None, str]:
+    """Read the collection: return what the server says of it, and why it cannot be read, or "".
+
+    :raises httpx.HTTPStatusError: when the server refuses the key.
+    """
+    layout = None
+    try:
+        layout = server.collection()
+        server.read()
+    except FAILURES as error:
+        status = status_of(error)
+        if status in (401, 403):
+            raise
+        if layout is None and status == HTTPStatus.NOT_FOUND:
+            return None, ""
+        return layout, f"the collection {name!r} cannot be read ({server.explain(error)})"
+    return layout, ""
+
+
+def _failure(server: QdrantRequests, store: StoreConfig, error: BaseException) -> Check:
+    hint: str = Message(hint="Start it, or check store.url.", remedy=Remedy.START_STORE)
+    message = f"{store.url} does not answer as Qdrant does ({server.explain(error)})"
+    status = status_of(error)
+    if status:
+        message = f"{store.url} answered with {server.explain(error)}"
+        hint = Message(hint="Check store.url.", remedy=Remedy.CHECK_STORE_URL)
+    if status in (401, 403):
+        where = f"in {store.api_key_env}" if store.api_key_env else ""
+        where = where or "in the variable that store.api_key_env names"
+        hint = f"Put the server's API key {where}."
+    return Check("qdrant", "fail", message, hint, {"server": store.url})

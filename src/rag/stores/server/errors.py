@@ -59,7 +59,7 @@ def _explain(failure: Exception, settings: StoreConfig) -> RAGError:
 
 
 def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
-    said, url = _said(content), settings.url
+    said, url = said_in(content), settings.url
     if status == 404 and _NO_COLLECTION.search(said):
         return StoreError(
             f"{url} has no collection {settings.collection!r}",
@@ -106,7 +106,7 @@ def _silence(error: Exception, url: str) -> RAGError:
     return StoreConnectionError(message, url, details=brief(str(error)), hint=check)
 
 
-def _said(content: bytes) -> str:
+def said_in(content: bytes) -> str:
     """Return the message in an answer of Qdrant's, or the beginning of another's."""
     try:
         return brief(str(json.loads(content)["status"]["error"]))
