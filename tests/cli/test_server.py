@@ -142,6 +142,30 @@ def test_a_collection_that_vanished_is_exit_code_3_and_the_next_run_mends_it(
     assert rag("search", "restore").code == 0
 
 
+def test_doctor_tells_the_copies_of_every_shard(
+    server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.nodes = 3
+    monkeypatch.setenv("RAG_STORE__SHARD_NUMBER", "6")
+    monkeypatch.setenv("RAG_STORE__REPLICATION_FACTOR", "2")
+    rag("index", "-q", notes)
+    assert "6 shards, 2 copies of each, all active" in rag("doctor").out
+    server.states[4, 2] = "Dead"
+    told = rag("doctor")
+    assert (told.code, "shard 4 (Active, Dead)" in told.out) == (0, True)
+    [check] = [c for c in rag("doctor", "--json").json["checks"] if c["name"] == "shards"]
+    assert (check["status"], check["shards"], check["lacking"]) == ("warn", 6, [4])
+
+
+def test_no_command_lets_the_server_compress_what_it_answers(
+    server: QdrantServer, notes: Path, rag: Rag
+) -> None:
+    for command in (("index", notes), ("search", "restore"), ("ask", "restore?"), ("doctor",)):
+        server.requests.clear()
+        rag(*command)
+        assert server.requests and not server.compressed, command
+
+
 def test_the_key_is_never_shown(
     server: QdrantServer, notes: Path, rag: Rag, monkeypatch: pytest.MonkeyPatch
 ) -> None:

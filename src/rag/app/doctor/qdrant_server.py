@@ -10,6 +10,7 @@ import httpx
 
 from rag.app.doctor.check import Check, Examination
 from rag.app.doctor.qdrant_requests import FAILURES, QdrantRequests, status_of
+from rag.app.doctor.qdrant_shards import check_shards
 from rag.config import StoreConfig
 from rag.exceptions import Message, Remedy
 
@@ -18,7 +19,7 @@ _WAIT = "After a restart this may last for minutes. If it stays so, see the serv
 
 
 def check_server(examination: Examination) -> Iterator[Check]:
-    """Say whether the configured Qdrant server answers and reads the collection.
+    """Say whether the configured Qdrant server answers, and how the copies of its shards are.
 
     :raises ConfigError: when its API key could not be sent, or would travel in the clear.
     """
@@ -67,6 +68,8 @@ def _examine(server: QdrantRequests, store: StoreConfig) -> Iterator[Check]:
     else:
         rest = "" if layout is not None else f", no collection {store.collection!r} yet"
         yield Check("qdrant", "pass", where + rest, facts=facts)
+    if layout is not None:
+        yield from check_shards(server, store.collection, layout)
 
 
 def _unready(server: QdrantRequests) -> httpx.HTTPStatusError | None:
