@@ -8,10 +8,10 @@ from datetime import date
 from itertools import islice
 from typing import Any, NamedTuple
 
+from rag.app.index_state import open_index
 from rag.config import PlannerConfig, RAGConfig, planner_config
 from rag.exceptions import ConfigError, QueryError, Remedy
 from rag.index.filter_catalog import ManifestCatalogue
-from rag.index.lookup import open_manifest
 from rag.query import parse_date_range
 from rag.query.models import QueryBundle
 from rag.query.planner.audit_log import AuditRecord, AuditTrail
@@ -104,7 +104,7 @@ def replay(config: RAGConfig, record: AuditRecord) -> Replay:
     :raises QueryError: when the record's settings cannot be.
     """
     settings, notices = _settings(record)
-    with open_manifest(config) as manifest:
+    with open_index(config) as manifest:
         catalogue = ManifestCatalogue(manifest)
         if catalogue.digest() != record.catalogue:
             notices.append("the index changed since: names may be there that were not, or be gone")

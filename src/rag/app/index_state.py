@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from rag.index.manifest import Manifest
     from rag.search.results import SearchResult
 
+_GLANCE = 0.05  # seconds for looking whether notes changed, beside a search
+
 
 @dataclass(frozen=True)
 class IndexState:
@@ -20,7 +23,7 @@ class IndexState:
 
     :param roots: the folders of its vaults, by name.
     :param tags: its tags, and how many notes have each.
-    :param changed: how many notes changed since; `None` when that took too long to find out.
+    :param changed: how many notes changed since; `None` when that is not known.
     :param odd_files: by vault and path, the files whose names are spelt otherwise on disk.
     """
 
@@ -48,12 +51,43 @@ class IndexState:
         return Path(self.roots.get(result.vault, "")) / file
 
 
-def read_state(manifest: Manifest, config: RAGConfig) -> IndexState:
-    """Read the state of an index from its manifest."""
+@contextmanager
+def open_index(config: RAGConfig) -> Iterator[Manifest]:
+    """Open the manifest of the current snapshot, which is fetched first where another machine has
+    published a newer one and its server answers.
+
+    :raises IndexUnavailableError: when there is no index, or one of another version.
+    :raises StoreConnectionError: when there is none here, and the server does not answer.
+    """
+    from rag.index.lookup import open_manifest
+    from rag.stores import open_directory
+
+    open_directory(config, is_needed=False)
+    with open_manifest(config) as manifest:
+        yield manifest
+
+
+def count_changed(manifest: Manifest, config: RAGConfig, seconds: float = _GLANCE) -> int | None:
+    """Return how many notes changed since the index was made; `None` when that takes too long to
+    find out, or another machine indexes them.
+
+    :param seconds: how long it may take.
+    """
     from rag.indexing.changes import count_stale
 
+    if config.store.url:
+        from rag.index.snapshots import IndexDirectory
+        from rag.stores.server.identity import is_written_here
+
+        if not is_written_here(IndexDirectory.of(config)):
+            return None
+    return count_stale(manifest, config.index.ignore, seconds)
+
+
+def read_state(manifest: Manifest, config: RAGConfig) -> IndexState:
+    """Read the state of an index from its manifest."""
     notes, chunks = manifest.kept_totals()
-    stale = count_stale(manifest, config.index.ignore) if config.search.freshness else None
+    stale = count_changed(manifest, config) if config.search.freshness else None
     return IndexState(
         notes=notes,
         chunks=chunks,
@@ -70,9 +104,7 @@ def open_state(config: RAGConfig) -> IndexState:
 
     :raises IndexUnavailableError: when there is no index, or one of another version.
     """
-    from rag.index.lookup import open_manifest
-
-    with open_manifest(config) as manifest:
+    with open_index(config) as manifest:
         return read_state(manifest, config)
 
 

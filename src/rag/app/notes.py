@@ -7,25 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from errno import ELOOP
 
-from rag.app.index_state import check_vaults
+from rag.app.index_state import check_vaults, open_index
 from rag.config import RAGConfig
 from rag.exceptions import NotFoundError, Remedy, UsageError
-from rag.index.lookup import FoundNote, find_note, open_manifest
+from rag.index.lookup import FoundNote, find_note
+from rag.index.note_rows import NoteRow
 
+NOT_HERE = (
+    "the file is not on this machine: these are the lines that were indexed, without front matter"
+)
 _SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
 
 
 @dataclass(frozen=True)
 class NoteReport:
-    """A note and some of its lines, of which `first` is the number of the first."""
+    """A note and some of its lines, of which `first` is the number of the first.
+
+    :param notice: what is to be known of the lines.
+    """
 
     note: FoundNote
     lines: list[str]
     first: int
+    notice: str = ""
 
 
 def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
     """Read a note, or the lines that its name ends with (`Glossary:10-20`).
+
+    Where the index lies on a server and the file is not on this machine, the lines are those that
+    were indexed.
 
     :param name: path, `vault/path`, title, alias or id.
     :param vaults: look only in these.
@@ -33,7 +44,7 @@ def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) 
     :raises UsageError: for lines that the note has not.
     """
     span = None
-    with open_manifest(config) as manifest:
+    with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
         wanted = list(vaults) if vaults else None
         try:
@@ -43,12 +54,48 @@ def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) 
             if not span:
                 raise
             found = find_note(manifest, span["name"], wanted)
-    lines = _read_lines(found)
-    first = int(span["first"]) if span else 1
+    notice = ""
+    if config.store.url and not found.file.exists():
+        lines, notice = _indexed_lines(config, found.row), NOT_HERE
+    else:
+        lines = _read_lines(found)
+    first = int(span["first"]) if span else _first_line(lines) if notice else 1
     last = int(span["last"] or len(lines)) if span else len(lines)
     if span and not 1 <= first <= max(last, 1):
         raise UsageError(f"lines {first}-{last} are no span", hint=f"The note has {len(lines)}.")
-    return NoteReport(found, lines[first - 1 : last], first)
+    return NoteReport(found, lines[first - 1 : last], first, notice)
+
+
+def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
+    """Return the lines of a note as far as its chunks hold them, the others empty."""
+    from rag.stores import get_document_store
+
+    with get_document_store(config) as store:
+        chunks = store.get_documents([key.id for key in row.chunks])
+    lines = [""] * row.lines
+    for chunk in sorted(chunks, key=lambda chunk: int(chunk.meta["position"])):
+        first, text = int(chunk.meta["line_start"]) - 1, (chunk.content or "").split("\n")
+        lines += [""] * (first + len(text) - len(lines))
+        for number, line in enumerate(text, first):
+            lines[number] = _joined(lines[number], line)
+    return lines
+
+
+def _first_line(lines: list[str]) -> int:
+    """Return the number of the first line that holds something."""
+    return next((number for number, line in enumerate(lines, 1) if line), 1)
+
+
+def _joined(known: str, more: str) -> str:
+    """Join two parts of a line, which may overlap: long lines are cut between sentences."""
+    if not known or more.startswith(known):
+        return more
+    if more in known:
+        return known
+    most = min(len(known), len(more))
+    shared = next((n for n in range(most, 0, -1) if known.endswith(more[:n])), 0)
+    gap = "" if shared or not (known + more).isascii() else " "
+    return f"{known}{gap}{more[shared:]}"
 
 
 def _read_lines(found: FoundNote) -> list[str]:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any
 
+from rag.app.index_state import count_changed, open_index
 from rag.config import RAGConfig
 from rag.index.embedding_space import Embedded, read_embedded
-from rag.index.lookup import open_manifest
 from rag.index.vault_registry import configured_vaults
-from rag.indexing.changes import count_stale
 from rag.support.sparse_files import disk_usage
 
 _PATIENCE = 5  # seconds for checking all notes
@@ -45,11 +44,23 @@ class ServerAddress:
 
 
 @dataclass(frozen=True)
+class WriterStatus:
+    """Which machine writes an index that a server holds.
+
+    :param here: whether it is this one.
+    """
+
+    name: str
+    since: str
+    here: bool
+
+
+@dataclass(frozen=True)
 class StatusReport:
     """What an index holds, how old it is, and what was wrong with notes.
 
     :param size: bytes on disk.
-    :param changed: how many notes changed since; `None` when that took too long to find out.
+    :param changed: how many notes changed since; `None` when that is not known.
     :param not_indexed: vaults that are configured and not in it.
     """
 
@@ -61,6 +72,7 @@ class StatusReport:
     changed: int | None
     embedded: Embedded | None
     server: ServerAddress | None
+    writer: WriterStatus | None
     fingerprint: dict[str, Any]
     vaults: list[VaultStatus]
     not_indexed: list[str]
@@ -73,7 +85,7 @@ def read_status(config: RAGConfig) -> StatusReport:
     :raises IndexUnavailableError: when there is no index.
     """
     store = config.store
-    with open_manifest(config) as manifest:
+    with open_index(config) as manifest:
         counts, roots = manifest.counts(), manifest.vaults()
         return StatusReport(
             path=str(config.index_dir),
@@ -81,9 +93,10 @@ def read_status(config: RAGConfig) -> StatusReport:
             notes=sum(notes for notes, _ in counts.values()),
             chunks=sum(chunks for _, chunks in counts.values()),
             indexed_at=manifest.get("indexed_at"),
-            changed=count_stale(manifest, config.index.ignore, seconds=_PATIENCE),
+            changed=count_changed(manifest, config, _PATIENCE),
             embedded=read_embedded(manifest),
             server=ServerAddress(store.url, store.collection) if store.url else None,
+            writer=_writer(config) if store.url else None,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
             vaults=[
                 VaultStatus(name, root, *counts.get(name, (0, 0))) for name, root in roots.items()
@@ -94,3 +107,14 @@ def read_status(config: RAGConfig) -> StatusReport:
                 for row in manifest.notes("problems != '[]'")
             ],
         )
+
+
+def _writer(config: RAGConfig) -> WriterStatus | None:
+    from rag.index.snapshots import IndexDirectory
+    from rag.stores.server.identity import ServerMark, is_written_here
+
+    directory = IndexDirectory.of(config)
+    mark = ServerMark.read(directory.path)
+    if mark is None or not mark.machine:
+        return None
+    return WriterStatus(mark.name, mark.since, is_written_here(directory))

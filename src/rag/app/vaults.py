@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag.app.index_state import open_index
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, with_hint
 from rag.index.index_errors import NO_INDEX
-from rag.index.lookup import open_manifest
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
 from rag.stores import open_directory
@@ -53,7 +53,7 @@ def list_vaults(config: RAGConfig) -> VaultsReport:
     roots: dict[str, str] = {}
     wrong = ""
     try:
-        with open_manifest(config) as manifest:
+        with open_index(config) as manifest:
             counts, roots = manifest.counts(), manifest.vaults()
     except IndexUnavailableError as error:
         if error.message != NO_INDEX:

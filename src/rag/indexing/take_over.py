@@ -16,7 +16,7 @@ from rag.stores.server.api_key import server_key
 from rag.stores.server.catalog import Catalog, ChangedError, Head
 from rag.stores.server.claim import check_writer, moment
 from rag.stores.server.errors import answering
-from rag.stores.server.identity import Machine, ServerMark
+from rag.stores.server.identity import Machine, ServerMark, home_of
 from rag.stores.server.replica import Replica
 from rag.stores.server.rest import RestClient
 
@@ -58,18 +58,19 @@ def take_over(
             return ""
         if head.machine == machine.id and mark and head.version in mark.known():
             return ""
+        before = head.name
         _wait_for_run(catalog, head, progress or (lambda done, total: None))
         if head.version:
             head = Replica(config.store, directory).refresh() or head
         _go_on_from(directory, head)
         try:
-            catalog.change(
+            head = catalog.change(
                 head, machine=machine.id, name=machine.name, since=moment(), run="", seconds=0.0
             )
         except ChangedError as error:
             raise _is_writing(error.head or head) from error
-        ServerMark(head.index, head.version).write(directory.path)
-        return head.name
+        head.mark().write(directory.path)
+        return before
 
 
 def _wait_for_run(catalog: Catalog, head: Head, progress: Progress) -> None:
@@ -117,4 +118,4 @@ def _catalog(config: RAGConfig) -> Iterator[Catalog]:
 
 
 def _machine(directory: IndexDirectory) -> Machine:
-    return Machine.here(directory.home or directory.path)
+    return Machine.here(home_of(directory))

@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator
 
 from rag.app.doctor.check import Check, Examination, IndexView
+from rag.app.index_state import count_changed, open_index
 from rag.config import RAGConfig
 from rag.exceptions import Message, Remedy
 from rag.index.embedding_space import read_embedded
 from rag.index.fingerprint import fingerprint
-from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
-from rag.indexing.changes import count_stale
 from rag.support.sparse_files import disk_usage
 from rag.text.messages import plural
 
@@ -25,7 +24,7 @@ def check_index(examination: Examination) -> Iterator[Check]:
     :raises IndexUnavailableError: when there is none, or one that cannot be read.
     """
     config = examination.config
-    with open_manifest(config) as manifest:
+    with open_index(config) as manifest:
         examination.index = IndexView(read_embedded(manifest))
         yield _check_settings(config, manifest)
         yield _check_freshness(config, manifest)
@@ -52,7 +51,7 @@ def _check_settings(config: RAGConfig, manifest: Manifest) -> Check:
 
 
 def _check_freshness(config: RAGConfig, manifest: Manifest) -> Check:
-    stale, since = count_stale(manifest, config.index.ignore, _SECONDS), manifest.get("indexed_at")
+    stale, since = count_changed(manifest, config, _SECONDS), manifest.get("indexed_at")
     facts = {"indexed_at": since, "changed": stale}
     if stale:
         message = f"{plural(stale, 'note')} changed since {since}"

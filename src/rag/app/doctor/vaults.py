@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.app.doctor.check import Check, Examination
+from rag.app.index_state import open_index
 from rag.config import RAGConfig
 from rag.exceptions import IndexingError, IndexUnavailableError, Message, Remedy
 from rag.index.index_errors import NO_INDEX
-from rag.index.lookup import open_manifest
 from rag.index.vault_registry import Registry, known_vaults, overlaps
 from rag.text.messages import plural
 from rag.vault import scan_folder
@@ -26,7 +26,7 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
     roots: dict[str, str] = {}
     is_known = True  # what is indexed; what is wrong with the index is said in its own line
     try:
-        with open_manifest(config) as manifest:
+        with open_index(config) as manifest:
             roots = manifest.vaults()
     except IndexUnavailableError as error:
         is_known = error.message == NO_INDEX

@@ -29,6 +29,7 @@ def note_to_json(report: NoteReport) -> dict[str, Any]:
         "line_start": report.first,
         "line_end": max(report.first, report.first + len(report.lines) - 1),
         "content": "\n".join(report.lines),
+        "notice": report.notice,
     }
 
 
@@ -45,6 +46,7 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
             "changed": report.changed,
             "embedding": report.embedded.to_json() if report.embedded else None,
             "server": asdict(report.server) if report.server else None,
+            "writer": asdict(report.writer) if report.writer else None,
             "fingerprint": report.fingerprint,
         },
         "vaults": {

@@ -8,7 +8,7 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Paths, Print0, Vaults
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_file, print_report, print_text
+from rag.cli.render.console import print_file, print_report, print_text, say
 from rag.exceptions import UsageError
 
 
@@ -41,5 +41,7 @@ def get(
     elif paths or print0:
         print_file(report.note.file, print0)
     else:
+        if report.notice:
+            say(f"rag: {report.notice}")
         for line in report.lines:
             print_text(line)

@@ -47,7 +47,14 @@ def _print(found: StatusReport) -> None:
     print_line(f"index     {found.path} ({found.size / 1e6:.1f} MB)")
     if found.server:
         print_line(f"server    {found.server.url}, collection {found.server.collection}")
-    print_line(f"indexed   {found.indexed_at}, {'unknown if stale' if changed is None else age}")
+    if found.writer:
+        who = "this machine" if found.writer.here else found.writer.name
+        print_line(f"written   by {who}, since {found.writer.since}")
+    if found.writer and not found.writer.here:
+        age = "as it was published there"
+    elif changed is None:
+        age = "unknown if stale"
+    print_line(f"indexed   {found.indexed_at}, {age}")
     print_line(f"notes     {found.notes:,} in {plural(found.chunks, 'chunk')}")
     if found.embedded:
         print_line(_embedding(found.embedded))

@@ -24,7 +24,7 @@ import httpx
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST
 from rag.stores.server.blocks import Listing, cut, pack, unpack
-from rag.stores.server.identity import new_id
+from rag.stores.server.identity import ServerMark, new_id
 from rag.stores.server.rest import RestClient
 
 FORMAT = 1
@@ -98,6 +98,12 @@ class Head:
             if not isinstance(getattr(head, field.name), _KINDS.get(str(field.type), tuple)):
                 raise ValueError(f"{field.name} is wrong in the head of the catalog")
         return head
+
+    def mark(self) -> ServerMark:
+        """Return what is kept of it in a folder whose snapshot is this catalog."""
+        return ServerMark(
+            self.index, self.version, machine=self.machine, name=self.name, since=self.since
+        )
 
 
 class Catalog:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from rag.exceptions import LockedError, Remedy, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.stores.server.catalog import Catalog, ChangedError, Head
-from rag.stores.server.identity import Machine, ServerMark, new_id
+from rag.stores.server.identity import Machine, ServerMark, home_of, new_id
 
 _RENEWED = 5.0  # seconds after which a run says again that it is writing
 
@@ -94,7 +95,7 @@ class WriterClaim:
         directory = self._directory()
         mark = ServerMark.read(directory.path) or ServerMark(new_id())
         version = new_id()
-        mark.announcing(version).write(directory.path)
+        replace(mark, coming=version).write(directory.path)
 
         def send(head: Head, **facts: Any) -> Head:
             return self._catalog.publish(head, directory.work, **facts)
@@ -112,10 +113,8 @@ class WriterClaim:
 
     def published(self) -> None:
         """Note that the catalog just published is the current snapshot here."""
-        folder = self._directory().path
-        mark = ServerMark.read(folder)
-        if mark and self._head:
-            mark.at(self._head.version).write(folder)
+        if self._head:
+            self._head.mark().write(self._directory().path)
 
     def release(self) -> None:
         """Say that no run is writing, if that can be said."""
@@ -139,8 +138,7 @@ class WriterClaim:
         self._held = time.monotonic()
 
     def _machine(self) -> Machine:
-        directory = self._directory()
-        return Machine.here(directory.home or directory.path)
+        return Machine.here(home_of(self._directory()))
 
     def _place(self) -> str:
         settings = self._catalog.settings
@@ -155,13 +153,13 @@ def check_writer(head: Head, mark: ServerMark | None, machine: Machine) -> None:
     """
     if head.machine != machine.id:
         raise UsageError(
-            f"{head.name} writes this index, since {head.since}",
+            f"{head.name} writes this index, since {_to_the_minute(head.since)}",
             hint="Index there.",
             remedy=Remedy.TAKE_OVER,
         )
     if head.version and head.version not in (mark.known() if mark else ()):
         raise UsageError(
-            f"this index was written from another folder since (on {head.published})",
+            f"this index was written from another folder since ({_to_the_minute(head.published)})",
             hint="Index there.",
             remedy=Remedy.TAKE_OVER,
         )
@@ -170,3 +168,7 @@ def check_writer(head: Head, mark: ServerMark | None, machine: Machine) -> None:
 def moment() -> str:
     """Return the present moment, as it is shown."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _to_the_minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import socket
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from rag.index.snapshots import SERVER
+from rag.index.snapshots import SERVER, IndexDirectory
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import read_file
@@ -27,11 +27,16 @@ class ServerMark:
     :param index: the id of the index; "" in one that an older version made.
     :param version: that of the catalog that the current snapshot is.
     :param coming: that of the catalog that is being published from here.
+    :param machine: the id of the machine that writes, as far as that is known here; `name` is its
+        name, `since` when it began.
     """
 
     index: str = ""
     version: str = ""
     coming: str = ""
+    machine: str = ""
+    name: str = ""
+    since: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> ServerMark | None:
@@ -50,14 +55,6 @@ class ServerMark:
         """Return the versions of the catalog that this folder can go on from."""
         return {self.version, self.coming} - {""}
 
-    def announcing(self, version: str) -> ServerMark:
-        """Return the mark before a catalog is published."""
-        return replace(self, coming=version)
-
-    def at(self, version: str) -> ServerMark:
-        """Return the mark of a folder whose snapshot is a version of the catalog."""
-        return replace(self, version=version, coming="")
-
 
 @dataclass(frozen=True)
 class Machine:
@@ -72,14 +69,24 @@ class Machine:
 
         :raises OSError: when the folder cannot be written.
         """
-        with suppress(OSError):
-            known = _texts(read_file(folder / _MACHINE), "id")
-            if known.get("id"):
-                return cls(known["id"], _host())
+        if known := _texts(_read(folder / _MACHINE), "id").get("id"):
+            return cls(known, _host())
         machine = cls(uuid4().hex, _host())
         claim_data_folder(folder)
         replace_durably(folder / _MACHINE, json.dumps({"id": machine.id}).encode())
         return machine
+
+
+def is_written_here(directory: IndexDirectory) -> bool:
+    """Return whether this machine writes an index, as far as that is known here."""
+    mark = ServerMark.read(directory.path)
+    machine = _texts(_read(home_of(directory) / _MACHINE), "id").get("id", "")
+    return mark is None or mark.machine in ("", machine)
+
+
+def home_of(directory: IndexDirectory) -> Path:
+    """Return the folder that knows which machine this is."""
+    return directory.home or directory.path
 
 
 def new_id() -> str:
@@ -89,6 +96,13 @@ def new_id() -> str:
 
 def _host() -> str:
     return socket.gethostname()[:_LONGEST_NAME] or "a machine without a name"
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return read_file(file)
+    except OSError:
+        return b""
 
 
 def _texts(content: bytes, *names: str) -> dict[str, Any]:

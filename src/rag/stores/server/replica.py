@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +58,7 @@ class Replica:
                 self._find_folder(head)
                 if not self._has(head):
                     head = self._fetch(Catalog(client), head)
+                self._note_writer(head)
                 return head
         finally:
             asking.close()
@@ -77,6 +79,12 @@ class Replica:
         claim_data_folder(home)
         note_folder(home, [self.settings.url], self.settings.collection, folder.name)
         self.directory = IndexDirectory(folder, home)
+
+    def _note_writer(self, head: Head) -> None:
+        mark, wanted = ServerMark.read(self.directory.path), head.mark()
+        if mark and mark != wanted and mark.version == head.version:
+            with suppress(LockedError), self.directory.writing():
+                wanted.write(self.directory.path)
 
     def _has(self, head: Head) -> bool:
         mark = ServerMark.read(self.directory.path)
@@ -127,10 +135,10 @@ class Replica:
             return catalog.fetch(keys)
 
         number = max(directory.newest() + 1, head.revision)
-        mark = ServerMark.read(directory.path) or ServerMark(head.index)
-        mark.write(directory.path)  # first: without it a folder without points is no index
+        if ServerMark.read(directory.path) is None:  # without it a folder without points is none
+            ServerMark(head.index).write(directory.path)
         directory.import_files(number, head.points, fill)
-        replace(mark, index=head.index).at(head.version).write(directory.path)
+        head.mark().write(directory.path)
 
 
 def refresh(settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
