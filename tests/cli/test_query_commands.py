@@ -327,6 +327,7 @@ class TestGet:
             "line_start",
             "line_end",
             "content",
+            "notice",
         }
         assert (found["schema"], found["vault"], found["path"]) == (1, "work", "Backups.md")
         assert (found["line_start"], found["line_end"]) == (6, 8)

@@ -80,17 +80,26 @@ def test_the_index_is_copied_as_it_is(server: QdrantServer, rag: Rag, other: str
     assert server.requests == []
 
 
-def test_status_names_the_server_without_asking_it(
+def test_status_names_the_server_and_asks_it_one_thing(
     server: QdrantServer, notes: Path, rag: Rag
 ) -> None:
     rag("index", "-q", notes)
     server.requests.clear()
     assert f"server    {server.url}, collection obsidian_knowledge" in rag("status").out
+    assert len(server.requests) == 1
     assert rag("status", "--json").json["index"]["server"] == {
         "url": server.url,
         "collection": "obsidian_knowledge",
     }
-    assert server.requests == []
+
+
+def test_what_is_here_of_an_index_is_read_while_its_server_is_away(
+    server: QdrantServer, notes: Path, rag: Rag
+) -> None:
+    rag("index", "-q", notes)
+    server.close()
+    assert "3 in 4 chunks" in rag("status").out
+    assert rag("get", "Backups", "--paths").code == 0
 
 
 @pytest.mark.sampled
