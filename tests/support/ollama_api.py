@@ -65,6 +65,7 @@ class Api:
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
         self.lock = threading.Lock()
+        self.computed: list[str] = []
         self._loaded: dict[str, tuple[datetime, int]] = {}
         self._routes = {
             "/": ("GET", lambda *_: Answer("Ollama is running", content_type="text/plain")),
@@ -167,7 +168,8 @@ class Api:
         yield {"status": "success"}
 
     def _embed(self, body: Json, _: bool) -> Answer:
-        """docs/api.md, Generate Embeddings; EmbedHandler fails the whole batch for one input."""
+        """docs/api.md, Generate Embeddings; EmbedHandler fails the whole batch for one input,
+        after it has computed the others."""
         started = time.monotonic_ns()
         inputs = body.get("input") or []
         texts = [inputs] if isinstance(inputs, str) else inputs
@@ -183,15 +185,20 @@ class Api:
         limit = num_ctx - _SPECIAL_TOKENS
         if limit <= 0:
             raise ApiError(400, "input after truncation exceeds maximum context length")
-        total, vectors = 0, []
+        total, vectors, refused = 0, [], False
         for text in texts:
             tokens = pieces(text)
             if len(tokens) > limit and body.get("truncate") is False:
-                raise ApiError(400, INPUT_TOO_LONG)
+                refused = True  # it is said when the others are done
+                continue
+            with self.lock:
+                self.computed.append(text)
             total += min(len(tokens), limit) + _SPECIAL_TOKENS
             vector = model.vector("".join(tokens[:limit]))
             wanted = body.get("dimensions") or 0
             vectors.append(unit(vector[:wanted]) if 0 < wanted < len(vector) else vector)
+        if refused:
+            raise ApiError(400, INPUT_TOO_LONG)
         done = {"model": name, "embeddings": vectors, "prompt_eval_count": total}
         return Answer(done | durations(started), num_ctx=num_ctx)
 

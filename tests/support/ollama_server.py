@@ -117,6 +117,11 @@ class OllamaServer:
         """Return every text a vector was asked for, prefixes and all."""
         return [text for request in self.requests("/api/embed") for text in request.inputs]
 
+    def computed(self) -> Counter[str]:
+        """Count how often the vector of each text was computed, for answers with errors too."""
+        with self.api.lock:
+            return Counter(self.api.computed)
+
     def prefixes(self) -> Counter[str]:
         """Count the prefixes of those texts, as the model of each request knows them."""
         found: Counter[str] = Counter()

@@ -211,6 +211,15 @@ def test_an_input_too_long_is_cut_or_refused(client: Client) -> None:
         assert caught.value.error == "the input length exceeds the context length"
 
 
+def test_an_input_too_long_is_refused_when_all_others_are_computed(
+    server: OllamaServer, client: Client
+) -> None:
+    with pytest.raises(ResponseError, match="exceeds the context length"):
+        client.embed("tiny", ["one", "w " * 30, "two"], truncate=False)
+    client.embed("tiny", ["two"])
+    assert server.computed() == {"one": 1, "two": 2}
+
+
 def test_the_models_of_haystack_embed(server: OllamaServer) -> None:
     text = OllamaTextEmbedder(EMBED, server.url, timeout=5)
     with closing(text):
