@@ -4,9 +4,22 @@ A request that fails is sent again, alone and after a pause. Does it still fail,
 tells whether the server is at fault (then the run ends, with what was made kept) or the batch.
 A batch at fault is halved until what is bad in it stands alone; the rest gets its vectors.
 
-A text that is longer than the model reads is embedded in parts, and the mean of their vectors,
+A text that is longer than the model reads is embedded in windows, and the mean of their vectors,
 weighted by length, is its vector. So a chunk stays one point of the index, nothing of it is
 lost as by cutting it off, and the same text has the same vector whatever stood beside it.
+
+Ollama refuses a batch for one text that is too long, after it has computed all the others. No
+tokenizer is at hand, so what a text is sent with depends on two numbers: one that it surely does
+not exceed (its bytes) and an estimate.
+
+| tokens | sent |
+|---|---|
+| surely no more than the model reads | in a batch |
+| more, by the estimate | in windows; each of them is a text of one of the other lines |
+| else | alone, and in halves when it is refused, which costs no other text anything |
+
+A server may read less than it says of the model. Then a batch is refused after all, once: from
+then on only texts that are half as long as its longest count as surely short.
 """
 
 from __future__ import annotations
@@ -16,16 +29,25 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.clients.ollama.batching import Measure, estimate_tokens, split
+from rag.clients.ollama.batching import (
+    LEAST_WINDOW,
+    Measure,
+    estimate_tokens,
+    most_tokens,
+    split,
+    windows,
+)
 from rag.clients.ollama.errors import BELOW, Blame, Trouble, diagnose
 from rag.clients.ollama.server_pool import Server, ServerPool
 from rag.clients.ollama.vectors import Vector, mean, usable
 from rag.exceptions import QueryError, RAGError
 
-_LEAST_PART = 16  # characters; a model that cannot read these reads nothing
 _BUSY_TRIES = 7  # with pauses of 0.5, 1, 2, 4, 8 and 8 s
 _LONGEST_PAUSE = 8.0
 _RESERVE = 8  # tokens that a model puts around a text, and what a count is wrong by
+# What a model reads of a text at least, if it says that it can read so much: Ollama's own `num_ctx`
+# and `num_batch`, which count where the model sets none, were never less.
+_LEAST_CONTEXT = 2048
 
 
 @dataclass(frozen=True)
@@ -41,6 +63,8 @@ class TextFailure:
 
 
 Outcome = Vector | TextFailure
+# The vectors of what a text was embedded in, in its order, and how many characters each is of.
+Pieces = list[tuple[Vector, int]]
 
 
 class BatchEmbedder:
@@ -49,7 +73,8 @@ class BatchEmbedder:
     :param prefix: put before every text, and before each part of one.
     :param dimension: the length every vector must have; 0 takes that of the first.
     :param limit: the most tokens the model reads, where known: longer texts are cut before
-        they are sent, not after they are refused.
+        they are sent, not after they are refused. Where it is 0, all texts are taken for short
+        until one is refused.
     :param backoff: seconds before the second try; doubled with each.
     :param patient: `False` raises whatever goes wrong instead of finding out what it was.
     """
@@ -72,6 +97,8 @@ class BatchEmbedder:
         self.pool, self.model, self.prefix = pool, model, prefix
         self.dimension, self.measure = dimension, measure
         self.limit = max(limit - measure(prefix) - _RESERVE, 1) if limit else 0
+        around = most_tokens(prefix) + _RESERVE
+        self._sure: float = min(limit, _LEAST_CONTEXT) - around if limit else math.inf
         self.keep_alive, self.retries, self.backoff = keep_alive, retries, backoff
         self.seconds, self.patient = seconds, patient
         self._stopped = threading.Event()
@@ -85,30 +112,52 @@ class BatchEmbedder:
 
         :raises ConnectionError: when the servers are at fault, not the texts.
         """
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, Pieces | TextFailure] = {}
         ordinary = []
         for position, text in enumerate(texts):
             if not text.strip():
                 outcomes[position] = TextFailure(QueryError("there is no text to embed"))
             elif self.limit and self.measure(text) > self.limit:
-                outcomes[position] = self._by_parts(text)
+                outcomes[position] = self._joined(windows(text, self.measure, self.limit))
             else:
                 ordinary.append(position)
-        found = self._embed([texts[position] for position in ordinary])
+        found = self._by_length([texts[position] for position in ordinary])
         outcomes.update(zip(ordinary, found, strict=True))
-        return [outcomes[position] for position in range(len(texts))]
+        return [_vector_of(outcomes[position]) for position in range(len(texts))]
 
-    def _embed(self, texts: list[str], *, again: bool = True) -> list[Outcome]:
+    def _by_length(self, texts: list[str]) -> list[Pieces | TextFailure]:
+        """Embed those that are surely short in a batch, and each of the others alone."""
+        short = [n for n, text in enumerate(texts) if most_tokens(text) <= self._sure]
+        found = dict(zip(short, self._embed([texts[n] for n in short]), strict=True))
+        for n, text in enumerate(texts):
+            if n not in found:
+                [found[n]] = self._embed([text])
+        return [found[n] for n in range(len(texts))]
+
+    def _joined(self, parts: list[str]) -> Pieces | TextFailure:
+        """Embed the parts of one text."""
+        pieces: Pieces = []
+        for found in self._by_length(parts):
+            if isinstance(found, TextFailure):
+                return found
+            pieces += found
+        return pieces
+
+    def _embed(self, texts: list[str], *, again: bool = True) -> list[Pieces | TextFailure]:
         if not texts:
             return []
         tries = self.retries + 1 if again or len(texts) == 1 else 1
         found = self._request(texts, tries)
         if isinstance(found, list):
             # What is no vector in an answer that is otherwise right is asked for once more.
-            return [v or self._embed([t])[0] for t, v in zip(texts, found, strict=True)]
+            return [
+                [(vector, len(text))] if vector else self._embed([text])[0]
+                for text, vector in zip(texts, found, strict=True)
+            ]
         if found.blame is Blame.LENGTH:
             if len(texts) == 1:
-                return [self._by_parts(texts[0], found)]
+                return [self._halved(texts[0], found)]
+            self._sure = min(self._sure, max(map(most_tokens, texts)) // 2)
             return [outcome for text in texts for outcome in self._embed([text])]
         if len(texts) == 1:
             return [self._given_up(found)]
@@ -116,22 +165,11 @@ class BatchEmbedder:
         first, second = texts[:middle], texts[middle:]
         return self._embed(first, again=False) + self._embed(second, again=False)
 
-    def _by_parts(self, text: str, refused: Trouble | None = None) -> Outcome:
-        """Embed a text that is too long.
-
-        :param refused: the server's word that it is; without it, it only seems so.
-        """
-        fits = self.limit or self.measure(text)
-        parts = split(text, max(2, math.ceil(1.1 * self.measure(text) / fits)))
-        if refused and (len(parts) < 2 or len(text) < 2 * _LEAST_PART):
+    def _halved(self, text: str, refused: Trouble) -> Pieces | TextFailure:
+        """Embed the halves of a text that the server found too long."""
+        if len(text) < 2 * LEAST_WINDOW:
             return self._given_up(refused)
-        vectors = []
-        for outcome in self._embed(parts):
-            if isinstance(outcome, TextFailure):
-                return outcome
-            vectors.append(outcome)
-        found = mean(vectors, [len(part) for part in parts])
-        return found or TextFailure(QueryError("the parts of the text have no common vector"))
+        return self._joined(split(text, 2))
 
     def _given_up(self, trouble: Trouble) -> TextFailure:
         """One text is at fault, once it is sure that it is not the server."""
@@ -197,3 +235,14 @@ class BatchEmbedder:
     def _pause(self, attempt: int, trouble: Trouble) -> None:
         longest = _LONGEST_PAUSE if trouble.blame is Blame.BUSY else self.backoff * 4
         self._stopped.wait(min(self.backoff * 2 ** max(attempt - 1, 0), longest))
+
+
+def _vector_of(found: Pieces | TextFailure) -> Outcome:
+    """Return the one vector of a text; of one that was not cut as it came."""
+    if isinstance(found, TextFailure):
+        return found
+    vectors = [vector for vector, _ in found]
+    if len(vectors) == 1:
+        return vectors[0]
+    middle = mean(vectors, [length for _, length in found])
+    return middle or TextFailure(QueryError("the windows of the text have no common vector"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 MAX_TEXTS = 128  # in one batch; 1.4 MB of answer at 1,024 dimensions
+LEAST_WINDOW = 16  # characters; a model that cannot read these reads nothing
 
 Measure = Callable[[str], int]
 
@@ -24,8 +26,16 @@ def estimate_tokens(text: str) -> int:
 
     English has 4 to 5 bytes a token, Japanese 3 to 4.
     """
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return max(1, round(size / 3.5))
+    return max(1, round(most_tokens(text) / 3.5))
+
+
+def most_tokens(text: str) -> int:
+    """Return how many tokens a text has at the most, whatever the tokenizer: its bytes in UTF-8.
+
+    A token holds at least a byte. English comes to a quarter of the bound and Japanese to less
+    than half of it; code, tables and numbers come near to it.
+    """
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def pack(texts: Iterable[str], measure: Measure, batch_tokens: int) -> Iterator[Batch]:
@@ -60,6 +70,26 @@ def split(text: str, count: int) -> list[str]:
         parts.append(text[:at])
         text, count = text[at:], count - 1
     return [part for part in (*parts, text) if part.strip()]
+
+
+def windows(text: str, measure: Measure, limit: int) -> list[str]:
+    """Cut a text that is too long into windows of about the same length, none of them too long.
+
+    Together they are the text, but for windows of white space alone. The same text is always cut
+    in the same way.
+
+    :param limit: the most that `measure` may say of a window; those of a few characters are not
+        cut further, whatever it says.
+    """
+    # The tenth more is for cuts that are not where they would be in the middle.
+    found = split(text, max(2, math.ceil(1.1 * measure(text) / limit)))
+    return [each for window in found for each in _within(window, measure, limit)]
+
+
+def _within(text: str, measure: Measure, limit: int) -> list[str]:
+    if len(text) < 2 * LEAST_WINDOW or measure(text) <= limit:
+        return [text]
+    return [each for half in split(text, 2) for each in _within(half, measure, limit)]
 
 
 def _cut_near(text: str, target: int, slack: int) -> int:

@@ -1,4 +1,4 @@
-"""Which numbers are a vector, and the one vector of a text that was embedded in parts."""
+"""Which numbers are a vector, and the one vector of a text that was embedded in windows."""
 
 from __future__ import annotations
 

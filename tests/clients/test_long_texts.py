@@ -1,0 +1,160 @@
+"""Texts that are longer than an embedding model reads: what they cost, and which vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import hypot
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ollama_models import count
+from ollama_server import Model, OllamaServer
+from property_examples import examples
+from rag.clients.ollama.batching import LEAST_WINDOW, most_tokens, split, windows
+from rag.clients.ollama.embedding_stream import embed_texts
+from rag.config import OllamaConfig
+from rag.text.token_estimate import count_tokens
+
+Settings = Callable[..., OllamaConfig]
+CONTEXT = 128
+MODEL = Model("small", dimension=16, context=CONTEXT)
+SHORT = [f"Holds expire after {n} minutes." for n in range(12)]
+# Three characters a token for the test server's models, five by our estimate.
+DENSE = " ".join(f"unpronounceable{n}" for n in range(30))
+LONG = " ".join(f"Rolling back{' a deploy' * (n % 5)} takes {n} minutes." for n in range(40))
+JAPANESE = "".join(f"証明書{n}は毎年三月に更新する。{'手順は' * (n % 4)}次。" for n in range(25))
+
+
+@pytest.fixture
+def small() -> Iterator[OllamaServer]:
+    with OllamaServer([MODEL]) as running:
+        yield running
+
+
+@pytest.fixture
+def config(small: OllamaServer, settings: Settings) -> OllamaConfig:
+    return settings(url=small.url, embedding_model="small")
+
+
+def embed(texts: list[str], config: OllamaConfig, **more: Any) -> list[list[float]]:
+    """Return the vectors in the order of the texts."""
+    given = {"measure": count_tokens, "limit": CONTEXT, "backoff": 0.01} | more
+    batches = [*embed_texts(texts, config, **given)]
+    assert not [failure for batch in batches for failure in batch.failures]
+    made = dict(pair for batch in batches for pair in batch.vectors)
+    return [made[position] for position in range(len(texts))]
+
+
+def unit_mean(parts: list[str]) -> list[float]:
+    """Return the mean of the parts' vectors, weighted by their lengths, at length 1."""
+    columns = zip(*map(MODEL.vector, parts), strict=True)
+    sums = [sum(n * len(p) for n, p in zip(column, parts, strict=True)) for column in columns]
+    return [value / hypot(*sums) for value in sums]
+
+
+def test_the_texts_are_what_these_tests_take_them_for() -> None:
+    assert count_tokens(DENSE) < CONTEXT - 10 < CONTEXT < count(DENSE) < most_tokens(DENSE)
+    assert count_tokens(LONG) > CONTEXT < count_tokens(JAPANESE)
+    assert all(most_tokens(text) < CONTEXT - 10 for text in SHORT)
+
+
+@pytest.mark.parametrize("long", [DENSE, LONG, JAPANESE])
+def test_a_text_that_is_too_long_makes_no_other_computed_twice(
+    small: OllamaServer, config: OllamaConfig, long: str
+) -> None:
+    embed([*SHORT[:6], long, *SHORT[6:]], config)
+    assert set(small.computed().values()) == {1}
+    assert {len(r.inputs) for r in small.requests("/api/embed") if r.status == 400} <= {1}
+
+
+def test_texts_that_are_surely_short_share_a_request(
+    small: OllamaServer, config: OllamaConfig
+) -> None:
+    embed([*SHORT[:6], DENSE, *SHORT[6:]], config)
+    assert small.requests("/api/embed")[0].inputs == SHORT
+
+
+def test_a_text_that_may_be_too_long_and_is_not_has_the_vector_of_the_whole(
+    small: OllamaServer, config: OllamaConfig
+) -> None:
+    text = "Rolling back a deploy takes two minutes. " * 6
+    assert count(text) < CONTEXT < most_tokens(text)
+    assert embed([*SHORT, text], config)[-1] == MODEL.vector(text)
+    assert [len(r.inputs) for r in small.requests("/api/embed")] == [len(SHORT), 1]
+
+
+def test_vectors_come_in_the_order_of_the_texts(config: OllamaConfig) -> None:
+    texts = [LONG, SHORT[0], DENSE, SHORT[1], JAPANESE, SHORT[2]]
+    for text, vector in zip(texts, embed(texts, config), strict=True):
+        assert vector == embed([text], config)[0]
+        assert vector == MODEL.vector(text) or text not in SHORT
+
+
+@pytest.mark.parametrize("text", [LONG, JAPANESE])
+def test_a_text_cut_into_windows_has_their_mean_by_length(config: OllamaConfig, text: str) -> None:
+    parts = windows(text, count_tokens, 64 - 8)
+    assert len({len(part) for part in parts}) > 1
+    assert embed([text], config, limit=64)[0] == pytest.approx(unit_mean(parts), abs=1e-6)
+
+
+def test_a_window_that_is_refused_is_halved_and_its_halves_count_by_their_lengths(
+    config: OllamaConfig,
+) -> None:
+    def fitting(text: str) -> list[str]:
+        if count(text) <= CONTEXT - 2:
+            return [text]
+        return [part for half in split(text, 2) for part in fitting(half)]
+
+    text = f"{DENSE} {DENSE.upper()}"
+    cut = windows(text, count_tokens, CONTEXT - 8)
+    parts = [part for window in cut for part in fitting(window)]
+    assert len(parts) > len(cut)
+    assert embed([text], config)[0] == pytest.approx(unit_mean(parts), abs=1e-6)
+
+
+def test_white_space_without_end_is_cut_off_and_fails_no_text(
+    small: OllamaServer, config: OllamaConfig
+) -> None:
+    text = "holds" + " " * 300 + DENSE
+    vector = embed([text], config)[0]
+    assert hypot(*vector) == pytest.approx(1)
+    assert "".join("".join(small.computed()).split()) == "".join(text.split())
+
+
+def test_a_server_that_reads_less_than_it_says_refuses_one_batch_and_no_more(
+    small: OllamaServer, settings: Settings
+) -> None:
+    config = settings(url=small.url, embedding_model="small", max_in_flight=1, batch_tokens=400)
+    texts = [text for n in range(8) for text in (*SHORT, f"{n} {DENSE}")]
+    embed(texts, config, limit=2000)
+    refused = [r for r in small.requests("/api/embed") if r.status == 400 and len(r.inputs) > 1]
+    assert len(refused) == 1
+    assert sum(small.computed().values()) - len(small.computed()) >= len(SHORT)  # that batch
+    assert max(len(r.inputs) for r in small.requests("/api/embed")[-8:]) > 1
+
+
+def test_the_bytes_of_a_text_are_no_fewer_than_its_tokens() -> None:
+    assert (most_tokens("0xDEADBEEF"), most_tokens("証明書"), most_tokens("\ud83d")) == (10, 9, 1)
+
+
+LETTERS = "aB9 .\n、。証明書の更新ёش😀"
+TEXTS = st.one_of(st.text(LETTERS, min_size=1, max_size=600), st.text(min_size=1, max_size=300))
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(text=TEXTS, limit=st.integers(30, 200), bound=st.sampled_from([count_tokens, most_tokens]))
+def test_windows_are_the_text_in_its_order_and_none_is_too_long(text, limit, bound) -> None:
+    if not text.strip():
+        return
+    found = windows(text, bound, limit)
+    at = 0
+    for window in found:
+        assert bound(window) <= limit or len(window) < 2 * LEAST_WINDOW
+        start = text.index(window, at)
+        assert not text[at:start].strip()  # nothing but white space is left out
+        at = start + len(window)
+    assert not text[at:].strip()
+    assert found == windows(text, bound, limit)
