@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 import ollama_models
@@ -47,6 +48,11 @@ class Api:
     :param overflow: what happens to a prompt longer than `num_ctx`: `shift` cuts it to about
         half of `num_ctx` (v0.30 and later), `cut` to `num_ctx` (before), `error` answers 400
         (models that cannot shift).
+    :param refuses: whether a request may forbid that with `truncate` or `shift`, of which old
+        versions know nothing.
+    :param counts_cached: whether `prompt_eval_count` is that of the whole prompt. That of old
+        versions leaves out what the last prompt began with too, and is itself left out where that
+        is all of it.
     :param default_num_ctx: 4,096 on machines with less than 24 GB of video memory.
     """
 
@@ -57,15 +63,19 @@ class Api:
         registry: Iterable[Model] = (),
         version: str = "0.33.0",
         overflow: str = "shift",
+        refuses: bool = True,
+        counts_cached: bool = True,
         default_num_ctx: int = 4096,
     ) -> None:
         self.models = {model.name: model for model in models}
         self.registry = KNOWN | {model.name: model for model in registry}
         self.version, self.overflow, self.default_num_ctx = version, overflow, default_num_ctx
+        self.refuses, self.counts_cached = refuses, counts_cached
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
         self.lock = threading.Lock()
         self.computed: list[str] = []
+        self._cached: list[str] = []
         self._loaded: dict[str, tuple[datetime, int]] = {}
         self._routes = {
             "/": ("GET", lambda *_: Answer("Ollama is running", content_type="text/plain")),
@@ -231,9 +241,9 @@ class Api:
         limit = (body.get("options") or {}).get("num_predict") or -1
         if 0 < limit < len(parts):
             parts, reason = parts[:limit], "length"
-        counts = {
+        counts: Json = {
             "done_reason": reason,
-            "prompt_eval_count": prompt_tokens,
+            **self._prompt_count(prompt, prompt_tokens),
             "eval_count": len(thoughts) + len(parts) + len(reply.tool_calls),
         }
         counts |= {"context": [1, 2, 3]} if task == "generate" and not body.get("raw") else {}
@@ -264,7 +274,8 @@ class Api:
     def _fit(self, messages: list[Json], body: Json, num_ctx: int) -> tuple[str, int]:
         """Cut the prompt as prompt.go and llama_server.go do: old messages, then its middle."""
         tools = json.dumps(body["tools"]) + "\n" if body.get("tools") else ""
-        for first in range(len(messages)):
+        forbids = self.refuses and False in (body.get("truncate"), body.get("shift"))
+        for first in range(1 if forbids else len(messages)):
             kept = [m for m in messages[:first] if m["role"] == "system"] + messages[first:]
             said = (f"{m['role']}\n{m.get('content') or ''}\n" for m in kept)
             prompt = tools + "".join(said)
@@ -272,13 +283,25 @@ class Api:
             total = len(tokens) + _TOKENS_PER_MESSAGE * len(kept)
             if total < num_ctx:
                 return prompt, total
-        if self.overflow == "error" or body.get("shift") is False or body.get("truncate") is False:
+        if self.overflow == "error" or forbids:
             raise ApiError(400, PROMPT_TOO_LONG)
         keep = min((body.get("options") or {}).get("num_keep", 4), num_ctx - 1)
         limit = num_ctx
         if self.overflow == "shift":
             limit -= max((num_ctx - keep) // 2, 1)
         return "".join(tokens[:keep] + tokens[len(tokens) - (limit - keep) :]), limit
+
+    def _prompt_count(self, prompt: str, total: int) -> Json:
+        """Count the tokens of a prompt as this version does, and cache it."""
+        tokens = pieces(prompt)
+        with self.lock:
+            last, self._cached = self._cached, tokens
+        if not self.counts_cached:
+            same = (one == other for one, other in zip(tokens, last, strict=False))
+            total -= sum(1 for _ in takewhile(bool, same))
+            if tokens == last:
+                return {}
+        return {"prompt_eval_count": total}
 
     def _reply(self, body: Json, prompt: str, last: str, consume: bool) -> Reply:
         with self.lock:

@@ -380,6 +380,26 @@ def test_a_prompt_too_long_is_cut_in_silence(overflow: str, count: int) -> None:
         assert short == client.chat(CHAT, ASK).prompt_eval_count  # the old message is dropped
 
 
+@pytest.mark.parametrize("forbidden", [{"truncate": False}, {"shift": False}])
+def test_a_request_may_forbid_the_cut_but_of_old_versions(forbidden: dict[str, bool]) -> None:
+    body = {"model": CHAT, "messages": [{"role": "user", "content": "w " * 300}, *ASK]}
+    body |= {"options": {"num_ctx": 100}, "stream": False, **forbidden}
+    for refuses, status in ((True, 400), (False, 200)):
+        with OllamaServer([CHAT], refuses=refuses) as server:
+            assert httpx.post(f"{server.url}/api/chat", json=body).status_code == status
+
+
+def test_old_versions_do_not_count_what_they_have_cached() -> None:
+    with (
+        OllamaServer([CHAT], counts_cached=False) as server,
+        Client(server.url, timeout=5) as client,
+    ):
+        counts = [client.chat(CHAT, ASK).prompt_eval_count for _ in range(2)]
+        more = client.chat(CHAT, [*ASK, *ASK]).prompt_eval_count
+    assert counts[0] and counts[1] is None
+    assert more and more < 2 * counts[0]
+
+
 def test_a_prompt_too_long_is_an_error_for_models_that_cannot_shift() -> None:
     with (
         OllamaServer(models=[CHAT], overflow="error") as server,
