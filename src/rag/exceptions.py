@@ -79,6 +79,7 @@ class Remedy(StrEnum):
     SET_CHUNK_SIZE = "set_chunk_size"
     CHECK_CHAT_MODEL = "check_chat_model"
     ASK_AT_ONCE = "ask_at_once"
+    SHOW_FEWER_NOTES = "show_fewer_notes"
     SEE_DOCTOR = "see_doctor"
     SHOW_SETTINGS = "show_settings"
     LIST_SETTINGS = "list_settings"

@@ -47,12 +47,23 @@ def test_a_fact_is_one_line() -> None:
 
 
 class TestACutPrompt:
-    PROMPT = Prompt([], [], tokens=4000)
+    PROMPT = Prompt([], [], tokens=4500)
 
-    @pytest.mark.parametrize("read", [None, 2000, 2700, 4000, 7999])
-    def test_is_not_seen_where_only_the_tokenizer_differs(self, read):
+    @pytest.mark.parametrize("read", [None, 0, 1, 300, 2050, 2249, 4096, 4500, 8191, 9000])
+    def test_is_not_seen_in_a_count_that_does_not_fill_the_context_asked_for(self, read):
         assert not was_cut(self.PROMPT, read, 8192)
 
-    @pytest.mark.parametrize("read", [8192, 9000, 1999, 0])
-    def test_is_seen_where_too_little_was_read_or_the_context_is_full(self, read):
-        assert was_cut(self.PROMPT, read, 8192)
+    @pytest.mark.parametrize("context", [600, 2048, 8192])
+    def test_is_seen_where_it_filled_the_context_asked_for(self, context):
+        assert was_cut(self.PROMPT, context, context)
+
+    @pytest.mark.parametrize("read", [None, 0, 300, 1999, 3000, 4095, 4097, 4500, 8192])
+    def test_is_not_seen_where_neither_count_nor_context_tells(self, read):
+        assert not was_cut(self.PROMPT, read)
+
+    @pytest.mark.parametrize("read", [1024, 2048, 2050, 2051, 4096])
+    def test_is_seen_where_as_much_was_read_as_a_cut_leaves(self, read):
+        assert was_cut(self.PROMPT, read)
+
+    def test_is_not_seen_in_a_short_prompt_of_as_many_tokens(self):
+        assert not was_cut(Prompt([], [], tokens=4096), 4096)

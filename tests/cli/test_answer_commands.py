@@ -69,6 +69,15 @@ class TestAsk:
         assert ran.code == 1
         assert "not found in your notes" in ran.out
 
+    def test_of_a_prompt_that_the_server_cut_it_says_what_helps(self, rag, server):
+        server.fail("/api/chat", "counts")
+        server.say("Rolling back a deploy takes two minutes. [1]")
+        ran = rag("ask", f"{QUESTION} And rolling back a deploy?", "--no-stream")
+        assert ran.code == 0 and "takes two minutes. [1]" in ran.out
+        [said] = [line for line in ran.err.splitlines() if "prompt" in line]
+        assert "llama3.2:latest read only 8,192 tokens of the prompt" in said
+        assert "Raise ollama.max_context, lower ask.top_k" in said and said.endswith("--top-k 1")
+
     def test_no_model_asks_none(self, rag, server):
         ran = rag("ask", QUESTION, "--no-model")
         assert "No model wrote this" in ran.err

@@ -19,6 +19,12 @@ _ENGLISH = {
     "few_notes": "{model} was shown {shown} of {count} notes: "
     "it reads {tokens:,} tokens (ollama.max_context)",
     "not_all_notes": "{model} was shown {shown} of {count} notes",
+    "prompt_cut": "{model} read only {read:,} tokens of the prompt; the server cut off the rest",
+    "prompt_cut_of": "{model} read only {read:,} of about {sent:,} tokens of the prompt; "
+    "the server cut off the rest",
+    "cut_by_ollama": "Raise ollama.max_context, lower ask.top_k, or update Ollama.",
+    "cut_by_server": "Give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), "
+    "or lower ask.top_k.",
     "quoted": "No model wrote this: these are the sentences of your notes nearest to the question "
     "(confidence {confidence:.2f}).",
     "listed": "No model wrote this: it is how the newest of these notes begin.",
@@ -34,6 +40,14 @@ _JAPANESE = {
     "few_notes": "{model} に見せたノートは {count} 件中 {shown} 件です: "
     "読める長さは {tokens:,} トークンです (ollama.max_context)",
     "not_all_notes": "{model} に見せたノートは {count} 件中 {shown} 件です",
+    "prompt_cut": "{model} が読んだのはプロンプトの {read:,} トークンだけです。"
+    "残りはサーバーが切り捨てました",
+    "prompt_cut_of": "{model} が読んだのはプロンプト約 {sent:,} トークンのうち {read:,} "
+    "トークンだけです。残りはサーバーが切り捨てました",
+    "cut_by_ollama": "ollama.max_context を上げるか、ask.top_k を下げるか、"
+    "Ollama を更新してください。",
+    "cut_by_server": "サーバーのコンテキストを大きくするか (Ollama: OLLAMA_CONTEXT_LENGTH)、"
+    "ask.top_k を下げてください。",
     "quoted": "モデルの回答ではありません。質問に最も近いノートの文を引用しています"
     "（信頼度 {confidence:.2f}）。",
     "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",

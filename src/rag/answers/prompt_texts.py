@@ -185,17 +185,35 @@ def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Sour
     return upto(end), replace(source, text=source.text[end:].lstrip())
 
 
-def was_cut(prompt: Prompt, prompt_tokens: int | None, num_ctx: int) -> bool:
-    """Return whether a server read less of a prompt than was sent.
+def was_cut(prompt: Prompt, read: int | None, num_ctx: int = 0) -> bool:
+    """Return whether a server's count of tokens proves that it cut a prompt in silence.
 
-    A server that cuts leaves about half of its context, or fills it. It may have loaded the
-    model with a smaller one than was asked for. So a prompt was cut when it filled the context,
-    which leaves no room to write, or when less was read than half of our estimate: tokenizers
-    differ from it by less than a factor of 2 either way, so that no whole prompt looks cut. A
-    dense tokenizer's prompt that was cut to half may look whole; recent servers refuse it.
+    A count that is small proves nothing. Estimates are several times too high for figures and for
+    alphabets that they were not fitted to, and old versions of Ollama count only what they have
+    not cached. What proves a cut is a count that cutting leaves:
 
-    :param prompt_tokens: what the server says that it read; `None` proves nothing.
+    - as many tokens as the context that was asked for: the prompt filled it, and a server that
+      had not cut it would have had no room to write.
+    - where the context is not known, as many as that of a server may have (a power of two), or as
+      Ollama leaves of it when it makes room to write, and more was sent by our estimate. Ollama's
+      OpenAI API cuts to 4,096 unless it is told another context.
+
+    A prompt that was not cut has such a length once in thousands, and then the estimate mostly says
+    that it was not longer. Old versions that drop whole messages of a conversation are not found
+    out. Recent ones refuse what does not fit, and a shorter prompt is made.
+
+    :param read: what the server says that it read of the prompt; `None` proves nothing.
+    :param num_ctx: the context that was asked for; 0 if none was.
     """
-    if prompt_tokens is None:
+    if not read:
         return False
-    return prompt_tokens >= num_ctx or prompt_tokens < prompt.tokens / 2
+    return read == num_ctx if num_ctx else read in _LEFT_BY_CUTS and read < prompt.tokens
+
+
+def _left_of(context: int) -> set[int]:
+    """Return how many tokens of a prompt may be left when it is cut to a context: all of it, or its
+    beginning (`num_keep`, 4, and what marks the start of a text) and half of the rest."""
+    return {context, *(context - (context - keep) // 2 for keep in (4, 5))}
+
+
+_LEFT_BY_CUTS = frozenset().union(*(_left_of(2**power) for power in range(10, 18)))

@@ -12,10 +12,12 @@ from rag.answers.notices import SOME_MODEL, notice
 from rag.answers.prompt_texts import was_cut
 from rag.answers.verification import Verification
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
-from rag.exceptions import RAGError, TooLongError
+from rag.exceptions import Message, RAGError, Remedy, TooLongError
 from rag.qa.answer_stream import AnswerStream
 from rag.qa.context_report import WindowReport
+from rag.qa.prompt import BuiltPrompt
 from rag.qa.prompt_builder import AnswerPrompt
+from rag.qa.prompt_template import TemplatedPrompt
 
 # What generators call an answer that lacks its end; each has its own names for a whole one.
 _CUT_SHORT = ("length", "max_tokens", "content_filter")
@@ -128,11 +130,12 @@ def _is_too_long(reply: ChatMessage) -> bool:
 def _response(reply: ChatMessage) -> Response:
     """Return the reply of another generator than Ollama's as a response."""
     usage = reply.meta.get("usage") or {}
+    read = usage.get("prompt_tokens")
     return Response(
         text=reply.text or "",
         thinking=reply.reasoning.reasoning_text if reply.reasoning else "",
         finish_reason="length" if reply.meta.get("finish_reason") in _CUT_SHORT else "stop",
-        prompt_tokens=usage.get("prompt_tokens"),
+        prompt_tokens=read if isinstance(read, int) else None,
         tokens=usage.get("completion_tokens"),
         model=str(reply.meta.get("model") or SOME_MODEL),
     )
@@ -142,15 +145,8 @@ def _note(written: Written, prompt: AnswerPrompt) -> None:
     """Say what the reader should know: that the prompt was cut, or notes left out of it."""
     response, built = written.response, prompt.built
     assert built
-    # Another generator's count of tokens may be a guess, and its window is not known.
-    if response.num_ctx and was_cut(built, response.prompt_tokens, response.num_ctx):
-        written.failure = TooLongError(
-            f"{response.model} did not read all of the prompt",
-            response.server,
-            details=f"it says {response.prompt_tokens:,} tokens; about {built.tokens:,} were sent,"
-            f" {response.num_ctx:,} fit",
-            hint="Lower ask.top_k or ollama.max_context, or update Ollama.",
-        )
+    if was_cut(built, response.prompt_tokens, response.num_ctx):
+        written.notices.append(_cut(response, built, prompt.question))
     values: dict[str, Any] = {"model": response.model, "tokens": response.num_ctx}
     if built.planted:
         key = "injection" if built.planted == 1 else "injections"
@@ -161,3 +157,19 @@ def _note(written: Written, prompt: AnswerPrompt) -> None:
     if shown < count:
         key = "few_notes" if response.num_ctx else "not_all_notes"
         written.notices.append(notice(prompt.question, key, shown=shown, count=count, **values))
+
+
+def _cut(response: Response, built: BuiltPrompt | TemplatedPrompt, question: str) -> Message:
+    """Say that the server cut the prompt in silence, and what helps.
+
+    It is no failure: what the model wrote is verified, and another answer would be another
+    minute. A prompt that is refused is made shorter and sent again.
+    """
+    read, shown = response.prompt_tokens or 0, len(built.sources)
+    values: dict[str, Any] = {"model": response.model, "read": read, "sent": built.tokens}
+    # The estimate of a dense tokenizer's prompt may be less than what was read of it.
+    cause = notice(question, "prompt_cut_of" if built.tokens > read else "prompt_cut", **values)
+    hint = notice(question, "cut_by_ollama" if response.num_ctx else "cut_by_server")
+    if shown < 2:
+        return Message(cause, hint)
+    return Message(cause, hint, Remedy.SHOW_FEWER_NOTES, str(shown // 2))

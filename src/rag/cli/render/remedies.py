@@ -56,6 +56,7 @@ WORDS: dict[Remedy, str] = {
     " both.",
     Remedy.ASK_AT_ONCE: "It is asked again in {subject} s, or at once by `rag doctor`. If it hangs,"
     " restart `ollama serve`; ollama.url names another.",
+    Remedy.SHOW_FEWER_NOTES: "{hint} For one answer: --top-k {subject}",
     Remedy.SEE_DOCTOR: "See `rag doctor`.",
     Remedy.SHOW_SETTINGS: "`rag config --defaults` lists the settings.",
     Remedy.LIST_SETTINGS: "{hint} `rag config` lists all settings.",

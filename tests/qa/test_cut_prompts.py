@@ -1,0 +1,153 @@
+"""Prompts that a server cuts in silence: what the answer says of it, and when it says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from string import ascii_lowercase
+from typing import Any
+
+import pytest
+from haystack import Pipeline, component
+from haystack.dataclasses import ChatMessage
+
+from ollama_server import Model, OllamaServer
+from rag.config import OllamaConfig, RAGConfig
+from rag.exceptions import Remedy, TooLongError
+from rag.pipelines import ask, create_qa_pipeline
+from rag.qa.answer import Answer
+from rag.qa.pipeline import GENERATOR
+from rag.stores import get_document_store
+
+CONTEXT = 2048
+SMALL = Model("small", context=CONTEXT, capabilities=("completion",))
+QUESTION = "How long do we keep backups?"
+TRUE = "We keep backups for ninety days. [1]"
+# The test server's tokenizer makes eleven tokens of each long word, our estimate three.
+WORDS = [f"incomprehensibilities{letter}uncharacteristically" for letter in ascii_lowercase]
+NOTES = {
+    f"Backups {name}.md": f"# Backups {name}\n\nWe keep backups for ninety days.\n\n"
+    + " ".join(f"Some {word}{name} say {name}{word} of {word}." for word in WORDS)
+    for name in ("one", "two", "six", "ten", "red", "tin")
+}
+FEW = {"Backups.md": "# Backups\n\nWe keep backups for ninety days.\n"}
+
+
+@pytest.fixture(scope="module")
+def index(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+    return build_index({"v": NOTES})
+
+
+@pytest.fixture(scope="module")
+def small_index(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+    return build_index({"v": FEW})
+
+
+@contextmanager
+def asked_at(config: RAGConfig, **server: Any) -> Iterator[tuple[Pipeline, OllamaServer]]:
+    """Give a pipeline whose model is small, and the server that runs it."""
+    with OllamaServer([SMALL], **server) as running, get_document_store(config) as store:
+        running.api.answer = lambda _: TRUE
+        wanted = replace(config, ollama=OllamaConfig(url=running.url, retries=0))
+        with closing(create_qa_pipeline(store, wanted)) as pipeline:
+            yield pipeline, running
+
+
+def cut(answer: Answer) -> list[str]:
+    return [notice for notice in answer.notices if "of the prompt" in notice]
+
+
+class TestByOllama:
+    def test_an_old_server_that_cuts_in_silence_is_found_out(self, index: RAGConfig) -> None:
+        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
+            answer = ask(pipeline, QUESTION)
+        [said] = cut(answer)
+        assert said.startswith("small:latest read only 2,048 tokens of the prompt; ")
+        assert "ollama.max_context" in said and "ask.top_k" in said
+        assert answer.usage["prompt_tokens"] == answer.usage["num_ctx"] == CONTEXT
+
+    def test_the_answer_is_verified_as_any_other_and_no_failure(self, index: RAGConfig) -> None:
+        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
+            answer = ask(pipeline, QUESTION)
+        assert (answer.text, answer.model, answer.failure) == (TRUE, "small:latest", None)
+        assert (answer.partial, answer.finish_reason) == (False, "stop")
+
+    def test_it_says_so_in_the_language_of_the_question(self, index: RAGConfig) -> None:
+        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
+            answer = ask(pipeline, "backups の保存期間は何日ですか？")
+        assert any("2,048 トークンだけです" in notice for notice in answer.notices)
+
+    def test_where_more_than_one_note_was_shown_fewer_are_the_remedy(
+        self, index: RAGConfig
+    ) -> None:
+        with asked_at(index, overflow="cut", refuses=False) as (pipeline, _):
+            answer = ask(pipeline, QUESTION)
+        [said] = cut(answer)
+        shown = sum(1 for item in answer.context.window if item.number)
+        assert (said.remedy, said.subject) == (Remedy.SHOW_FEWER_NOTES, str(shown // 2))
+        assert shown > 1
+
+    def test_a_server_that_refuses_is_sent_less_and_nothing_is_said_of_a_cut(
+        self, index: RAGConfig
+    ) -> None:
+        with asked_at(index) as (pipeline, server):
+            answer = ask(pipeline, QUESTION)
+            statuses = [request.status for request in server.requests("/api/chat")]
+        assert statuses[0] == 400 and statuses[-1] == 200
+        assert answer.text == TRUE and not cut(answer)
+        assert not isinstance(answer.failure, TooLongError)
+
+    @pytest.mark.parametrize("counts_cached", [True, False])
+    def test_a_prompt_that_the_server_has_cached_is_not_taken_for_cut(
+        self, small_index: RAGConfig, counts_cached: bool
+    ) -> None:
+        questions = [QUESTION, QUESTION, f"{QUESTION} In days, please."]
+        with asked_at(small_index, counts_cached=counts_cached, refuses=False) as (pipeline, _):
+            answers = [ask(pipeline, question) for question in questions]
+        read = [answer.usage["prompt_tokens"] for answer in answers]
+        assert [count > read[0] / 2 for count in read[1:]] == [counts_cached] * 2
+        assert not any(map(cut, answers))
+
+
+@component
+class Counting:
+    """A chat generator that says how many tokens of a prompt it read."""
+
+    def __init__(self, usage: dict[str, Any]) -> None:
+        self.usage = usage
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        """Say what the first note says."""
+        meta = {"model": "counting", "finish_reason": "stop", "usage": self.usage}
+        return {"replies": [ChatMessage.from_assistant(TRUE, meta=meta)]}
+
+
+class TestByAnotherGenerator:
+    def answered(self, index: RAGConfig, usage: dict[str, Any]) -> Answer:
+        ollama = OllamaConfig(enabled=True, url="http://127.0.0.1:9", chat_model="large")
+        with get_document_store(index) as store:
+            pipeline = create_qa_pipeline(store, replace(index, ollama=ollama))
+            pipeline = self.with_generator(pipeline, Counting(usage))
+            return ask(pipeline, QUESTION)
+
+    def with_generator(self, pipeline: Pipeline, generator: Counting) -> Pipeline:
+        """Return the pipeline with another generator in the place of its own."""
+        pipeline.remove_component(GENERATOR)
+        pipeline.add_component(GENERATOR, generator)
+        pipeline.connect("prompt_builder.messages", f"{GENERATOR}.messages")
+        pipeline.connect(f"{GENERATOR}.replies", "answer_checker.replies")
+        return pipeline
+
+    def test_a_count_that_a_cut_leaves_is_told_with_the_servers_context(
+        self, index: RAGConfig
+    ) -> None:
+        answer = self.answered(index, {"prompt_tokens": 1024})
+        [said] = cut(answer)
+        assert said.startswith("counting read only 1,024 of about ")
+        assert "OLLAMA_CONTEXT_LENGTH" in said and answer.text == TRUE
+
+    @pytest.mark.parametrize("read", [None, 0, 12, 1000, 1023, 4096, "many"])
+    def test_no_other_count_accuses_it(self, index: RAGConfig, read: Any) -> None:
+        assert not cut(self.answered(index, {"prompt_tokens": read}))
