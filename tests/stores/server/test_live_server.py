@@ -73,7 +73,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
             store.write_documents(DOCUMENTS)
             store.write_documents([chunk(at) for at in range(120)])
         yield one, other
-        other.collection.client.delete_collection(settings.collection)
+        other.access.collection.client.delete_collection(settings.collection)
 
 
 FILTERS = [
@@ -146,7 +146,7 @@ def test_six_shards_one_shard_and_the_embedded_store_score_alike(
         for number, one in enumerate(settings):
             server = QdrantServerDocumentStore(str(base / f"server {number}"), one)
             stores.append(stack.enter_context(server))
-            stack.callback(server.collection.client.delete_collection, one.collection)
+            stack.callback(server.access.collection.client.delete_collection, one.collection)
         for store in stores:
             store.write_documents([chunk(at) for at in range(300)])
             changed = [replace(chunk(at), sparse_embedding=words(at + 1)) for at in range(50)]

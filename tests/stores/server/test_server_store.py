@@ -155,7 +155,7 @@ def test_a_collection_of_an_older_version_weighs_words_no_more(
     with open_server() as store:
         old = {"lexical": models.SparseVectorParams(modifier=models.Modifier.IDF)}
         name = store.collection_name
-        store.collection.client.create_collection(name, {}, sparse_vectors_config=old)
+        store.access.collection.client.create_collection(name, {}, sparse_vectors_config=old)
         store.begin_writing()
     changed = server.created["obsidian_knowledge"]["updated"]
     assert changed["sparse_vectors"]["lexical"]["modifier"] == "none"
@@ -343,7 +343,7 @@ def test_the_key_of_the_environment_is_sent_and_kept_nowhere(
     store = open_server(api_key_env="MY_KEY")
     store.write_documents([doc("a")])
     assert {headers["api-key"] for _, _, headers in server.requests} == {"s3cret"}
-    assert "s3cret" not in repr(store.to_dict()) + repr(store.collection.to_dict())
+    assert "s3cret" not in repr(store.to_dict()) + repr(store.access.collection.to_dict())
 
 
 def test_no_key_is_sent_where_none_is_named(

@@ -198,16 +198,3 @@ def _depth(value: Any, limit: int = _MAX_DEPTH + 1) -> int:
         raise TypeError("a key is not text")
     items = value.values() if isinstance(value, dict) else value
     return 1 + max((_depth(item, limit - 1) for item in items), default=0)
-
-
-def from_record(record: Any) -> Point:
-    """Convert a record of the engine or a server, with its vectors where they were asked for."""
-    vectors = record.vector or {}
-    sparse = vectors.get(SPARSE)
-    own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
-    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), own)
-
-
-def from_scored(found: Any) -> Point:
-    """Convert a point that the engine or a server found, without vectors."""
-    return Point(str(found.id), found.payload or {}, score=found.score)

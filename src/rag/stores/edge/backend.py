@@ -12,9 +12,9 @@ from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
 from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, from_record, from_scored
+from rag.stores.base.points import DENSE, SPARSE, Point
 from rag.stores.edge.conditions import edge_filter
-from rag.stores.edge.points import edge_point
+from rag.stores.edge.points import edge_point, from_record, from_scored
 from rag.stores.edge.session import ShardAccess
 from rag.stores.edge.shard import add_dense_space, drop_dense_space, guard
 from rag.text.bm25 import SparseVector

@@ -1,4 +1,4 @@
-"""Points as Qdrant Edge takes them."""
+"""Points as Qdrant Edge takes and gives them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import qdrant_edge as qe
 
 from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
+from rag.text.bm25 import SparseVector
 
 
 def edge_point(point: Point) -> qe.Point:
@@ -24,3 +25,16 @@ def edge_point(point: Point) -> qe.Point:
     except TypeError:
         checked_json(point.id, point.payload)  # says it in fewer words
         raise
+
+
+def from_record(record: Any) -> Point:
+    """Convert a record of the engine, with its vectors where they were asked for."""
+    vectors = record.vector or {}
+    sparse = vectors.get(SPARSE)
+    own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
+    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), own)
+
+
+def from_scored(found: Any) -> Point:
+    """Convert a point that the engine found, without vectors."""
+    return Point(str(found.id), found.payload or {}, score=found.score)

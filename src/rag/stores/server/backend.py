@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from qdrant_client import QdrantClient, models
-
 from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, from_record, from_scored
-from rag.stores.server.collection import NoteCollection
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.stores.server.conditions import server_filter
 from rag.stores.server.session import ServerAccess
 from rag.text.bm25 import SparseVector
@@ -21,6 +18,8 @@ _BATCH = 100
 _BATCH_CHARACTERS = 4_000_000
 _OVERSAMPLING = 3.0
 
+Json = dict[str, Any]
+
 
 class ServerBackend:
     """The points of a collection.
@@ -28,26 +27,25 @@ class ServerBackend:
     Writes count when the server says that they are applied. Every call may fail as
     `rag.stores.server.errors` says.
 
-    :param access: who writes, and what was published.
+    :param access: who asks the server, who writes, and what was published.
     """
 
     def __init__(self, access: ServerAccess) -> None:
         self.access = access
-        self.collection: NoteCollection = access.collection
-        self._name = access.collection.index
+        self._is_quantized = access.settings.quantization != "none"
 
     @contextmanager
-    def _reading(self) -> Iterator[QdrantClient | None]:
-        """Give the client, or `None` when nothing was ever written."""
+    def _reading(self) -> Iterator[bool]:
+        """Tell whether anything was ever written."""
         with self.access.mutex, self.access.answering():
-            yield self.collection.client if self.access.is_readable else None
+            yield self.access.is_readable
 
     @contextmanager
-    def _writing(self) -> Iterator[QdrantClient]:
+    def _writing(self) -> Iterator[None]:
         with self.access.mutex:
             self.access.begin_step()
             with self.access.answering():
-                yield self.collection.client
+                yield
 
     # -- reading -----------------------------------------------------------------------
 
@@ -55,27 +53,33 @@ class ServerBackend:
         pass  # a server is ready for all
 
     def search(self, queries: Sequence[PointQuery]) -> list[list[Point]]:
-        requests = [self._request(query) for query in queries]
-        with self._reading() as client:
-            if client is None or not requests:
+        searches = [self._request(query) for query in queries]
+        with self._reading() as is_there:
+            if not (is_there and searches):
                 return [[] for _ in queries]
-            answers = client.query_batch_points(self._name, requests)
-            return [[from_scored(point) for point in answer.points] for answer in answers]
+            answers = self.access.ask("POST", "/points/query/batch", {"searches": searches})
+            pairs = zip(queries, answers, strict=True)
+            return [[_from_json(found) for found in answer["points"]] for _, answer in pairs]
 
-    def _request(self, query: PointQuery) -> models.QueryRequest:
-        is_dense = isinstance(query.vector, list)
+    def _request(self, query: PointQuery) -> Json:
+        where, is_dense = server_filter(query.where), isinstance(query.vector, list)
+        request: Json = {
+            "query": {"nearest": _vector(query.vector)},
+            "using": DENSE if is_dense else SPARSE,
+            "limit": query.limit,
+            "with_payload": query.fields,
+        }
+        if where is not None:
+            request["filter"] = where
+        if query.prefetch is not None:
+            rough: Json = {"query": {"nearest": _vector(query.prefetch)}, "using": SPARSE}
+            rough |= {"limit": PREFETCH_FACTOR * query.limit, "filter": where}
+            request["prefetch"] = [rough]
         # What quantization found roughly is scored again by the vectors themselves.
-        is_rough = is_dense and self.collection.quantization_config
-        rescored = models.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING)
-        return models.QueryRequest(
-            query=models.NearestQuery(nearest=_vector(query.vector)),
-            using=DENSE if is_dense else SPARSE,
-            prefetch=_prefetch(query),
-            limit=query.limit,
-            filter=server_filter(query.where),
-            with_payload=query.fields,
-            params=models.SearchParams(quantization=rescored) if is_rough else None,
-        )
+        if is_dense and self._is_quantized:
+            rescored = {"rescore": True, "oversampling": _OVERSAMPLING}
+            request["params"] = {"quantization": rescored}
+        return request
 
     def scroll(
         self,
@@ -86,54 +90,41 @@ class ServerBackend:
         fields: Fields = True,
         vectors: bool = False,
     ) -> tuple[list[Point], str | None]:
-        selected = server_filter(where)
-        with self._reading() as client:
-            if client is None:
+        body: Json = {"filter": server_filter(where), "limit": limit, "offset": offset}
+        body |= {"with_payload": fields, "with_vector": vectors}
+        with self._reading() as is_there:
+            if not is_there:
                 return [], None
-            found, following = client.scroll(
-                self._name,
-                scroll_filter=selected,
-                limit=limit,
-                offset=offset,
-                with_payload=fields,
-                with_vectors=vectors,
-            )
-            points = [from_record(record) for record in found]
-            return points, None if following is None else str(following)
+            answer = self.access.ask("POST", "/points/scroll", body)
+            following = answer.get("next_page_offset")
+            return _points(answer), None if following is None else str(following)
 
     def newest(self, limit: int, where: Condition | None, fields: list[str]) -> list[Point]:
-        selected = server_filter(where)
-        order = models.OrderBy(key="meta.created", direction=models.Direction.DESC)
-        with self._reading() as client:
-            if client is None:
+        body: Json = {"filter": server_filter(where), "limit": limit, "with_payload": fields}
+        body["order_by"] = {"key": "meta.created", "direction": "desc"}
+        with self._reading() as is_there:
+            if not is_there:
                 return []
-            found, _ = client.scroll(
-                self._name, scroll_filter=selected, limit=limit, order_by=order, with_payload=fields
-            )
-            return [from_record(record) for record in found]
+            return _points(self.access.ask("POST", "/points/scroll", body))
 
     def retrieve(
         self, ids: Sequence[str], fields: bool = True, vectors: bool = False
     ) -> list[Point]:
-        with self._reading() as client:
-            if client is None or not ids:
+        body: Json = {"ids": list(ids), "with_payload": fields}
+        body["with_vector"] = [SPARSE] if vectors else False
+        with self._reading() as is_there:
+            if not (is_there and ids):
                 return []
-            found = client.retrieve(
-                self._name,
-                list(ids),
-                with_payload=fields,
-                with_vectors=[SPARSE] if vectors else False,
-            )
-            return [from_record(record) for record in found]
+            return [_from_json(found) for found in self.access.ask("POST", "/points", body)]
 
     def count(self, where: Condition | None = None) -> int:
         selected = server_filter(where)
-        with self._reading() as client:
-            return client.count(self._name, count_filter=selected).count if client else 0
+        with self._reading() as is_there:
+            return self.access.count(selected) if is_there else 0
 
     def dense_size(self) -> int | None:
-        with self._reading() as client:
-            return self.collection.dense_size() if client else None
+        with self._reading() as is_there:
+            return self.access.layout().dense_size if is_there else None
 
     # -- writing -----------------------------------------------------------------------
 
@@ -142,41 +133,27 @@ class ServerBackend:
 
     def upsert(self, points: Sequence[Point]) -> None:
         for batch in _batches(points):
-            with self._writing() as client:
-                client.upsert(self._name, [_to_struct(point) for point in batch], wait=True)
+            with self._writing():
+                self.access.write("PUT", "/points", {"points": list(map(_to_json, batch))})
 
     def delete(self, ids: Sequence[str]) -> None:
-        with self._writing() as client:
-            client.delete(self._name, models.PointIdsList(points=list(ids)), wait=True)
+        with self._writing():
+            self.access.delete(ids)
 
     def add_dense_space(self, size: int) -> None:
         with self._writing():
-            self.collection.add_dense_space(size)
+            self.access.collection.add_dense_space(size)
 
     def drop_dense_space(self) -> None:
-        with self._writing() as client:
-            client.delete_vector_name(self._name, DENSE, wait=True)
+        with self._writing():
+            self.access.write("DELETE", f"/vectors/{DENSE}")
 
     def update_vectors(self, vectors: Mapping[str, list[float]]) -> None:
-        changes = [
-            models.PointVectors(id=key, vector={DENSE: vector}) for key, vector in vectors.items()
-        ]
+        changes = [{"id": key, "vector": {DENSE: vector}} for key, vector in vectors.items()]
         for start in range(0, len(changes), _BATCH):
-            with self._writing() as client:
-                client.update_vectors(self._name, changes[start : start + _BATCH], wait=True)
-
-
-def _prefetch(query: PointQuery) -> list[models.Prefetch] | None:
-    if query.prefetch is None:
-        return None
-    return [
-        models.Prefetch(
-            query=models.NearestQuery(nearest=_vector(query.prefetch)),
-            using=SPARSE,
-            limit=PREFETCH_FACTOR * query.limit,
-            filter=server_filter(query.where),
-        )
-    ]
+            with self._writing():
+                batch = {"points": changes[start : start + _BATCH]}
+                self.access.write("PUT", "/points/vectors", batch)
 
 
 def _batches(points: Sequence[Point]) -> Iterator[list[Point]]:
@@ -193,18 +170,31 @@ def _batches(points: Sequence[Point]) -> Iterator[list[Point]]:
         yield batch
 
 
-def _to_struct(point: Point) -> models.PointStruct:
-    """Convert a point for the client.
+def _to_json(point: Point) -> Json:
+    """Convert a point for the server.
 
-    :raises ValueError: for text that is no Unicode, which the client would fail to send.
+    :raises ValueError: for text that is no Unicode, which could not be sent.
     """
     checked_json(point.id, point.payload)
     vectors = {DENSE: point.dense, SPARSE: point.sparse}
     named = {name: _vector(v) for name, v in vectors.items() if v is not None}
-    return models.PointStruct(id=point.id, vector=named, payload=point.payload)
+    return {"id": point.id, "vector": named, "payload": point.payload}
 
 
 def _vector(vector: list[float] | SparseVector) -> Any:
     if isinstance(vector, list):
         return vector
-    return models.SparseVector(indices=vector.indices, values=vector.values)
+    return {"indices": vector.indices, "values": vector.values}
+
+
+def _points(answer: Any) -> list[Point]:
+    return [_from_json(found) for found in answer["points"]]
+
+
+def _from_json(found: Any) -> Point:
+    """Convert what the server found, with its vectors where they were asked for."""
+    vectors = found.get("vector") or {}
+    sparse = vectors.get(SPARSE)
+    own = None if sparse is None else SparseVector(sparse["indices"], sparse["values"])
+    score = found.get("score", 0.0)
+    return Point(str(found["id"]), found.get("payload") or {}, vectors.get(DENSE), own, score)

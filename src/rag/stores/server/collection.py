@@ -15,6 +15,7 @@ from rag.config import StoreConfig
 from rag.stores.base.points import DENSE, SPARSE
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.api_key import server_key
+from rag.stores.server.layout import Layout
 from rag.stores.server.rest import CONNECT_SECONDS, server_transport
 
 _QUANTIZATIONS: dict[str, dict[str, Any] | None] = {
@@ -83,17 +84,14 @@ class NoteCollection(QdrantDocumentStore):
 
     # -- layout ------------------------------------------------------------------------
 
-    def layout(self) -> models.CollectionInfo | None:
-        """Return what the server says of the collection, `None` when there is none."""
-        if not self.client.collection_exists(self.index):
-            return None
-        return self.client.get_collection(self.index)
+    def create(self, found: Layout | None) -> None:
+        """Make the collection, or what is missing of it.
 
-    def create(self) -> None:
-        """Make the collection, or what is missing of it."""
-        found = self.layout()
+        :param found: the layout that it has, `None` when there is no collection.
+        """
+        client = self.client
         if found is None:
-            self.client.create_collection(
+            client.create_collection(
                 self.index,
                 vectors_config={},
                 sparse_vectors_config={
@@ -103,18 +101,12 @@ class NoteCollection(QdrantDocumentStore):
                 },
                 **self._prepare_collection_params(),
             )
-        elif _weighs_words(found):  # an older version of rag made it
+        elif found.weighs_words:  # an older version of rag made it
             plain = models.SparseVectorParams(modifier=models.Modifier.NONE)
-            self.client.update_collection(self.index, sparse_vectors_config={SPARSE: plain})
-        known = found.payload_schema if found else {}
+            client.update_collection(self.index, sparse_vectors_config={SPARSE: plain})
+        known = found.indexed if found else ()
         fields = self.payload_fields_to_index or []
         self._create_payload_index(self.index, [f for f in fields if f["field_name"] not in known])
-
-    def dense_size(self) -> int | None:
-        """Return the size of the embeddings, `None` when there is no place for any."""
-        vectors = self.client.get_collection(self.index).config.params.vectors
-        space = vectors.get(DENSE) if isinstance(vectors, dict) else None
-        return space.size if space else None
 
     def add_dense_space(self, size: int) -> None:
         """Make room for embeddings of that size, kept in 16 bits a number."""
@@ -130,12 +122,6 @@ class NoteCollection(QdrantDocumentStore):
             self.client.update_collection(
                 self.index, vectors_config={DENSE: models.VectorParamsDiff(on_disk=True)}
             )
-
-
-def _weighs_words(collection: models.CollectionInfo) -> bool:
-    """Return whether a server multiplies queries by the IDF, which `ChunkCounts` does."""
-    spaces = collection.config.params.sparse_vectors or {}
-    return SPARSE in spaces and spaces[SPARSE].modifier == models.Modifier.IDF
 
 
 def _prepare_request(request: httpx.Request) -> None:

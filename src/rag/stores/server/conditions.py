@@ -1,4 +1,4 @@
-"""Conditions as filters of a Qdrant server, as its client writes them."""
+"""Conditions as filters of a Qdrant server, in JSON."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from qdrant_client import models
-
 from rag.stores.base import conditions as own
 from rag.stores.base.filters import filter_errors
 
+Json = dict[str, Any]
 
-def server_filter(where: own.Condition | None) -> models.Filter | None:
+
+def server_filter(where: own.Condition | None) -> Json | None:
     """Translate a condition; `None` is no filter.
 
     :raises FilterError: when it cannot be sent.
@@ -24,49 +24,48 @@ def server_filter(where: own.Condition | None) -> models.Filter | None:
         return _translate(where)
 
 
-def _translate(where: own.Condition) -> models.Filter:
+def _translate(where: own.Condition) -> Json:
     match where:
         case own.AllOf(conditions):
-            return models.Filter(must=[_translate(condition) for condition in conditions])
+            return {"must": [_translate(condition) for condition in conditions]}
         case own.AnyOf(conditions):
-            return models.Filter(should=[_translate(condition) for condition in conditions])
+            return {"should": [_translate(condition) for condition in conditions]}
         case own.NoneOf(conditions):
-            return models.Filter(must_not=[_translate(condition) for condition in conditions])
+            return {"must_not": [_translate(condition) for condition in conditions]}
         case own.HasId(ids):
-            return models.Filter(must=[models.HasIdCondition(has_id=sorted(ids))])
+            return {"must": [{"has_id": sorted(ids)}]}
         case own.HasVector(name):
-            return models.Filter(must=[models.HasVectorCondition(has_vector=name)])
+            return {"must": [{"has_vector": name}]}
         case own.IsEmpty(path):
             _check_text(path)
-            field = models.PayloadField(key=path)
-            return models.Filter(must=[models.IsEmptyCondition(is_empty=field)])
+            return {"must": [{"is_empty": {"key": path}}]}
         case own.Matches(path, value):
             _check_text(str(value))
-            return _field(path, match=models.MatchValue(value=value))
+            return _field(path, match={"value": value})
         case own.MatchesAny(path, values):
             _check_text("".join(values))
-            return _field(path, match=models.MatchAny(any=values))
+            return _field(path, match={"any": values})
         case own.Counts(path, number):
-            return _field(path, values_count=models.ValuesCount(gte=number, lte=number))
+            return _field(path, values_count={"gte": number, "lte": number})
         case own.InRange(path, bounds):
             return _range(path, bounds)
         case own.InPeriod(path, moments):
-            return _field(path, range=models.DatetimeRange.model_validate(moments))
+            return _field(path, range=dict(moments))
 
 
-def _range(path: str, bounds: Mapping[str, float]) -> models.Filter:
+def _range(path: str, bounds: Mapping[str, float]) -> Json:
     if any(map(math.isnan, bounds.values())):
         return _translate(own.HasId(()))
     largest = sys.float_info.max  # JSON has no infinity
     finite = {name: min(max(value, -largest), largest) for name, value in bounds.items()}
-    return _field(path, range=models.Range(**finite))
+    return _field(path, range=finite)
 
 
-def _field(path: str, **condition: Any) -> models.Filter:
+def _field(path: str, **condition: Json) -> Json:
     _check_text(path)
-    return models.Filter(must=[models.FieldCondition(key=path, **condition)])
+    return {"must": [{"key": path, **condition}]}
 
 
 def _check_text(text: str) -> None:
-    """The embedded engine refuses what is no Unicode itself; the client fails as it sends it."""
+    """The embedded engine refuses what is no Unicode itself; it cannot be sent either."""
     text.encode("utf-8")

@@ -11,7 +11,6 @@ from rag.config import StoreConfig
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.server.backend import ServerBackend
-from rag.stores.server.collection import NoteCollection
 from rag.stores.server.session import ServerAccess
 
 
@@ -43,8 +42,7 @@ class QdrantServerDocumentStore(BaseDocumentStore):
     ) -> None:
         self.settings = settings if isinstance(settings, StoreConfig) else StoreConfig(**settings)
         self.collection_name = self.settings.collection
-        self.collection = NoteCollection(self.settings)
-        access = ServerAccess(directory or IndexDirectory(path), self.collection)
+        access = ServerAccess(directory or IndexDirectory(path), self.settings)
         super().__init__(path, "cosine", access, ServerBackend(access))
 
     def to_dict(self) -> dict[str, Any]:

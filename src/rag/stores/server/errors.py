@@ -40,6 +40,11 @@ def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
         raise found from error
 
 
+def is_missing_collection(answer: httpx.Response) -> bool:
+    """Tell whether a server says that it does not have the collection."""
+    return answer.status_code == 404 and bool(_NO_COLLECTION.search(said_in(answer.content)))
+
+
 def _explain(failure: Exception, settings: StoreConfig) -> RAGError:
     url = settings.url
     # The client's errors are known by what they have: to import it takes most of a second.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from qdrant_client import models
+import httpx
 
+from rag.config import StoreConfig
 from rag.exceptions import IndexingError, Remedy, StoreConnectionError
 from rag.index.index_snapshot import IndexSnapshot
 from rag.index.manifest import Manifest
@@ -15,10 +19,13 @@ from rag.stores.base.access import Access
 from rag.stores.server.api_key import server_key
 from rag.stores.server.catalog import Catalog
 from rag.stores.server.claim import WriterClaim
-from rag.stores.server.collection import NoteCollection
-from rag.stores.server.errors import answering
+from rag.stores.server.errors import answering, is_missing_collection
+from rag.stores.server.layout import Layout, parse_layout
 from rag.stores.server.replica import refresh
 from rag.stores.server.rest import RestClient
+
+if TYPE_CHECKING:
+    from rag.stores.server.collection import NoteCollection
 
 _PAGE = 10_000
 _FRESH = 2.0  # seconds for which it is not asked again
@@ -31,23 +38,66 @@ class ServerAccess(Access):
     appears, whole, when a run is published.
 
     :param directory: the folder of the index here.
+    :param settings: the server and the collection.
     """
 
     is_synced = True
 
-    def __init__(self, directory: IndexDirectory, collection: NoteCollection) -> None:
+    def __init__(self, directory: IndexDirectory, settings: StoreConfig) -> None:
         super().__init__(directory)
-        self.collection = collection
-        self._rest = RestClient(collection.settings)
-        self._claim = WriterClaim(
-            Catalog(self._rest), lambda: self.directory, collection.settings.timeout
-        )
+        self.settings = settings
+        self._rest = RestClient(settings)
+        self._claim = WriterClaim(Catalog(self._rest), lambda: self.directory, settings.timeout)
         self._refreshed = -_FRESH
 
+    @cached_property
+    def collection(self) -> NoteCollection:
+        """What makes the collection and changes its layout; its client is slow to import."""
+        from rag.stores.server.collection import NoteCollection
+
+        return NoteCollection(self.settings)
+
+    # -- asking ------------------------------------------------------------------------
+
     def answering(self) -> AbstractContextManager[None]:
-        """Turn the server's failures into ours."""
-        settings = self.collection.settings
-        return answering(settings, server_key(settings))
+        """Turn the server's failures, those of the methods below too, into ours."""
+        return answering(self.settings, server_key(self.settings))
+
+    def ask(self, method: str, path: str, body: Any = None, **params: str) -> Any:
+        """Return the result of a request.
+
+        :param path: below the collection's own, such as "/points/scroll".
+        """
+        own = f"/collections/{self.settings.collection}{path}"
+        return self._rest.request(method, own, body, **params)
+
+    def write(self, method: str, path: str, body: Any = None) -> None:
+        """Make a request that changes points, and wait until it is applied."""
+        result = self.ask(method, path, body, wait="true")
+        if not isinstance(result, dict) or "status" not in result:
+            raise ValueError("no status of a write")
+
+    def count(self, selected: dict[str, Any] | None = None) -> int:
+        """Return how many points a filter in JSON selects."""
+        answer = self.ask("POST", "/points/count", {"filter": selected, "exact": True})
+        return int(answer["count"])
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete points; unknown ids are passed over."""
+        self.write("POST", "/points/delete", {"points": list(ids)})
+
+    def layout(self) -> Layout:
+        """Return the layout of the collection."""
+        return parse_layout(self.ask("GET", ""))
+
+    def _find_layout(self) -> Layout | None:
+        """Return the layout of the collection, `None` when there is none."""
+        try:
+            return self.layout()
+        except httpx.HTTPStatusError as error:
+            if is_missing_collection(error.response):
+                return None
+            raise
 
     # -- writing -----------------------------------------------------------------------
 
@@ -59,8 +109,10 @@ class ServerAccess(Access):
         :raises ConnectionError: when the server does not answer.
         """
         with self.answering():
-            self._claim.check(lambda: self.collection.layout() is not None and self._count() > 0)
-            self.collection.create()
+            found = self._find_layout()
+            self._claim.check(lambda: found is not None and self.count() > 0)
+            if found is None or not found.is_complete:
+                self.collection.create(found)
 
     def begin_step(self) -> None:
         """Make ready for a write, one of many.
@@ -88,7 +140,7 @@ class ServerAccess(Access):
             self.directory.work.mkdir(exist_ok=True)
             expected = self._expected()
             with self.answering():
-                points = self._count()
+                points = self.count()
             if expected is not None and points != expected:
                 raise IndexingError(
                     f"the server holds {points:,} of {expected:,} chunks",
@@ -102,25 +154,28 @@ class ServerAccess(Access):
 
     def holds_points(self) -> bool:
         with self.answering():
-            return self._count() > 0
+            return self.count() > 0
 
     def has_unknown_points(self) -> bool:
         """Return whether there are points of an index that was rebuilt since."""
         expected = self._expected()
         with self.answering():
-            return expected is not None and self._count() > expected
+            return expected is not None and self.count() > expected
 
     def remove_unknown_points(self) -> None:
-        client, name = self.collection.client, self.collection.index
         with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
             known = {key.id for note in manifest.notes() for key in note.chunks}
         offset = None
         with self.answering():
             while True:
-                points, offset = client.scroll(name, limit=_PAGE, offset=offset, with_payload=False)
-                stale = [point.id for point in points if str(point.id) not in known]
+                page = {"limit": _PAGE, "offset": offset, "with_payload": False}
+                answer = self.ask("POST", "/points/scroll", page)
+                found = [str(point["id"]) for point in answer["points"]]
+                stale = [identity for identity in found if identity not in known]
                 if stale:
-                    client.delete(name, models.PointIdsList(points=stale), wait=True)
+                    self._claim.hold()
+                    self.delete(stale)
+                offset = answer.get("next_page_offset")
                 if offset is None:
                     return
 
@@ -135,7 +190,7 @@ class ServerAccess(Access):
         is_held = self._pins and self._snapshot
         if not is_held and time.monotonic() - self._refreshed >= _FRESH:
             try:
-                self.directory = refresh(self.collection.settings, self.directory)
+                self.directory = refresh(self.settings, self.directory)
             except StoreConnectionError:
                 if self.directory.current() is None:
                     raise
@@ -153,10 +208,8 @@ class ServerAccess(Access):
         with Manifest.open_work(path) as manifest:
             return manifest.expected_points() or 0
 
-    def _count(self) -> int:
-        return self.collection.client.count(self.collection.index, exact=True).count
-
     def _close_points(self) -> None:
         self._claim.release()
         self._rest.close()
-        self.collection.close()
+        if "collection" in vars(self):
+            self.collection.close()

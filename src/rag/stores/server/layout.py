@@ -1,0 +1,42 @@
+"""The layout of a collection, as far as it matters for notes, in what a server says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rag.stores.base.points import DENSE, SPARSE
+from rag.stores.edge.shard import FILTERED
+
+
+class Layout(NamedTuple):
+    """The layout of a collection that exists.
+
+    :param dense_size: the size of the embeddings, `None` where there is no place for any.
+    :param weighs_words: whether the server multiplies queries by the IDF, which `ChunkCounts` does.
+    :param indexed: the fields of the payload that have an index.
+    """
+
+    dense_size: int | None
+    weighs_words: bool
+    indexed: frozenset[str]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is as this version of rag makes it, embeddings aside."""
+        return not self.weighs_words and self.indexed.issuperset(FILTERED)
+
+
+def parse_layout(described: Any) -> Layout:
+    """Read the answer to `GET /collections/x`.
+
+    :raises LookupError, TypeError, AttributeError: when it is not Qdrant's.
+    """
+    params: Mapping[str, Any] = described["config"]["params"]
+    dense = (params.get("vectors") or {}).get(DENSE)
+    words = (params.get("sparse_vectors") or {}).get(SPARSE) or {}
+    return Layout(
+        dense["size"] if dense else None,
+        words.get("modifier") == "idf",
+        frozenset(described.get("payload_schema") or {}),
+    )
