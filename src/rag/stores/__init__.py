@@ -47,7 +47,7 @@ def get_document_store(
     config = config or load_config()
     directory = directory or IndexDirectory.of(config)
     path = str(directory.path)
-    if config.store.url:  # its client takes a second to import
+    if config.store.url:
         from rag.stores.server.document_store import QdrantServerDocumentStore
 
         return QdrantServerDocumentStore(path, config.store, directory)

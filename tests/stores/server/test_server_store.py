@@ -390,6 +390,31 @@ def test_no_question_is_asked_but_of_the_collection(
     assert all(path.split(" ")[1].startswith("/collections/") for path in server.paths())
 
 
+def test_the_size_of_embeddings_is_asked_once_for_each_pinned_snapshot(
+    open_server: Callable[..., Store], server: QdrantServer
+) -> None:
+    with open_server() as store:
+        store.write_documents([doc("a", [0.6, 0.8])])
+        store.publish()
+    reader, before = open_server(), len(server.requests)
+    with reader.pinned():
+        assert [reader.embedding_dim for _ in range(3)] == [2, 2, 2]
+    assert server.paths()[before:] == ["GET /collections/obsidian_knowledge"]
+    with reader.pinned():
+        assert reader.embedding_dim == 2
+    assert len(server.paths()[before:]) == 2
+
+
+def test_a_run_on_a_complete_collection_asks_for_its_layout_once(
+    open_server: Callable[..., Store], server: QdrantServer
+) -> None:
+    with open_server() as store:
+        store.begin_writing()
+    before = len(server.requests)
+    open_server().begin_writing()
+    assert server.paths()[before:] == ["GET /collections/obsidian_knowledge"]
+
+
 PROGRAM = """
 import sys
 from rag.config import RAGConfig

@@ -6,6 +6,7 @@ Its client takes most of a second to import, which is longer than a search.
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -15,6 +16,7 @@ from rag.stores.server.api_key import server_key
 from rag.support.http_transport import DeadlineTransport
 
 CONNECT_SECONDS = 5.0
+_PORT = 6333
 
 
 class RestClient:
@@ -55,7 +57,7 @@ class RestClient:
             # first to be acknowledged.
             headers = {"Accept-Encoding": "identity"} | ({"api-key": key} if key else {})
             self._client = httpx.Client(
-                base_url=settings.url.rstrip("/"),
+                base_url=base_url(settings.url),
                 headers=headers,
                 timeout=seconds,
                 transport=server_transport(settings),
@@ -68,6 +70,13 @@ class RestClient:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+def base_url(address: str) -> httpx.URL:
+    """Return an address with its port, which is Qdrant's own where none is named."""
+    url = httpx.URL(address.rstrip("/"))
+    # httpx takes a scheme's usual port, such as https://…:443, for none.
+    return url if urlsplit(address).port else url.copy_with(port=_PORT)
 
 
 def server_transport(settings: StoreConfig) -> DeadlineTransport:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,7 @@ class ServerAccess(Access):
         self._rest = RestClient(settings)
         self._claim = WriterClaim(Catalog(self._rest), lambda: self.directory, settings.timeout)
         self._refreshed = -_FRESH
+        self._layout: Layout | None = None  # of the pinned snapshot
 
     @cached_property
     def collection(self) -> NoteCollection:
@@ -87,8 +88,23 @@ class ServerAccess(Access):
         self.write("POST", "/points/delete", {"points": list(ids)})
 
     def layout(self) -> Layout:
-        """Return the layout of the collection."""
-        return parse_layout(self.ask("GET", ""))
+        """Return the layout of the collection; a reader asks once for each pinned snapshot."""
+        if self._layout is None or self.reads_work:
+            found = parse_layout(self.ask("GET", ""))
+            if not self._pins:
+                return found
+            self._layout = found
+        return self._layout
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        try:
+            with super().pinned():
+                yield
+        finally:
+            with self.mutex:
+                if not self._pins:
+                    self._layout = None
 
     def _find_layout(self) -> Layout | None:
         """Return the layout of the collection, `None` when there is none."""
