@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from qdrant_server import QdrantServer
 from rag.cli.framework.lazy_group import COMMANDS, load_command
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -143,6 +144,27 @@ def test_a_command_loads_what_it_uses(command: str, library: Path, tmp_path: Pat
     assert loaded == expected
 
 
+CLIENT = {"qdrant_client", "haystack_integrations.document_stores.qdrant"}
+
+
+def test_only_making_a_collection_on_a_server_loads_the_client_of_it(
+    own_qdrant: QdrantServer, notes: Path
+) -> None:
+    """It takes longer to import than all else that a search does."""
+    there = {"RAG_STORE__URL": own_qdrant.url}
+
+    def loaded(*arguments: str) -> set[str]:
+        done = run(SCRIPT, *arguments, **there)
+        return CLIENT & {*done.stderr.splitlines()[-1].split()}
+
+    assert loaded("index", "-q", str(notes)) == CLIENT
+    (notes / "New.md").write_text("A new note.")
+    assert loaded("index", "-q", str(notes)) == set()
+    assert loaded("search", "backups", "--json") == set()
+    assert loaded("ask", "how long are backups kept?") == set()
+    assert loaded("status") == set()
+
+
 @pytest.mark.parametrize(("arguments", "said"), [(["--version"], "rag "), (["--help"], "Usage: ")])
 def test_the_program_says_what_it_is_without_its_libraries(arguments: list[str], said: str) -> None:
     done = run(PROGRAM, *arguments)
@@ -175,6 +197,15 @@ def test_what_is_told_of_a_command_is_what_it_says(name: str) -> None:
 
 def test_every_command_is_in_the_table() -> None:
     assert {row.split()[0] for row in TABLE} == {*COMMANDS, "--help"}
+
+
+def test_after_preloading_a_search_on_a_server_imports_nothing(
+    notes: Path, own_qdrant: QdrantServer
+) -> None:
+    there = {"RAG_STORE__URL": own_qdrant.url}
+    run(SCRIPT, "index", "-q", str(notes), **there)
+    done = run(PRELOADED, "search backups --json", "ask how long are they kept", "status", **there)
+    assert done.stderr.splitlines()[-1].rstrip() == "imported:"
 
 
 def test_after_preloading_a_command_imports_nothing_and_no_thread_or_file_is_left(

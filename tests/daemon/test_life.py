@@ -291,18 +291,3 @@ def test_serve_in_words(daemon):
     assert done.stdout == f"stopped: process {process.pid}\n".encode()
     process.wait(20)
     assert b"no warm process" in daemon.run("serve", "--stop").stderr
-
-
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the system has no /proc")
-def test_the_client_of_a_qdrant_server_is_kept_once_a_command_has_used_it(daemon, library):
-    def has_client() -> bool:
-        return "cygrpc" in Path(f"/proc/{process}/maps").read_text()
-
-    process = daemon.start()
-    daemon.run("search", "backups")
-    assert not has_client()
-    server = {"RAG_STORE__URL": "http://127.0.0.1:9"}  # where nobody listens
-    assert daemon.run("search", "backups", env=server).returncode == 3
-    wait_until(has_client)
-    assert daemon.run("search", "backups").returncode == 0
-    assert daemon.commands() == 3

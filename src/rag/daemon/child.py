@@ -22,7 +22,6 @@ from rag.support import process_exit as leaving
 _SECONDS = 5.0  # for an exit code to leave
 NOT_WANTED = 3  # the exit status of a child whose configuration wants no warm process
 NOT_ASKED = 4  # that of a child whose client has changed its mind
-USES_SERVER = 5  # that of a child whose configuration names a Qdrant server
 _MOST = 1 << 26  # bytes of arguments and environment; systems allow a process far less
 
 
@@ -187,7 +186,6 @@ def _leave(connection: socket.socket, word: str) -> NoReturn:
         connection.settimeout(_SECONDS)
         connection.sendall(f"{word}\n".encode())
         connection.close()
-        config = load_config()
-        status = NOT_WANTED if not config.warm else USES_SERVER if config.store.url else 0
+        status = 0 if load_config().warm else NOT_WANTED
     finally:
         os._exit(status)

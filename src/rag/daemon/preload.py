@@ -9,10 +9,9 @@ from importlib import import_module
 
 import rag
 
-# The client of a Qdrant server takes a second and 50 MB, for those who have one.
-_SERVER = "stores.server."
-# No command loads these.
-_LEFT_OUT = ("__main__", "cli.framework.reference", "daemon.server")
+# No command loads these; but the collection, for whose client of a Qdrant server, 50 MB, only the
+# making of a collection waits.
+_LEFT_OUT = ("__main__", "cli.framework.reference", "daemon.server", "stores.server.collection")
 # Modules of others that commands import when they run.
 _OTHERS = (
     "encodings.ascii",
@@ -45,18 +44,12 @@ def preload() -> None:
 
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     for name in _own_modules():
-        if name not in _LEFT_OUT and not name.startswith(_SERVER):
+        if name not in _LEFT_OUT:
             import_module(f"rag.{name}")
     for name in _OTHERS:
         import_module(name)
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
-
-
-def preload_server() -> None:
-    """Import what commands import whose store is a Qdrant server, as `preload` does."""
-    for name in filter(lambda name: name.startswith(_SERVER), _own_modules()):
-        import_module(f"rag.{name}")
 
 
 def _own_modules() -> Iterator[str]:

@@ -63,7 +63,6 @@ class Parent:
         self._selector = selectors.DefaultSelector()
         self._queue: list[socket.socket] = []
         self._stopping = False
-        self._uses_server = self._has_client = False
         self._last = time.monotonic()
 
     def listen(self) -> None:
@@ -84,15 +83,6 @@ class Parent:
         self._inode = self._bind(*os.path.split(self.path))
         self._watch(self._listener)
         self._watch_signals()
-
-    def _load_client(self) -> None:
-        """Load the client of a Qdrant server: a command has used it, and others will."""
-        from rag.daemon.preload import preload_server
-
-        preload_server()
-        self._has_client = True
-        self._stopping |= _threads() > 1
-        gc.freeze()
 
     def _bind(self, folder: str, name: str) -> int:
         """Listen at a name in the folder, and return the number of its file."""
@@ -116,8 +106,6 @@ class Parent:
                 if not ready and (self._is_idle() or not self._is_current()):
                     break
                 self._attend(ready)
-                if self._uses_server and not (self._has_client or self.children or self._queue):
-                    self._load_client()
                 while self._queue and not self._stopping:
                     self._fork(self._queue.pop(0))
                     # The others hear that somebody is there, and who has come meanwhile too.
@@ -171,7 +159,6 @@ class Parent:
                 code = os.waitstatus_to_exitcode(ended[1])
                 self.commands -= code == child.NOT_ASKED
                 self._stopping |= code == child.NOT_WANTED
-                self._uses_server |= code == child.USES_SERVER
 
     def _accept(self) -> None:
         with suppress(BlockingIOError):
