@@ -461,6 +461,11 @@ def test_addresses_may_have_a_port_and_a_path(project: Path, url: str) -> None:
     [
         "url = 'localhost:6333'",
         "url = 'http://user:password@host'",
+        "url = 'http://one:1, localhost:6333'",
+        "url = ['http://one:1', 'http://user:password@two']",
+        "url = ['http://one:1', 2]",
+        "url = ','",
+        'url = "http://one:1,http://two:2\\u0085"',
         "api_key_env = 'sk-not-a-name'",
         "collection = ''",
         "collection = '../other'",
@@ -480,6 +485,16 @@ def test_a_store_setting_that_cannot_be_meant_is_refused(project: Path, line: st
     file = write(project / "rag.toml", f"[store]\n{line}")
     with pytest.raises(ConfigError, match=rf"store\.{line.split()[0]}"):
         load_config(file, {}, project)
+
+
+def test_the_store_may_have_several_addresses(project: Path) -> None:
+    both = ["http://one:1", "https://two:2/behind"]
+    file = write(project / "rag.toml", f"[store]\nurl = {both}")
+    assert load_config(file, {}, project).store.addresses == both
+    given = load_config(env={"RAG_STORE__URL": "http://one:1, https://two:2/behind"}, cwd=project)
+    assert given.store.addresses == both
+    assert values(given)["store.url"] == "http://one:1, https://two:2/behind"
+    assert load_config(env={}, cwd=project).store.addresses == []
 
 
 @pytest.mark.parametrize("name", ["QDRANT_KEY", "RAG_KEY", ""])

@@ -418,6 +418,39 @@ class TestKeys:
         config = load_config(file, env, project)
         assert config.store.api_key_env == "QDRANT_API_KEY" and dict(config.left_out) == {}
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "url = ['https://qdrant.example:6333', 'https://evil.example']",
+            "url = 'https://qdrant.example:6333,https://evil.example'",
+            "url = ' https://EVIL.example , https://qdrant.example:6333'",
+        ],
+    )
+    def test_one_host_among_several_that_the_user_does_not_name_is_enough_for_no_key(
+        self, project: Path, line: str
+    ) -> None:
+        write(user_file(), self.SERVER)
+        config = load_config(write(project / "rag.toml", f"[store]\n{line}\n"), {}, project)
+        assert config.store.api_key_env == ""
+        told = config.left_out["store.api_key_env"]
+        assert "evil.example" in told.reason and '["evil.example"]' in told.hint
+        assert "qdrant.example" not in told.reason
+
+    def test_hosts_that_the_user_names_all_do(self, project: Path) -> None:
+        write(user_file(), "[store]\nurl = ['https://a.example', 'https://b.example']\n")
+        lines = "[store]\nurl = ['https://b.example:6333', 'https://c.example']\n"
+        file = write(project / "rag.toml", lines)
+        config = load_config(file, {"RAG_STORE__KEY_HOSTS": "c.example"}, project)
+        assert config.store.api_key_env == "QDRANT_API_KEY" and dict(config.left_out) == {}
+
+    def test_several_addresses_take_trust_as_one_does(self, project: Path) -> None:
+        write(user_file(), self.SERVER)
+        both = ["https://qdrant.example:6333", "https://evil.example"]
+        write(project / "rag.toml", f"[store]\nurl = {both}\n")
+        config = load(project)
+        assert config.store.url == both[0]
+        assert both[1] in config.left_out["store.url"].value
+
     def test_a_project_s_file_cannot_name_hosts_for_keys(self, project: Path) -> None:
         file = write(project / "rag.toml", self.SERVER + "key_hosts = ['qdrant.example']\n")
         config = load_config(file, {}, project)

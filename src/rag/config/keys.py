@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from rag.config.addresses import hosts_in
 from rag.config.files import user_file
 from rag.config.untrusted import LeftOut
 
@@ -23,21 +23,13 @@ def no_hosts_for_keys(value: str) -> LeftOut:
     return LeftOut(value, "a project's file may not name hosts for your key", hint)
 
 
-def host_of(url: str) -> str:
-    """Return the host in an address, in small letters; "" when there is none."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
 def key_hosts(mine: Mapping[str, Any]) -> set[str]:
     """Return the hosts that the user's own file names for the key, in some settings of it."""
-    return {host_of(mine.get("store.url", ""))} - {""}
+    return hosts_in(mine.get("store.url", "")) - {""}
 
 
-def key_in_use(store: StoreConfig) -> tuple[str, str] | None:
-    """Return the variable whose key a server will get, and the host; `None` for no key."""
+def key_in_use(store: StoreConfig) -> tuple[str, list[str]] | None:
+    """Return the variable whose key servers will get, and their hosts; `None` for no key."""
     if not (store.url and store.api_key_env and os.environ.get(store.api_key_env, "").strip()):
         return None
-    return store.api_key_env, host_of(store.url)
+    return store.api_key_env, sorted(hosts_in(store.url))

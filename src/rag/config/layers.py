@@ -3,20 +3,23 @@ user trusts it."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rag.config.addresses import hosts_in
 from rag.config.environment import parse_text
 from rag.config.files import ProjectFile, user_file
-from rag.config.keys import KEY_HOSTS, KEY_VARIABLE, host_of, no_hosts_for_keys
+from rag.config.keys import KEY_HOSTS, KEY_VARIABLE, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
 from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
 from rag.exceptions import ConfigError, Message, Remedy
 
 _TRUST = Message(remedy=Remedy.TRUST_FILE)
+_LISTS_AS_TEXT = ("store.url",)  # which a file may write as lists, and the environment cannot
 _LONGEST = 4096  # bytes of a path
 _MOST_LINKS = 20  # that are shown
 DEFAULT, ENVIRONMENT, BESIDE = "default", "environment", "default, beside the project file"
@@ -175,6 +178,8 @@ def _outside(offered: Mapping[str, Any], folder: Path) -> list[str]:
 def _coerce(name: str, value: Any, default: Any, base: Path, origin: str) -> Any:
     """Make `value` what the setting needs; text (from the environment) is parsed."""
     expected = str if name in ("data_dir", "vaults_dir") else type(default)
+    if name in _LISTS_AS_TEXT and isinstance(value, list):
+        value = ",".join(value) if all(isinstance(item, str) for item in value) else value
     if origin == ENVIRONMENT and expected is not str:
         value = parse_text(value, expected)
     good = isinstance(value, expected) and not (isinstance(value, bool) and expected is not bool)
@@ -219,20 +224,22 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 
 def withhold_key(layers: Layers, project: str, hosts: set[str]) -> None:
-    """Take the variable of the API key away when only a project's file names the server.
+    """Take the variable of the API key away when only a project's file names a server.
 
-    That the user trusts the file does not mean that its server may have the user's key.
+    That the user trusts the file does not mean that its server may have the user's key. Requests
+    go to any of the servers, so that one of them is enough.
 
     :param project: the file, as the origin of settings.
     :param hosts: what `key_hosts` gave.
     """
     values, origins = layers.values, layers.origins
-    host = host_of(values.get("store.url", ""))
     named = {name.strip().lower() for name in values.get(KEY_HOSTS, [])}
-    if not host or origins["store.url"] != project or host in hosts | named:
+    strange = sorted(hosts_in(values.get("store.url", "")) - hosts - named)
+    if not strange or origins["store.url"] != project:
         return
     variable = values.get(KEY_VARIABLE, layers.known[KEY_VARIABLE][1])
-    reason = f"only {project} names {host}, so that it gets no key of yours"
-    hint = f'store.key_hosts = ["{host}"] in {user_file()} would change that.'
+    gets = "it gets" if len(strange) == 1 else "they get"
+    reason = f"only {project} names {', '.join(strange)}, so that {gets} no key of yours"
+    hint = f"store.key_hosts = {json.dumps(strange)} in {user_file()} would change that."
     values[KEY_VARIABLE] = ""
     layers.left_out[KEY_VARIABLE] = LeftOut(variable, reason, hint)

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from rag.config.addresses import addresses_in
 from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.config.server_folders import server_folder
 from rag.config.untrusted import (
@@ -195,7 +196,9 @@ class StoreConfig:
     """
 
     url: str = _setting(
-        "", "a Qdrant server such as http://127.0.0.1:6333; empty means in this process, no server"
+        "",
+        "a Qdrant server such as http://127.0.0.1:6333, or a list of those of a cluster, of which"
+        " the next is asked when one does not answer; empty means in this process, no server",
     )
     api_key_env: str = _setting(
         "QDRANT_API_KEY", "the environment variable that holds the server's API key"
@@ -215,6 +218,11 @@ class StoreConfig:
         "none", "none, scalar or binary: small copies of the vectors that stay in memory"
     )
     hnsw_m: int = _setting(16, "links of a vector in the search graph; 0 means exact search")
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses in `url`; none without a server."""
+        return addresses_in(self.url)
 
 
 @dataclass(frozen=True)
@@ -339,7 +347,7 @@ class RAGConfig(ModelsConfig):
         """The folder of the index's files: one for each collection of a server."""
         if not self.store.url:
             return self.data_dir / "index"
-        return server_folder(self.data_dir, [self.store.url], self.store.collection)
+        return server_folder(self.data_dir, self.store.addresses, self.store.collection)
 
 
 SECTIONS = (

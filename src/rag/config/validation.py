@@ -54,8 +54,8 @@ def store_rules(store: StoreConfig) -> dict[str, tuple[bool, str]]:
     """Return by setting whether it is as it must be, and how that is."""
     rules = {
         "url": (
-            not store.url or is_address(store.url),
-            "must be an address such as http://127.0.0.1:6333",
+            not store.url or (bool(store.addresses) and all(map(is_address, store.addresses))),
+            "must be an address such as http://127.0.0.1:6333, or several with commas between",
         ),
         "api_key_env": (
             bool(re.fullmatch(r"\w*", store.api_key_env)),

@@ -364,6 +364,18 @@ def test_a_key_is_not_sent_to_another_machine_in_the_clear(
     assert "s3cret" not in str(caught.value) + caught.value.hint
 
 
+def test_one_address_in_the_clear_among_several_is_enough_to_send_no_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
+    url = "https://one.example, http://two.example:6333"
+    with (
+        Store(str(tmp_path / "index"), StoreConfig(url=url)) as store,
+        pytest.raises(ConfigError, match=r"to http://two\.example:6333 in the clear"),
+    ):
+        store.begin_writing()
+
+
 def test_a_key_that_no_header_can_hold_is_refused_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import httpx
 
 from rag.config import StoreConfig
 from rag.stores.server.api_key import server_key
+from rag.stores.server.rest import base_url
 from rag.support.http_transport import DeadlineTransport, brief
 
 _SECONDS = 3.0  # for each request
@@ -29,7 +30,7 @@ class QdrantRequests:
 
     def __init__(self, store: StoreConfig) -> None:
         self._key = server_key(store)
-        self._base = store.url.rstrip("/")
+        self._base = str(base_url(store.url)).rstrip("/")
         self._collection = f"/collections/{quote(store.collection, safe='')}"
 
     def __enter__(self) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -19,20 +20,30 @@ _WAIT = "After a restart this may last for minutes. If it stays so, see the serv
 
 
 def check_server(examination: Examination) -> Iterator[Check]:
-    """Say whether the configured Qdrant server answers, and how the copies of its shards are.
+    """Say of each address of the configured Qdrant server whether it answers, and how the copies
+    of the shards are. Where one answers, another that does not is a warning.
 
     :raises ConfigError: when its API key could not be sent, or would travel in the clear.
     """
     store = examination.config.store
     if not store.url:
         return
+    found = [_check_address(replace(store, url=address)) for address in store.addresses]
+    has_answer = any(checks[0].status == "pass" for checks in found)
+    for first, *_ in found:
+        is_spare = first.status == "fail" and has_answer
+        yield replace(first, status="warn") if is_spare else first
+    yield from next((rest for _, *rest in found if rest), [])
+
+
+def _check_address(store: StoreConfig) -> list[Check]:
+    """Return what is to be said of one address, then of the shards that it tells of."""
     server = QdrantRequests(store)
     try:
         with server:
-            found = list(_examine(server, store))
+            return list(_examine(server, store))
     except FAILURES as error:
-        found = [_failure(server, store, error)]
-    yield from found
+        return [_failure(server, store, error)]
 
 
 def _examine(server: QdrantRequests, store: StoreConfig) -> Iterator[Check]:

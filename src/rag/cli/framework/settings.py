@@ -60,7 +60,7 @@ def say_unknown_variables(config: RAGConfig) -> None:
 
 
 def say_key(config: RAGConfig) -> None:
-    """Say, the first time, that a host gets the API key."""
+    """Say of each host, the first time, that it gets the API key."""
     from rag.config.keys import key_in_use
 
     use = key_in_use(config.store)
@@ -71,11 +71,12 @@ def say_key(config: RAGConfig) -> None:
 
     with suppress(ConfigError):  # a key that is not sent, a list that cannot be written
         server_key(config.store)
-        variable, host = use
-        if TrustList.load().told.get(host) != variable:
-            origin = config.origins["store.url"]
-            say(f"{host} gets the API key in {variable} ({config.store.url}, from {origin})")
-            remember_told(host, variable)
+        variable, hosts = use
+        for host in hosts:
+            if TrustList.load().told.get(host) != variable:
+                origin = config.origins["store.url"]
+                say(f"{host} gets the API key in {variable} ({config.store.url}, from {origin})")
+                remember_told(host, variable)
 
 
 def _parameter(name: str) -> Any:

@@ -23,10 +23,11 @@ def server_key(settings: StoreConfig) -> str:
             f"the API key in {name} holds characters that no key has",
             hint=f"Set {name} again, without quotes around it.",
         )
-    address = httpx.URL(settings.url)
-    if key and address.scheme == "http" and not is_loopback(address.host):
-        raise ConfigError(
-            f"the API key in {name} would be sent to {settings.url} in the clear",
-            hint="Use an https:// address in store.url, or a tunnel (`ssh -L`) to it.",
-        )
+    for address in settings.addresses if key else ():
+        url = httpx.URL(address)
+        if url.scheme == "http" and not is_loopback(url.host):
+            raise ConfigError(
+                f"the API key in {name} would be sent to {address} in the clear",
+                hint="Use an https:// address in store.url, or a tunnel (`ssh -L`) to it.",
+            )
     return key

@@ -38,7 +38,7 @@ class NoteCollection(QdrantDocumentStore):
     def __init__(self, settings: StoreConfig) -> None:
         self.settings = settings
         super().__init__(
-            url=settings.url,
+            url=settings.addresses[0].rstrip("/"),
             api_key=Secret.from_env_var(settings.api_key_env or "QDRANT_API_KEY", strict=False),
             timeout=math.ceil(settings.timeout),
             index=settings.collection,

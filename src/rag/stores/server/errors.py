@@ -14,6 +14,7 @@ import httpx
 from rag.config import StoreConfig
 from rag.exceptions import Message, RAGError, Remedy, StoreConnectionError
 from rag.stores.edge.shard import StoreError
+from rag.stores.server.rest import address_in_use
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by
 
 _BUSY = (408, 425, 429, 503)
@@ -46,7 +47,7 @@ def is_missing_collection(answer: httpx.Response) -> bool:
 
 
 def _explain(failure: Exception, settings: StoreConfig) -> RAGError:
-    url = settings.url
+    url = address_in_use(settings)
     # The client's errors are known by what they have: to import it takes most of a second.
     error: Any = getattr(failure, "source", failure)
     if isinstance(error, httpx.HTTPStatusError):
@@ -54,7 +55,7 @@ def _explain(failure: Exception, settings: StoreConfig) -> RAGError:
     if hasattr(error, "status_code"):
         return _refusal(error.status_code or 0, error.content, settings)
     if isinstance(error, (httpx.HTTPError, httpx.StreamError, OSError)):
-        return _silence(error, url)
+        return _silence(error, settings)
     return StoreConnectionError(
         f"{url} answered with something that is not Qdrant's",
         url,
@@ -64,7 +65,7 @@ def _explain(failure: Exception, settings: StoreConfig) -> RAGError:
 
 
 def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
-    said, url = said_in(content), settings.url
+    said, url = said_in(content), address_in_use(settings)
     if status == 404 and _NO_COLLECTION.search(said):
         return StoreError(
             f"{url} has no collection {settings.collection!r}",
@@ -94,17 +95,20 @@ def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
     return StoreConnectionError(message, url, details=said, hint=hint)
 
 
-def _silence(error: Exception, url: str) -> RAGError:
+def _silence(error: Exception, settings: StoreConfig) -> RAGError:
+    url, all_addresses = address_in_use(settings), ", ".join(settings.addresses)
     check = "Check store.url, and that the server runs."
     if isinstance(error, DeadlineExceeded):
         message, check = f"{url} took too long to answer", "Raise store.timeout."
     elif isinstance(error, (httpx.ConnectTimeout, httpx.PoolTimeout)):
+        url = all_addresses
         message = f"{url} does not answer"
     elif isinstance(error, (httpx.TimeoutException, TimeoutError)):
         message, check = f"{url} said nothing for too long", "Raise store.timeout."
-    elif is_caused_by(error, socket.gaierror):
+    elif is_caused_by(error, socket.gaierror) and url == all_addresses:
         message = f"no host of the name {httpx.URL(url).host} was found"
     elif isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+        url = all_addresses
         message = f"no Qdrant server answers at {url}"
     else:
         message, check = f"{url} broke the connection", "See the server's log."

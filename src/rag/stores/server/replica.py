@@ -77,7 +77,7 @@ class Replica:
             return
         folder = same[0] if same else home / f"index-{head.index[:12]}"
         claim_data_folder(home)
-        note_folder(home, [self.settings.url], self.settings.collection, folder.name)
+        note_folder(home, self.settings.addresses, self.settings.collection, folder.name)
         self.directory = IndexDirectory(folder, home)
 
     def _note_writer(self, head: Head) -> None:

@@ -5,6 +5,7 @@ Its client takes most of a second to import, which is longer than a search.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,16 +14,18 @@ import httpx
 from rag.config import StoreConfig
 from rag.exceptions import ConfigError
 from rag.stores.server.api_key import server_key
+from rag.support.failover import FailoverTransport, asked_last
 from rag.support.http_transport import DeadlineTransport
 
 CONNECT_SECONDS = 5.0
 _PORT = 6333
+_OF_POINTS = re.compile(r"/collections/[^/]+/points(/|$)")
 
 
 class RestClient:
     """Asks a server; nothing is contacted before the first request.
 
-    :param settings: the address and the deadline; the key is read with the first request.
+    :param settings: the addresses and the deadline; the key is read with the first request.
     """
 
     def __init__(self, settings: StoreConfig) -> None:
@@ -57,7 +60,7 @@ class RestClient:
             # first to be acknowledged.
             headers = {"Accept-Encoding": "identity"} | ({"api-key": key} if key else {})
             self._client = httpx.Client(
-                base_url=base_url(settings.url),
+                base_url=base_url(settings.addresses[0]),
                 headers=headers,
                 timeout=seconds,
                 transport=server_transport(settings),
@@ -79,16 +82,37 @@ def base_url(address: str) -> httpx.URL:
     return url if urlsplit(address).port else url.copy_with(port=_PORT)
 
 
-def server_transport(settings: StoreConfig) -> DeadlineTransport:
-    """Return the way to a server.
+def server_transport(settings: StoreConfig) -> DeadlineTransport | FailoverTransport:
+    """Return the way to a server, by the next of its addresses where one does not answer.
 
     :raises ConfigError: when the environment's proxy or certificates cannot be used.
     """
+    addresses = [base_url(address) for address in settings.addresses]
     try:
-        return DeadlineTransport(httpx.URL(settings.url), settings.timeout)
+        if len(addresses) == 1:
+            return DeadlineTransport(addresses[0], settings.timeout)
+        return FailoverTransport(addresses, settings.timeout, _may_repeat)
     except (ImportError, ValueError, OSError) as error:
         raise ConfigError(
             f"the environment's proxy or certificates for {settings.url} cannot be used",
             str(error),
             hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE.",
         ) from error
+
+
+def address_in_use(settings: StoreConfig) -> str:
+    """Return the address of a server that was asked last, as it is written in the settings."""
+    addresses = settings.addresses
+    if len(addresses) == 1:
+        return addresses[0]
+    return addresses[asked_last([base_url(address) for address in addresses])]
+
+
+def _may_repeat(request: httpx.Request) -> bool:
+    """Tell whether a request does no harm when it is done twice.
+
+    A read does none. A write of points says by their ids what is to be there, or not: done twice
+    it leaves what it left the first time, and it is waited for before the next is sent. To make a
+    collection, an index or a place for embeddings that is there is an error of its own.
+    """
+    return request.method == "GET" or bool(_OF_POINTS.search(request.url.path))

@@ -1,0 +1,233 @@
+"""Several addresses of one server: which of them is asked, and what is said when none answers."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from qdrant_server import QdrantServer
+from rag.config import StoreConfig
+from rag.exceptions import StoreConnectionError
+from rag.stores import QdrantServerDocumentStore
+from rag.stores.server.rest import RestClient
+
+Store = QdrantServerDocumentStore
+WORDS = SparseEmbedding([1], [1.0])
+READS: dict[str, Callable[[Store], Any]] = {
+    "search": lambda store: [c.id for c in store.find_candidates(WORDS)],
+    "read": lambda store: [d.id for d in store.get_documents(["a"])],
+    "scroll": lambda store: [d.id for d in store.all_documents()],
+    "count": lambda store: ["a"] * store.count_documents(),
+}
+
+
+@pytest.fixture
+def nodes() -> Iterator[list[QdrantServer]]:
+    """Two nodes of one cluster: they hold the same."""
+    with QdrantServer() as one, QdrantServer() as two:
+        for name in ("engine", "indexes", "created", "mutex"):
+            setattr(two, name, getattr(one, name))
+        yield [one, two]
+
+
+@pytest.fixture
+def open_store(nodes: list[QdrantServer], tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    """Open the store of a cluster: `open_store(timeout=1)`."""
+    opened: list[Store] = []
+
+    def make(**settings: Any) -> Store:
+        url = ", ".join(node.url for node in nodes)
+        opened.append(Store(str(tmp_path / "index"), StoreConfig(url=url, **settings)))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: Callable[..., Store]) -> Store:
+    """A store of both, with one document; the first was asked so far."""
+    store = open_store()
+    store.write_documents([Document(id="a", content="a", sparse_embedding=WORDS)])
+    return store
+
+
+def count_requests(nodes: list[QdrantServer], call: Callable[[], Any]) -> list[int]:
+    """Return how many requests each node gets by a call."""
+    before = [len(node.requests) for node in nodes]
+    call()
+    return [len(node.requests) - count for node, count in zip(nodes, before, strict=True)]
+
+
+# -- the next is asked -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_the_next_address_answers_for_one_that_is_gone(
+    nodes: list[QdrantServer],
+    store: Store,
+    open_store: Callable[..., Store],
+    read: Callable[[Store], Any],
+) -> None:
+    store.publish()
+    nodes[0].close()
+    assert read(open_store()) == ["a"]
+
+
+def test_a_node_that_is_not_ready_is_asked_once_and_then_no_more(
+    nodes: list[QdrantServer], store: Store
+) -> None:
+    nodes[0].fail("status", 503)
+    assert count_requests(nodes, lambda: [store.count_documents() for _ in range(3)]) == [1, 3]
+
+
+def test_the_address_that_answered_is_kept_for_other_stores_of_this_process(
+    nodes: list[QdrantServer], store: Store, open_store: Callable[..., Store]
+) -> None:
+    nodes[0].fail("status", 503)
+    store.publish()
+    other = open_store()
+    assert count_requests(nodes, other.count_documents) == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["hangup", "cut"])
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_read_whose_connection_broke_is_asked_of_the_next(
+    nodes: list[QdrantServer], store: Store, kind: str, read: Callable[[Store], Any]
+) -> None:
+    nodes[0].fail(kind)
+    assert read(store) == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["hangup", "cut"])
+def test_a_write_of_points_whose_connection_broke_is_made_again(
+    nodes: list[QdrantServer], store: Store, kind: str
+) -> None:
+    for write, left in (
+        (lambda: store.write_documents([Document(id="b", content="b")]), ["a", "b"]),
+        (lambda: store.delete_documents(["a"]), ["b"]),
+    ):
+        nodes[0].fail(kind)
+        write()
+        assert sorted(d.id for d in store.all_documents()) == left
+
+
+def test_the_making_of_a_collection_is_not_repeated(
+    nodes: list[QdrantServer], open_store: Callable[..., Store]
+) -> None:
+    nodes[0].fail("cut", after=1)
+    with pytest.raises(StoreConnectionError, match="broke the connection"):
+        open_store().begin_writing()
+    assert nodes[1].requests == []
+
+
+def test_a_collection_is_made_by_the_next_where_the_first_is_gone(
+    nodes: list[QdrantServer], open_store: Callable[..., Store]
+) -> None:
+    nodes[0].close()
+    open_store().write_documents([Document(id="a", embedding=[0.6, 0.8])])
+    assert "PUT /collections/obsidian_knowledge/vectors/embedding" in nodes[1].paths()
+
+
+# -- it is not -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(500, "error 500"), (401, "does not accept the API key"), (429, "is busy")]
+)
+def test_an_answer_is_an_answer(
+    nodes: list[QdrantServer], store: Store, status: int, said: str
+) -> None:
+    nodes[0].fail("status", status)
+    with pytest.raises(StoreConnectionError, match=said) as caught:
+        store.count_documents()
+    assert caught.value.server == nodes[0].url and said in caught.value.message
+
+
+def test_who_takes_too_long_is_named_and_nobody_else_is_asked(
+    nodes: list[QdrantServer], open_store: Callable[..., Store]
+) -> None:
+    nodes[0].fail("hang")
+    with pytest.raises(StoreConnectionError, match="took too long") as caught:
+        open_store(timeout=0.5).begin_writing()
+    assert (caught.value.server, nodes[1].requests) == (nodes[0].url, [])
+
+
+# -- all fail --------------------------------------------------------------------------
+
+
+def test_all_addresses_are_named_when_none_answers(
+    nodes: list[QdrantServer], open_store: Callable[..., Store]
+) -> None:
+    for node in nodes:
+        node.close()
+    with pytest.raises(StoreConnectionError) as caught:
+        open_store().begin_writing()
+    both = f"{nodes[0].url}, {nodes[1].url}"
+    assert caught.value.message == f"no Qdrant server answers at {both}"
+    assert caught.value.server == both
+
+
+@pytest.mark.parametrize("busy", [0, 1])
+def test_a_node_that_is_not_ready_says_more_than_one_that_is_gone(
+    nodes: list[QdrantServer], open_store: Callable[..., Store], busy: int
+) -> None:
+    nodes[busy].fail("status", 503)
+    nodes[1 - busy].close()
+    with pytest.raises(StoreConnectionError) as caught:
+        open_store().begin_writing()
+    assert caught.value.message == f"{nodes[busy].url} is busy"
+
+
+# -- time, and what is sent ------------------------------------------------------------
+
+
+Asked = list[httpx.Request]
+
+
+@pytest.fixture
+def unreachable(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """No address can be reached; the requests made, each with its time limits."""
+    asked: Asked = []
+
+    def refuse(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        seen = httpx.Request(request.method, request.url, headers=request.headers)
+        seen.extensions = {"timeout": dict(request.extensions["timeout"])}
+        asked.append(seen)
+        time.sleep(min(request.extensions["timeout"]["connect"], 0.2))
+        raise httpx.ConnectTimeout("timed out")
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", refuse)
+    return asked
+
+
+def give_up(url: str, timeout: float) -> None:
+    with pytest.raises(httpx.ConnectTimeout):
+        RestClient(StoreConfig(url=url, timeout=timeout)).request("GET", "/collections/x")
+
+
+def test_a_dead_address_costs_a_second_while_there_are_others(unreachable: Asked) -> None:
+    give_up("http://127.0.0.1:1,http://127.0.0.1:2,http://127.0.0.1:3", 30)
+    assert [request.extensions["timeout"]["connect"] for request in unreachable] == [1, 1, 5]
+
+
+def test_the_deadline_is_that_of_all_tries(unreachable: Asked) -> None:
+    started = time.monotonic()
+    give_up("http://127.0.0.1:4,http://127.0.0.1:5,http://127.0.0.1:6", 0.6)
+    limits = [request.extensions["timeout"]["connect"] for request in unreachable]
+    assert len(limits) == 3 and sum(limits) <= 0.6
+    assert time.monotonic() - started < 5
+
+
+def test_each_address_has_its_own_host_port_and_path(unreachable: Asked) -> None:
+    give_up("http://127.0.0.1:1/one, http://localhost/two/", 30)
+    assert [(str(request.url), request.headers["Host"]) for request in unreachable] == [
+        ("http://127.0.0.1:1/one/collections/x", "127.0.0.1:1"),
+        ("http://localhost:6333/two/collections/x", "localhost:6333"),
+    ]
