@@ -127,6 +127,15 @@ def test_the_making_of_a_collection_is_not_repeated(
     assert nodes[1].requests == []
 
 
+def test_an_index_of_a_field_is_made_again(
+    nodes: list[QdrantServer], open_store: Callable[..., Store]
+) -> None:
+    nodes[0].fail("cut", after=2)
+    open_store().begin_writing()
+    assert len(nodes[1].indexes["obsidian_knowledge"]) == 4
+    assert len(nodes[1].requests) == 4
+
+
 def test_a_collection_is_made_by_the_next_where_the_first_is_gone(
     nodes: list[QdrantServer], open_store: Callable[..., Store]
 ) -> None:

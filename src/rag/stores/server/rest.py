@@ -19,7 +19,7 @@ from rag.support.http_transport import DeadlineTransport
 
 CONNECT_SECONDS = 5.0
 _PORT = 6333
-_OF_POINTS = re.compile(r"/collections/[^/]+/points(/|$)")
+_REPEATABLE = re.compile(r"/collections/[^/]+/(points(/|$)|index$)")
 
 
 class RestClient:
@@ -112,7 +112,7 @@ def _may_repeat(request: httpx.Request) -> bool:
     """Tell whether a request does no harm when it is done twice.
 
     A read does none. A write of points says by their ids what is to be there, or not: done twice
-    it leaves what it left the first time, and it is waited for before the next is sent. To make a
-    collection, an index or a place for embeddings that is there is an error of its own.
+    it leaves what it left the first time, and it is waited for before the next is sent. An index of
+    a field may be made again too; a collection, or a place for embeddings, that is there may not.
     """
-    return request.method == "GET" or bool(_OF_POINTS.search(request.url.path))
+    return request.method == "GET" or bool(_REPEATABLE.search(request.url.path))
