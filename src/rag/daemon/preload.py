@@ -9,8 +9,8 @@ from importlib import import_module
 
 import rag
 
-# No command loads these; but the collection, for whose client of a Qdrant server, 50 MB, only the
-# making of a collection waits.
+# No command loads these. Only the making of a collection on a server loads the last one, whose
+# client takes most of a second and 50 MB.
 _LEFT_OUT = ("__main__", "cli.framework.reference", "daemon.server", "stores.server.collection")
 # Modules of others that commands import when they run.
 _OTHERS = (
