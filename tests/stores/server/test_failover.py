@@ -30,7 +30,7 @@ READS: dict[str, Callable[[Store], Any]] = {
 def nodes() -> Iterator[list[QdrantServer]]:
     """Two nodes of one cluster: they hold the same."""
     with QdrantServer() as one, QdrantServer() as two:
-        for name in ("engine", "indexes", "created", "mutex"):
+        for name in ("engine", "shards", "indexes", "created", "mutex"):
             setattr(two, name, getattr(one, name))
         yield [one, two]
 
@@ -93,7 +93,7 @@ def test_the_address_that_answered_is_kept_for_other_stores_of_this_process(
     nodes[0].fail("status", 503)
     store.publish()
     other = open_store()
-    assert count_requests(nodes, other.count_documents) == [0, 1]
+    assert count_requests(nodes, other.count_documents)[0] == 0
 
 
 @pytest.mark.parametrize("kind", ["hangup", "cut"])
@@ -121,16 +121,17 @@ def test_a_write_of_points_whose_connection_broke_is_made_again(
 def test_the_making_of_a_collection_is_not_repeated(
     nodes: list[QdrantServer], open_store: Callable[..., Store]
 ) -> None:
-    nodes[0].fail("cut", after=1)
+    nodes[0].fail("cut", after=5)  # those of the catalog come before
     with pytest.raises(StoreConnectionError, match="broke the connection"):
         open_store().begin_writing()
+    assert nodes[0].paths()[-1] == "PUT /collections/obsidian_knowledge"
     assert nodes[1].requests == []
 
 
 def test_an_index_of_a_field_is_made_again(
     nodes: list[QdrantServer], open_store: Callable[..., Store]
 ) -> None:
-    nodes[0].fail("cut", after=2)
+    nodes[0].fail("cut", after=6)
     open_store().begin_writing()
     assert len(nodes[1].indexes["obsidian_knowledge"]) == 4
     assert len(nodes[1].requests) == 4

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 
+import httpx
 import pytest
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
@@ -60,6 +61,12 @@ def chunk(at: int) -> Document:
     )
 
 
+def delete(settings: StoreConfig) -> None:
+    """Delete a collection and its catalog."""
+    for name in (settings.collection, f"{settings.collection}.catalog"):
+        httpx.delete(f"{settings.addresses[0]}/collections/{name}", timeout=30)
+
+
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """The same documents in an embedded store and on the server."""
@@ -73,7 +80,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
             store.write_documents(DOCUMENTS)
             store.write_documents([chunk(at) for at in range(120)])
         yield one, other
-        other.access.collection.client.delete_collection(settings.collection)
+        delete(settings)
 
 
 FILTERS = [
@@ -146,7 +153,7 @@ def test_six_shards_one_shard_and_the_embedded_store_score_alike(
         for number, one in enumerate(settings):
             server = QdrantServerDocumentStore(str(base / f"server {number}"), one)
             stores.append(stack.enter_context(server))
-            stack.callback(server.access.collection.client.delete_collection, one.collection)
+            stack.callback(delete, one)
         for store in stores:
             store.write_documents([chunk(at) for at in range(300)])
             changed = [replace(chunk(at), sparse_embedding=words(at + 1)) for at in range(50)]
