@@ -57,6 +57,6 @@ def _check_freshness(config: RAGConfig, manifest: Manifest) -> Check:
         message = f"{plural(stale, 'note')} changed since {since}"
         return Check("freshness", "warn", message, Message(remedy=Remedy.RUN_INDEX), facts)
     if stale is None:
-        message = f"indexed {since}; whether notes changed since takes too long to tell"
+        message = f"indexed {since}; whether notes changed since is not known here"
         return Check("freshness", "pass", message, facts=facts)
     return Check("freshness", "pass", f"nothing changed since {since}", facts=facts)

@@ -39,7 +39,11 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "float": (int, float),
     "bool": (bool,),
 }
-_ORDERED = {"wait": "true", "ordering": "strong"}  # through one copy, where there are several
+_WAITING = {"wait": "true"}
+# Through one copy, the same for all who write, unless it is known to be gone. ("strong" would fail
+# while its machine is away.)
+_ORDERED = {**_WAITING, "ordering": "medium"}
+_PAUSES = (0.2, 1.0)  # seconds before a change is sent again
 
 Read = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
 
@@ -143,7 +147,7 @@ class Catalog:
             if not self._client.request("GET", f"{self._path}/exists")["exists"]:
                 raise
         point = {"id": _HEAD, "vector": {}, "payload": {**vars(head), "token": new_id()}}
-        self._upsert([point], update_mode="insert_only")
+        self._change_head("PUT", "/points", {"points": [point], "update_mode": "insert_only"})
         made = self.head()
         if made is None:
             raise ValueError("the head of the catalog was not kept")
@@ -156,19 +160,30 @@ class Catalog:
         """
         token = new_id()
         is_same = {"key": "token", "match": {"value": head.token}}
-        self._client.request(
-            "POST",
-            f"{self._path}/points/payload",
-            {
-                "payload": {**values, "token": token},
-                "filter": {"must": [{"has_id": [_HEAD]}, is_same]},
-            },
-            **_ORDERED,
-        )
+        changed = {
+            "payload": {**values, "token": token},
+            "filter": {"must": [{"has_id": [_HEAD]}, is_same]},
+        }
+        self._change_head("POST", "/points/payload", changed)
         now = self.head()
         if now is None or now.token != token:
             raise ChangedError(now)
         return now
+
+    def _change_head(self, method: str, path: str, body: Any) -> None:
+        """Change the head's point, again where a machine through which it went has just died.
+
+        A change that was made the first time does nothing the second: its token has gone.
+        """
+        for pause in _PAUSES:
+            try:
+                self._client.request(method, f"{self._path}{path}", body, **_ORDERED)
+                return
+            except httpx.HTTPStatusError as error:
+                if error.response.status_code != httpx.codes.INTERNAL_SERVER_ERROR:
+                    raise
+                time.sleep(pause)
+        self._client.request(method, f"{self._path}{path}", body, **_ORDERED)
 
     def _payload(self, which: Any) -> dict[str, Any]:
         asked = {"ids": [_HEAD], "with_payload": which, "with_vector": False}
@@ -289,12 +304,11 @@ class Catalog:
         if batch:
             self._upsert(batch)
 
-    def _upsert(self, points: list[dict[str, Any]], **how: str) -> None:
-        body = {"points": points, **how}
-        self._client.request("PUT", f"{self._path}/points", body, **_ORDERED)
+    def _upsert(self, points: list[dict[str, Any]]) -> None:
+        self._client.request("PUT", f"{self._path}/points", {"points": points}, **_WAITING)
 
     def _remove(self, keys: Iterable[str]) -> None:
         gone = sorted(keys)
         for start in range(0, len(gone), _PAGE):
             some = {"points": gone[start : start + _PAGE]}
-            self._client.request("POST", f"{self._path}/points/delete", some, **_ORDERED)
+            self._client.request("POST", f"{self._path}/points/delete", some, **_WAITING)
