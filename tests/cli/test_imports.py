@@ -45,7 +45,7 @@ TABLE = {
     "chat --list": f"{FILES} app file_locks qa",
     "get Backups": f"{MANIFEST} app",
     "status": f"{MANIFEST} indexing app",
-    "doctor": f"{ENGINE} app context http_transport indexing ollama plugins qa query"
+    "doctor": f"{ENGINE} app context failover http_transport indexing ollama plugins qa query"
     " runtime_folder search settings_repr",
     "eval questions.jsonl": f"{SEARCH} evaluation app",
     "config": f"{CONFIG} platformdirs",
