@@ -59,12 +59,14 @@ class Listing:
         :param names: of the files that there may be.
         :raises ValueError: when it is no listing.
         """
-        files = json.loads(content)
+        try:
+            files = json.loads(content)
+        except RecursionError as error:
+            raise ValueError("no listing of blocks") from error
         if not isinstance(files, dict) or not files.keys() <= {*names}:
             raise ValueError("no listing of blocks")
-        for keys in files.values():
-            if not all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys):
-                raise ValueError("no key of a block")
+        if not all(isinstance(keys, list) and all(map(_is_key, keys)) for keys in files.values()):
+            raise ValueError("no key of a block")
         return cls(files)
 
     def to_bytes(self) -> bytes:
@@ -130,6 +132,10 @@ def unpack(key: str, text: str) -> bytes:
     if key_of(block) != key:
         raise ValueError(f"the block {key} is damaged")
     return block
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, str) and _KEY.fullmatch(value) is not None
 
 
 def _keys(path: Path) -> list[str]:
