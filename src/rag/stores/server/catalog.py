@@ -21,6 +21,7 @@ from typing import Any
 
 import httpx
 
+from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST
 from rag.stores.server.blocks import Listing, cut, pack, unpack
@@ -95,13 +96,12 @@ class Head:
 
         :raises ValueError: when it is none.
         """
-        values = {f.name: payload[f.name] for f in fields(cls) if f.name in payload}
-        values["listing"] = tuple(values.get("listing", ()))
-        head = cls(**values)
+        values = {f.name: payload.get(f.name, f.default) for f in fields(cls)}
         for field in fields(cls):
-            if not isinstance(getattr(head, field.name), _KINDS.get(str(field.type), tuple)):
+            if not isinstance(values[field.name], _KINDS.get(str(field.type), (list, tuple))):
                 raise ValueError(f"{field.name} is wrong in the head of the catalog")
-        return head
+        values["listing"] = tuple(map(str, values["listing"]))
+        return cls(**values)
 
     def mark(self) -> ServerMark:
         """Return what is kept of it in a folder whose snapshot is this catalog."""
@@ -119,19 +119,35 @@ class Catalog:
     def __init__(self, client: RestClient) -> None:
         self.settings = client.settings
         self._client = client
-        self._path = f"/collections/{self.settings.collection}.catalog"
+        self._name = f"{self.settings.collection}.catalog"
+        self._path = f"/collections/{self._name}"
 
     # -- the head ----------------------------------------------------------------------
 
     def head(self) -> Head | None:
-        """Return the head, `None` when there is none."""
+        """Return the head, `None` when there is none.
+
+        :raises IndexUnavailableError: when it is damaged, or another version of the program wrote
+            the catalog.
+        """
         found = self._payload({"exclude": ["retired"]})
-        return Head.from_payload(found) if found else None
+        if not found:
+            return None
+        if found.get("format", FORMAT) != FORMAT:
+            raise IndexUnavailableError(
+                f"the index at {self.settings.url} was written by another version of rag",
+                hint="Use the same version on both machines.",
+            )
+        try:
+            return Head.from_payload(found)
+        except ValueError as error:
+            raise self._damaged(error) from error
 
     def create(self, head: Head) -> Head:
         """Make the collection and its head; what is there stays.
 
         :returns: the head as it is then, perhaps somebody else's.
+        :raises UsageError: when the collection is there, and holds what is no catalog.
         """
         settings = self.settings
         layout = {
@@ -146,6 +162,7 @@ class Catalog:
         except httpx.HTTPStatusError:
             if not self._client.request("GET", f"{self._path}/exists")["exists"]:
                 raise
+            self._refuse_others()
         point = {"id": _HEAD, "vector": {}, "payload": {**vars(head), "token": new_id()}}
         self._change_head("PUT", "/points", {"points": [point], "update_mode": "insert_only"})
         made = self.head()
@@ -193,7 +210,26 @@ class Catalog:
             if error.response.status_code == 404:
                 return {}
             raise
-        return found[0]["payload"] if found else {}
+        return (found[0]["payload"] or {}) if found else {}
+
+    def _refuse_others(self) -> None:
+        """:raises UsageError: when there is a point that is neither a block nor the head."""
+        no_block = {"is_empty": {"key": "block"}}
+        where = {"must": [no_block], "must_not": [{"has_id": [_HEAD]}]}
+        if self._count(filter=where):
+            raise UsageError(
+                f"the collection {self._name!r} at {self.settings.url} holds points that rag did"
+                " not write",
+                hint="Name another in store.collection, or delete that one first.",
+            )
+
+    def _damaged(self, why: object) -> IndexUnavailableError:
+        return IndexUnavailableError(
+            f"the catalog of the index at {self.settings.url} is damaged",
+            str(why),
+            hint=f"Delete the collection {self._name!r} there, then index again on the machine that"
+            " writes the index.",
+        )
 
     # -- the blocks --------------------------------------------------------------------
 
@@ -201,22 +237,30 @@ class Catalog:
         """Return of which blocks a catalog is made.
 
         :raises KeyError: when a block of the listing is not there any more.
+        :raises IndexUnavailableError: when it is damaged.
         """
         found = self.fetch(head.listing)
-        return Listing.from_bytes(b"".join(found[key] for key in head.listing) or b"{}", FILES)
+        try:
+            return Listing.from_bytes(b"".join(found[key] for key in head.listing) or b"{}", FILES)
+        except ValueError as error:
+            raise self._damaged(error) from error
 
     def fetch(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return blocks by key, those that are there.
 
-        :raises ValueError: when one is damaged.
+        :raises IndexUnavailableError: when one is damaged.
         """
         if not keys:
             return {}
         asked = {"ids": [*keys], "with_payload": True, "with_vector": False}
         found = self._client.request("POST", f"{self._path}/points", asked)
-        return {
-            str(point["id"]): unpack(str(point["id"]), point["payload"]["block"]) for point in found
-        }
+        return {str(point["id"]): self._block(point) for point in found}
+
+    def _block(self, point: Mapping[str, Any]) -> bytes:
+        try:
+            return unpack(str(point["id"]), str(point["payload"]["block"]))
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._damaged(error) from error
 
     def is_whole(self, head: Head) -> bool:
         """Return whether there are as many blocks as there were when it was published."""
@@ -250,7 +294,7 @@ class Catalog:
         """Return the blocks of the catalog before, as far as they are known."""
         try:
             return self.listing(head).keys() | {*head.listing}
-        except (KeyError, ValueError):  # it is damaged: all of it is sent again
+        except (KeyError, IndexUnavailableError):  # it is damaged: all of it is sent again
             return set()
 
     def _retired(
@@ -287,8 +331,9 @@ class Catalog:
             if offset is None:
                 return
 
-    def _count(self) -> int:
-        found = self._client.request("POST", f"{self._path}/points/count", {"exact": True})
+    def _count(self, **which: Any) -> int:
+        asked = {"exact": True, **which}
+        found = self._client.request("POST", f"{self._path}/points/count", asked)
         return int(found["count"])
 
     def _send(self, blocks: Iterable[tuple[str, bytes]]) -> None:

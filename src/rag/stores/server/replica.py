@@ -14,7 +14,7 @@ from rag.exceptions import IndexUnavailableError, LockedError
 from rag.index.snapshots import IndexDirectory
 from rag.stores.server.api_key import server_key
 from rag.stores.server.blocks import Listing, Place
-from rag.stores.server.catalog import FILES, FORMAT, Catalog, Head
+from rag.stores.server.catalog import FILES, Catalog, Head
 from rag.stores.server.errors import answering
 from rag.stores.server.identity import ServerMark
 from rag.stores.server.rest import RestClient
@@ -50,11 +50,6 @@ class Replica:
                 head = Catalog(asking).head()
                 if head is None or not head.version:
                     return head
-                if head.format != FORMAT:
-                    raise IndexUnavailableError(
-                        f"the index at {self.settings.url} was written by another version of rag",
-                        hint="Use the same version on both machines.",
-                    )
                 self._find_folder(head)
                 if not self._has(head):
                     head = self._fetch(Catalog(client), head)
