@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,8 @@ class Catalog:
     def publish(self, head: Head, folder: Path, **facts: Any) -> Head:
         """Make the files in a folder the catalog.
 
+        Nothing is deleted before the head was changed: who is refused then may have no right to.
+
         :param facts: of the head, the version among them.
         :raises ChangedError: when somebody else changed it meanwhile; it stays as it is.
         """
@@ -283,12 +286,17 @@ class Catalog:
 
         self._send(read(sorted(now - before)))
         retired, old = self._retired(before - now, now)
-        self._remove(old)
         kept = now.union(*(keys for _, keys in retired))
-        self._repair(kept, now, read)
-        return self.change(
+        if self._count() != len(kept | old) + 1:  # the server lost some, or killed runs left some
+            there = set(self._ids())
+            self._send(read(sorted(now - there)))
+            old = there - kept
+        changed = self.change(
             head, **facts, listing=[*listed], blocks=len(kept), retired=retired, format=FORMAT
         )
+        with suppress(httpx.HTTPError):  # the next time will do
+            self._remove(old)
+        return changed
 
     def _known(self, head: Head) -> set[str]:
         """Return the blocks of the catalog before, as far as they are known."""
@@ -299,10 +307,10 @@ class Catalog:
 
     def _retired(
         self, gone: set[str], now: set[str]
-    ) -> tuple[list[tuple[float, list[str]]], set[str]]:
+    ) -> tuple[list[tuple[float, list[str]]], set[str | int]]:
         """Return the blocks that stay a while, with the time at which each was replaced, and those
         that stayed long enough."""
-        known = self._payload(["retired"]).get("retired") or []
+        known = _times(self._payload(["retired"]).get("retired"))
         at = time.time()
         stays = [(then, keys) for then, keys in known if 0 <= at - then < _KEPT]
         retired = [
@@ -311,22 +319,16 @@ class Catalog:
             if keys
         ]
         kept = now.union(*(keys for _, keys in retired))
-        return retired, {key for _, keys in known for key in keys} - kept
+        old: set[str | int] = {key for _, keys in known for key in keys if key not in kept}
+        return retired, old
 
-    def _repair(self, kept: set[str], now: set[str], read: Read) -> None:
-        """Send what the server has lost, and remove what runs that were killed left there."""
-        if self._count() == len(kept) + 1:
-            return
-        there = set(self._ids())
-        self._send(read(sorted(now - there)))
-        self._remove(there - kept)
-
-    def _ids(self) -> Iterator[str]:
+    def _ids(self) -> Iterator[str | int]:
+        """Yield the id of every point but the head; that of a block is a text."""
         offset = None
         while True:
             asked = {"limit": _PAGE, "offset": offset, "with_payload": False}
             page = self._client.request("POST", f"{self._path}/points/scroll", asked)
-            yield from (str(point["id"]) for point in page["points"] if point["id"] != _HEAD)
+            yield from (point["id"] for point in page["points"] if point["id"] != _HEAD)
             offset = page["next_page_offset"]
             if offset is None:
                 return
@@ -352,8 +354,16 @@ class Catalog:
     def _upsert(self, points: list[dict[str, Any]]) -> None:
         self._client.request("PUT", f"{self._path}/points", {"points": points}, **_WAITING)
 
-    def _remove(self, keys: Iterable[str]) -> None:
-        gone = sorted(keys)
+    def _remove(self, keys: Iterable[str | int]) -> None:
+        gone = [*keys]
         for start in range(0, len(gone), _PAGE):
             some = {"points": gone[start : start + _PAGE]}
             self._client.request("POST", f"{self._path}/points/delete", some, **_WAITING)
+
+
+def _times(known: Any) -> list[tuple[float, list[str]]]:
+    """Return the retired blocks of a head; nothing of what is none."""
+    try:
+        return [(float(then), [*map(str, keys)]) for then, keys in known or ()]
+    except (TypeError, ValueError, OverflowError):
+        return []  # those blocks are found as what killed runs left
