@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from rag.config import StoreConfig
 from rag.exceptions import Message, RAGError, Remedy, StoreConnectionError
 from rag.stores.edge.shard import StoreError
 from rag.stores.server.rest import address_in_use
+from rag.support.disk_space import is_of_full_disk
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by
 
 _BUSY = (408, 425, 429, 503)
@@ -24,7 +26,8 @@ _NO_COLLECTION = re.compile(r"collection .*(doesn't exist|not found)", re.IGNORE
 
 @contextmanager
 def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
-    """Turn every failure of a server, or of the way to it, into an error of ours.
+    """Turn every failure of a server, or of the way to it, into an error of ours; what goes wrong
+    with files here stays as it is.
 
     :param key: the API key; it is never repeated, whatever the server says.
     :raises StoreConnectionError: when the server did not do what it was asked.
@@ -32,9 +35,11 @@ def answering(settings: StoreConfig, key: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except RAGError:
+    except (RAGError, sqlite3.Error):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and (error.filename or is_of_full_disk(error)):
+            raise  # a file here
         found = _explain(error, settings)
         if key:
             found.details = found.details.replace(key, "…")
