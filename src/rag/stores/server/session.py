@@ -179,6 +179,7 @@ class ServerAccess(Access):
             return expected is not None and self.count() > expected
 
     def remove_unknown_points(self) -> None:
+        self.begin_step()  # another machine may have taken over, and those be its points
         with Manifest.open_work(self.directory.work / MANIFEST) as manifest:
             known = {key.id for note in manifest.notes() for key in note.chunks}
         offset = None
