@@ -43,10 +43,11 @@ def note_folder(home: Path, addresses: Sequence[str], collection: str, name: str
 
     :raises OSError: when it cannot be written.
     """
-    from rag.support.durable_files import replace_durably
+    from rag.support.durable_files import changing, replace_durably
 
-    names = folder_names(home) | {_key(address, collection): name for address in addresses}
-    replace_durably(home / _NAMES, json.dumps(names, indent=2).encode())
+    with changing(home):
+        names = folder_names(home) | {_key(address, collection): name for address in addresses}
+        replace_durably(home / _NAMES, json.dumps(names, indent=2).encode())
 
 
 def _key(address: str, collection: str) -> str:

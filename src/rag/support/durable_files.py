@@ -10,7 +10,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # As many files are synced at once: the file system then writes its journal once for several.
@@ -34,6 +35,22 @@ def replace_durably(path: Path, content: bytes, mode: int = 0o600) -> None:
         _sync(file.fileno(), to_the_disk=True)
     beside.replace(path)
     sync_folder(path.parent)
+
+
+@contextmanager
+def changing(folder: Path) -> Iterator[None]:
+    """Let one process after the other read and replace the files of a folder, as far as its file
+    system can lock it.
+
+    :raises OSError: when there is no such folder.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(path: Path) -> None:

@@ -155,7 +155,7 @@ def _parts(folder: Path) -> list[Path]:
 def _check(folder: Path, kind: str) -> None:
     """:raises UsageError: when a folder holds something that is not ours."""
     foreign = [p.name for p in _entries(folder) if not re.fullmatch(_KNOWN[kind], p.name)]
-    if foreign:
+    if foreign and not is_marked(folder):  # another process may have made it ours meanwhile
         raise _not_ours(folder, f"holds files that are not rag's ({min(foreign)!r})")
 
 

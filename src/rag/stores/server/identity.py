@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from rag.index.snapshots import SERVER, IndexDirectory
-from rag.support.durable_files import replace_durably
+from rag.support.durable_files import changing, replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import read_file
 
@@ -69,19 +69,21 @@ class Machine:
 
         :raises OSError: when the folder cannot be written.
         """
-        if known := _texts(_read(folder / _MACHINE), "id").get("id"):
+        if known := _machine_id(folder):
             return cls(known, _host())
-        machine = cls(uuid4().hex, _host())
         claim_data_folder(folder)
-        replace_durably(folder / _MACHINE, json.dumps({"id": machine.id}).encode())
-        return machine
+        with changing(folder):  # another process may be faster
+            if known := _machine_id(folder):
+                return cls(known, _host())
+            machine = cls(new_id(), _host())
+            replace_durably(folder / _MACHINE, json.dumps({"id": machine.id}).encode())
+            return machine
 
 
 def is_written_here(directory: IndexDirectory) -> bool:
     """Return whether this machine writes an index, as far as that is known here."""
     mark = ServerMark.read(directory.path)
-    machine = _texts(_read(home_of(directory) / _MACHINE), "id").get("id", "")
-    return mark is None or mark.machine in ("", machine)
+    return mark is None or mark.machine in ("", _machine_id(home_of(directory)))
 
 
 def home_of(directory: IndexDirectory) -> Path:
@@ -92,6 +94,10 @@ def home_of(directory: IndexDirectory) -> Path:
 def new_id() -> str:
     """Return an id for an index, a version or a run, which no other has."""
     return uuid4().hex
+
+
+def _machine_id(folder: Path) -> str:
+    return str(_texts(_read(folder / _MACHINE), "id").get("id", ""))
 
 
 def _host() -> str:
