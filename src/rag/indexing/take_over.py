@@ -59,7 +59,7 @@ def take_over(
         if head.machine == machine.id and mark and head.version in mark.known():
             return ""
         before = head.name
-        _wait_for_run(catalog, head, progress or (lambda done, total: None))
+        head = _wait_for_run(catalog, head, progress or (lambda done, total: None))
         if head.version:
             head = Replica(config.store, directory).refresh() or head
         _go_on_from(directory, head)
@@ -73,8 +73,11 @@ def take_over(
         return before
 
 
-def _wait_for_run(catalog: Catalog, head: Head, progress: Progress) -> None:
-    """Wait until a run elsewhere would have shown that it goes on."""
+def _wait_for_run(catalog: Catalog, head: Head, progress: Progress) -> Head:
+    """Wait until a run elsewhere would have shown that it goes on; return the head as it is then.
+
+    :raises LockedError: when it goes on.
+    """
     begun, longest = time.monotonic(), round(head.seconds)
     while head.run and (waited := time.monotonic() - begun) < head.seconds:
         progress(round(waited), longest)
@@ -83,7 +86,8 @@ def _wait_for_run(catalog: Catalog, head: Head, progress: Progress) -> None:
         if now is None or (now.token != head.token and now.run):
             raise _is_writing(now or head)
         if not now.run:
-            return
+            return now
+    return head
 
 
 def _go_on_from(directory: IndexDirectory, head: Head) -> None:
