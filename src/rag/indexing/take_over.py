@@ -69,7 +69,7 @@ def take_over(
             )
         except ChangedError as error:
             raise _is_writing(error.head or head) from error
-        head.mark().write(directory.path)
+        head.mark(head.version).write(directory.path)
         return before
 
 

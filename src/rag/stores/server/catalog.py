@@ -104,10 +104,13 @@ class Head:
         values["listing"] = tuple(map(str, values["listing"]))
         return cls(**values)
 
-    def mark(self) -> ServerMark:
-        """Return what is kept of it in a folder whose snapshot is this catalog."""
+    def mark(self, work: str) -> ServerMark:
+        """Return what is kept of it in a folder whose snapshot is this catalog.
+
+        :param work: the version of the catalog which the staging index there goes on from.
+        """
         return ServerMark(
-            self.index, self.version, machine=self.machine, name=self.name, since=self.since
+            self.index, self.version, work, machine=self.machine, name=self.name, since=self.since
         )
 
 

@@ -63,7 +63,7 @@ class WriterClaim:
             # Somebody made it and wrote nothing.
             head = self._catalog.change(head, machine=machine.id, name=machine.name, since=moment())
         check_writer(head, mark, machine)
-        if mark is None or not mark.index:
+        if mark is None or mark.index != head.index:
             ServerMark(head.index).write(folder)
         self._head = head
 
@@ -115,7 +115,7 @@ class WriterClaim:
     def published(self) -> None:
         """Note that the catalog just published is the current snapshot here."""
         if self._head:
-            self._head.mark().write(self._directory().path)
+            self._head.mark(self._head.version).write(self._directory().path)
 
     def release(self) -> None:
         """Say that no run is writing, if that can be said."""

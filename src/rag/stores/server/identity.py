@@ -26,6 +26,7 @@ class ServerMark:
 
     :param index: the id of the index; "" in one that an older version made.
     :param version: that of the catalog that the current snapshot is.
+    :param work: that of the catalog which the staging index goes on from.
     :param coming: that of the catalog that is being published from here.
     :param machine: the id of the machine that writes, as far as that is known here; `name` is its
         name, `since` when it began.
@@ -33,6 +34,7 @@ class ServerMark:
 
     index: str = ""
     version: str = ""
+    work: str = ""
     coming: str = ""
     machine: str = ""
     name: str = ""
@@ -53,7 +55,7 @@ class ServerMark:
 
     def known(self) -> set[str]:
         """Return the versions of the catalog that this folder can go on from."""
-        return {self.version, self.coming} - {""}
+        return {self.work, self.coming} - {""}
 
 
 @dataclass(frozen=True)

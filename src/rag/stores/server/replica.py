@@ -10,8 +10,9 @@ from pathlib import Path
 
 from rag.config import StoreConfig
 from rag.config.server_folders import note_folder
-from rag.exceptions import IndexUnavailableError, LockedError
-from rag.index.snapshots import IndexDirectory
+from rag.exceptions import IndexUnavailableError, LockedError, UsageError
+from rag.index.index_snapshot import POINTS
+from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.server.api_key import server_key
 from rag.stores.server.blocks import Listing, Place
 from rag.stores.server.catalog import FILES, Catalog, Head
@@ -76,14 +77,22 @@ class Replica:
         self.directory = IndexDirectory(folder, home)
 
     def _note_writer(self, head: Head) -> None:
-        mark, wanted = ServerMark.read(self.directory.path), head.mark()
-        if mark and mark != wanted and mark.version == head.version:
-            with suppress(LockedError), self.directory.writing():
-                wanted.write(self.directory.path)
+        folder = self.directory.path
+        if (head.machine, head.name, head.since) == _writer(ServerMark.read(folder)):
+            return
+        with suppress(LockedError, UsageError, OSError), self.directory.writing():
+            mark = ServerMark.read(folder)
+            if mark and mark.version == head.version:
+                named = replace(mark, machine=head.machine, name=head.name, since=head.since)
+                named.write(folder)
 
     def _has(self, head: Head) -> bool:
-        mark = ServerMark.read(self.directory.path)
-        return bool(mark and mark.version == head.version and self.directory.current())
+        """Return whether the catalog is the current snapshot here, and nothing of it is gone."""
+        mark, name = ServerMark.read(self.directory.path), self.directory.current()
+        if not (mark and mark.version == head.version and name):
+            return False
+        is_there = (self.directory.path / name / POINTS).exists()
+        return name == self.directory.announced() and is_there and not self.directory.damage()
 
     def _fetch(self, catalog: Catalog, head: Head) -> Head:
         """Fetch a catalog; while another process of this machine writes, wait a while for it."""
@@ -92,6 +101,10 @@ class Replica:
             try:
                 with self.directory.writing():
                     return self._fetch_newest(catalog, head)
+            except (UsageError, OSError):  # nothing can be written here
+                if self.directory.current():
+                    return head
+                raise
             except LockedError:
                 mark = ServerMark.read(self.directory.path)
                 is_ours = mark is not None and head.version in mark.known()
@@ -132,8 +145,11 @@ class Replica:
         number = max(directory.newest() + 1, head.revision)
         if ServerMark.read(directory.path) is None:  # without it a folder without points is none
             ServerMark(head.index).write(directory.path)
+        mark = ServerMark.read(directory.path) or ServerMark(head.index)
+        # What is staged here goes on from a catalog only if it was published from here.
+        is_mine = head.version in mark.known() or not (directory.work / MANIFEST).exists()
         directory.import_files(number, head.points, fill)
-        head.mark().write(directory.path)
+        head.mark(head.version if is_mine else mark.work).write(directory.path)
 
 
 def refresh(settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
@@ -145,6 +161,10 @@ def refresh(settings: StoreConfig, directory: IndexDirectory) -> IndexDirectory:
     replica = Replica(settings, directory)
     replica.refresh()
     return replica.directory
+
+
+def _writer(mark: ServerMark | None) -> tuple[str, str, str] | None:
+    return (mark.machine, mark.name, mark.since) if mark else None
 
 
 def _incomplete(head: Head) -> IndexUnavailableError:

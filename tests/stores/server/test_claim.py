@@ -1,0 +1,366 @@
+"""One machine writes: others are refused, and one that was taken over stops."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from machines import Machine, put
+from property_examples import IS_FULL
+from qdrant_server import QdrantServer
+from rag.cli.render.remedies import worded
+from rag.exceptions import LockedError, StoreConnectionError, UsageError
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.identity import Machine as Identity
+from rag.stores.server.rest import RestClient
+
+POINTS = "/collections/obsidian_knowledge/points"
+HERE = socket.gethostname()
+
+
+def change(of: Machine, **values: Any) -> None:
+    """Change the head, as another machine does that takes over."""
+    with closing(RestClient(of.config.store)) as client:
+        catalog = Catalog(client)
+        head = catalog.head()
+        assert head is not None
+        catalog.change(head, **values)
+
+
+def writes(server: QdrantServer, since: int = 0) -> list[str]:
+    """Return the requests since that change points of the index."""
+    reads = {f"POST {POINTS}{end}" for end in ("", "/count", "/scroll", "/query/batch")}
+    return [path for path in server.paths()[since:] if POINTS in path and path not in reads]
+
+
+@pytest.fixture
+def always_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run says before every write that it goes on."""
+    monkeypatch.setattr("rag.stores.server.claim._RENEWED", 0.0)
+
+
+# -- who may write ---------------------------------------------------------------------
+
+
+def test_the_writer_s_name_and_id_are_in_the_catalog(desk: Machine) -> None:
+    desk.write("a")
+    head = desk.head()
+    assert (head.name, head.machine) == (HERE, Identity.here(desk.home).id)
+    assert head.since.startswith("20") and head.index == desk.mark.index
+
+
+def test_another_machine_is_refused_and_changes_nothing(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    head, since = desk.head(), len(server.requests)
+    with pytest.raises(UsageError, match=f"{HERE} writes this index, since 20") as caught:
+        laptop.write("b")
+    assert "--take-over" in worded(caught.value.hint)
+    assert writes(server, since) == [] and desk.head() == head
+    assert laptop.notes() == {"a"}
+
+
+def test_another_machine_is_refused_while_the_first_run_goes_on(
+    desk: Machine, laptop: Machine
+) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        with pytest.raises(UsageError, match="writes this index"):
+            laptop.write("b")
+
+
+def test_an_index_that_was_made_and_never_written_is_anybody_s(
+    desk: Machine, laptop: Machine
+) -> None:
+    with desk.store() as store:
+        store.begin_writing()
+    laptop.write("b")
+    assert laptop.head().machine == Identity.here(laptop.home).id
+    with pytest.raises(UsageError, match="writes this index"):
+        desk.write("a")
+
+
+def test_who_loses_the_race_for_a_new_index_writes_nothing(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    with desk.store() as store:
+        store.begin_writing()
+        laptop.write("b")
+        since = len(server.requests)
+        with pytest.raises(LockedError, match="has taken over"):
+            put(store, "a")
+    assert writes(server, since) == []
+    assert laptop.notes() == {"b"}
+
+
+def test_points_that_no_index_wrote_are_refused(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    server.engine.delete_collection("obsidian_knowledge.catalog")
+    with pytest.raises(UsageError, match="holds points that this index did not write"):
+        laptop.write("b")
+    desk.write("a", "b")  # whose they are
+    assert laptop.notes() == {"a", "b"}
+
+
+def test_an_index_that_an_older_version_wrote_is_gone_on_with(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    server.engine.delete_collection("obsidian_knowledge.catalog")
+    (desk.folder / "SERVER").write_text(f"{server.url} obsidian_knowledge", "utf-8")
+    assert desk.notes() == {"a"}
+    desk.write("a", "b")
+    assert desk.mark.index == desk.head().index != ""
+    assert laptop.notes() == {"a", "b"}
+
+
+def test_a_damaged_list_of_who_this_is_makes_it_another_machine(desk: Machine) -> None:
+    desk.write("a")
+    (desk.home / "machine.json").write_text("[" * 100_000, "utf-8")
+    with pytest.raises(UsageError, match="writes this index"):
+        desk.write("b")
+    assert desk.notes() == {"a"}
+
+
+def test_a_machine_has_one_id_whoever_asks_first(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = {machine.id for machine in threads.map(Identity.here, [tmp_path / "data"] * 40)}
+    assert len(found) == 1
+
+
+# -- a folder that is behind -----------------------------------------------------------
+
+
+@pytest.fixture
+def copy(desk: Machine, machine: Callable[..., Machine]) -> Machine:
+    """The copy of a data folder, which says that it is the same machine."""
+    desk.write("a")
+    shutil.copytree(desk.home, desk.home.with_name("copy"), symlinks=True)
+    return machine("copy")
+
+
+def test_of_two_copies_of_a_folder_the_one_that_is_behind_is_refused(
+    desk: Machine, copy: Machine, server: QdrantServer
+) -> None:
+    desk.write("a", "b")
+    assert copy.notes() == {"a", "b"}
+    head, since = desk.head(), len(server.requests)
+    with pytest.raises(UsageError, match="written from another folder since"):
+        copy.write("c")
+    assert writes(server, since) == [] and desk.head() == head
+    desk.write("a", "b", "c")
+
+
+def test_of_two_copies_of_a_folder_the_first_to_write_goes_on(desk: Machine, copy: Machine) -> None:
+    copy.write("b")
+    copy.write("b", "c")
+    with pytest.raises(UsageError, match="written from another folder since"):
+        desk.write("d")
+    assert desk.notes() == {"b", "c"}
+
+
+def test_a_folder_that_was_deleted_is_made_anew(desk: Machine, server: QdrantServer) -> None:
+    desk.write("a")
+    shutil.rmtree(desk.folder)
+    assert desk.notes() == {"a"}
+    desk.write("b")
+    desk.write("b", "c")
+    assert desk.notes() == {"b", "c"}
+
+
+# -- a run that was taken over ---------------------------------------------------------
+
+
+@pytest.mark.usefixtures("always_said")
+def test_a_run_that_was_taken_over_stops_before_the_next_write(
+    desk: Machine, server: QdrantServer
+) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        change(desk, machine="m", name="laptop")
+        since = len(server.requests)
+        with pytest.raises(LockedError, match="laptop has taken over the index") as caught:
+            put(store, "b")
+    assert writes(server, since) == []
+    assert "--take-over" in worded(caught.value.hint)
+
+
+def test_a_run_that_slept_asks_before_the_next_write(
+    desk: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        change(desk, machine="m", name="laptop")
+        clock = desk.config.store.timeout + 60
+        monkeypatch.setattr("rag.stores.server.claim.time.time", lambda: 1e10 + clock)
+        since = len(server.requests)
+        with pytest.raises(LockedError, match="laptop has taken over"):
+            put(store, "b")
+    assert writes(server, since) == []
+
+
+@pytest.mark.usefixtures("always_said")
+def test_a_run_that_was_taken_over_deletes_no_points_of_its_successor(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        change(desk, machine=Identity.here(laptop.home).id, name="laptop", run="")
+        laptop.write("b", "c")
+        since = len(server.requests)
+        with pytest.raises(LockedError, match="laptop has taken over"):
+            store.publish()
+    assert writes(server, since) == []
+    assert laptop.notes() == {"b", "c"}
+
+
+def test_a_run_that_was_taken_over_publishes_nothing(desk: Machine, laptop: Machine) -> None:
+    desk.write("a")
+    with desk.store() as store:
+        store.begin_writing()
+        change(desk, machine="m", name="laptop")
+        with pytest.raises(LockedError, match="laptop has taken over"):
+            store.publish()
+    assert desk.notes() == laptop.notes() == {"a"}
+
+
+def test_of_a_run_that_goes_on_it_is_said_so_now_and_then(
+    desk: Machine, server: QdrantServer
+) -> None:
+    with desk.store() as store:
+        for _ in range(3):
+            put(store, "a")
+    said = [path for path in server.paths() if path.endswith(".catalog/points/payload")]
+    assert len(said) == 2  # it began, and it ended
+
+
+# -- how a run ends --------------------------------------------------------------------
+
+
+def test_a_run_that_was_published_makes_nobody_wait(desk: Machine) -> None:
+    desk.write("a")
+    head = desk.head()
+    assert (head.run, head.unfinished) == ("", False)
+
+
+def test_a_run_that_ends_early_makes_nobody_wait(desk: Machine) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        running = desk.head()
+    ended = desk.head()
+    assert running.run and running.seconds > desk.config.store.timeout
+    assert (ended.run, ended.unfinished) == ("", True)
+
+
+def test_a_run_that_failed_makes_nobody_wait(
+    desk: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> None:
+        raise ValueError("no room for blocks")
+
+    with desk.store() as store:
+        put(store, "a")
+        monkeypatch.setattr(server, "_upsert", refused)
+        with pytest.raises(StoreConnectionError, match="no room"):
+            store.publish()
+    assert not desk.head().run
+
+
+def test_a_run_whose_server_is_gone_ends_all_the_same(desk: Machine, server: QdrantServer) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        server.fail("hangup")
+    server.fail("")
+    assert desk.head().run
+    desk.write("a")
+    assert not desk.head().run
+
+
+def test_a_run_that_only_looked_changes_nothing(desk: Machine) -> None:
+    desk.write("a")
+    head = desk.head()
+    with desk.store() as store:
+        store.begin_writing()
+    assert desk.head() == head
+
+
+# -- a run that is killed --------------------------------------------------------------
+
+
+def test_wherever_a_run_loses_the_server_the_next_one_completes_it(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    number, is_broken = 0, True
+    while is_broken:
+        server.fail("hangup", after=number)
+        try:
+            desk.write("a", f"b {number}")
+            is_broken = False
+        except StoreConnectionError:
+            pass
+        server.fail("")
+        with suppress(AssertionError):  # its points may be there before its manifest
+            assert "a" in laptop.notes()
+        desk.write("a", f"b {number}")
+        assert desk.notes() == laptop.notes() == {"a", f"b {number}"}
+        number += 1 if IS_FULL else 3
+    assert number > 10
+
+
+@pytest.mark.parametrize("step", ["publish", "published"])
+def test_a_run_killed_between_the_catalog_and_the_snapshot_here_goes_on(
+    step: str, desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+    place = {
+        "publish": "rag.index.snapshots.IndexDirectory.publish",
+        "published": "rag.stores.server.claim.WriterClaim.published",
+    }[step]
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, killed)
+        with pytest.raises(KeyboardInterrupt):
+            desk.write("a", "b")
+    assert desk.mark.coming == desk.head().version != desk.mark.version
+    assert laptop.notes() == {"a", "b"}
+    assert desk.notes() == {"a", "b"}
+    desk.write("a", "b", "c")
+    assert desk.notes() == laptop.notes() == {"a", "b", "c"}
+
+
+def test_an_index_is_whole_again_after_the_server_lost_the_catalog(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    index = desk.mark.index
+    server.engine.delete_collection("obsidian_knowledge.catalog")
+    assert laptop.notes() == {"a"}
+    desk.write("a", "b")
+    assert desk.mark.index == index
+    assert laptop.notes() == {"a", "b"}
+
+
+def test_files_that_cannot_be_written_here_are_not_the_server_s_fault(
+    desk: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied", "machine.json")
+
+    monkeypatch.setattr("rag.stores.server.identity.replace_durably", refused)
+    with pytest.raises(PermissionError):
+        desk.write("a")

@@ -1,0 +1,101 @@
+"""Machines that share an index on one server: each has a data folder of its own.
+
+desk = Machine(RAGConfig(data_dir=…, store=StoreConfig(url=server.url)))
+desk.write("a note", "another")
+laptop.notes()                     # {"a note", "another"}: fetched from the server
+laptop.write("a third")            # refused: the desk writes
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+
+from rag.config import RAGConfig
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.stores import BaseDocumentStore, get_document_store, open_directory
+from rag.stores.server.catalog import Catalog, Head
+from rag.stores.server.identity import ServerMark
+from rag.stores.server.rest import RestClient
+
+
+@dataclass
+class Machine:
+    """One machine: its settings, and what its commands do with the store."""
+
+    config: RAGConfig
+
+    @property
+    def home(self) -> Path:
+        """Its data folder."""
+        return self.config.data_dir
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the index in it."""
+        return self.config.index_dir
+
+    @property
+    def mark(self) -> ServerMark:
+        """What that folder knows of the index."""
+        mark = ServerMark.read(self.folder)
+        assert mark is not None
+        return mark
+
+    def at(self, url: str) -> Machine:
+        """Return the same machine, for which the server has another address."""
+        return Machine(replace(self.config, store=replace(self.config.store, url=url)))
+
+    def directory(self) -> IndexDirectory:
+        """Ask the server whether there is a newer catalog, as every command does first."""
+        return open_directory(self.config)
+
+    def store(self) -> BaseDocumentStore:
+        """Open the store of an index that is up to date."""
+        return get_document_store(self.config, self.directory())
+
+    def write(self, *notes: str) -> None:
+        """Index notes: these and no others."""
+        with self.store() as store:
+            put(store, *notes)
+            store.publish()
+
+    def notes(self) -> set[str]:
+        """Return the notes that a search finds here."""
+        with self.store() as store:
+            manifest = store.manifest()
+            assert manifest is not None
+            found = {row.path for row in manifest.notes()}
+            store.access.frequencies()
+            assert found == {document.content for document in store.filter_documents()}
+            return found
+
+    def head(self) -> Head:
+        """Return the head of the catalog."""
+        with closing(RestClient(self.config.store)) as client:
+            head = Catalog(client).head()
+        assert head is not None
+        return head
+
+
+def put(store: BaseDocumentStore, *notes: str) -> None:
+    """Write notes of one chunk each, and say so in the working manifest."""
+    store.begin_writing()
+    words = SparseEmbedding([1], [1.0])
+    ids = {note: str(uuid5(NAMESPACE_URL, note)) for note in notes}
+    documents = [Document(id=ids[n], content=n, sparse_embedding=words) for n in notes]
+    store.write_documents(documents, DuplicatePolicy.OVERWRITE)
+    with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
+        manifest.forget("v", list(manifest.stats("v")))
+        manifest.commit_write(
+            NoteRow("v", n, n, 1, 1, False, b"", [ChunkKey(ids[n], bytes(16))], id=ids[n])
+            for n in notes
+        )
