@@ -94,8 +94,9 @@ def put(store: BaseDocumentStore, *notes: str) -> None:
     documents = [Document(id=ids[n], content=n, sparse_embedding=words) for n in notes]
     store.write_documents(documents, DuplicatePolicy.OVERWRITE)
     with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
-        manifest.forget("v", list(manifest.stats("v")))
+        known = manifest.stats("v")
+        manifest.forget("v", known.keys() - ids.keys())
         manifest.commit_write(
             NoteRow("v", n, n, 1, 1, False, b"", [ChunkKey(ids[n], bytes(16))], id=ids[n])
-            for n in notes
+            for n in ids.keys() - known.keys()
         )

@@ -7,12 +7,14 @@ to lead to the same index, that is noted in `servers.json`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 _NAMES = "servers.json"
+_NAME = re.compile("index-[0-9a-f]{12}")
 
 
 def server_folder(home: Path, addresses: Sequence[str], collection: str) -> Path:
@@ -28,13 +30,18 @@ def server_folder(home: Path, addresses: Sequence[str], collection: str) -> Path
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
+def folder_name(index: str) -> str:
+    """Return the name of the folder of an index that has this id, or this address."""
+    return f"index-{sha256(index.encode()).hexdigest()[:12]}"
+
+
 def folder_names(home: Path) -> dict[str, str]:
     """Return the folders that were noted, by address and collection."""
     with suppress(OSError, ValueError, RecursionError):
         names = json.loads((home / _NAMES).read_text("utf-8"))
         if isinstance(names, dict):
             texts = {k: v for k, v in names.items() if isinstance(v, str)}
-            return {k: v for k, v in texts.items() if v.startswith("index-") and "/" not in v}
+            return {k: v for k, v in texts.items() if _NAME.fullmatch(v)}
     return {}
 
 
@@ -55,4 +62,4 @@ def _key(address: str, collection: str) -> str:
 
 
 def _default(address: str, collection: str) -> str:
-    return f"index-{sha256(_key(address, collection).encode()).hexdigest()[:12]}"
+    return folder_name(_key(address, collection))

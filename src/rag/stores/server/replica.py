@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag.config import StoreConfig
-from rag.config.server_folders import note_folder
+from rag.config.server_folders import folder_name, note_folder
 from rag.exceptions import IndexUnavailableError, LockedError, UsageError
 from rag.index.index_snapshot import POINTS
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -71,7 +71,7 @@ class Replica:
         same = [path for path, found in marks.items() if found and found.index == head.index]
         if not same and is_new:
             return
-        folder = same[0] if same else home / f"index-{head.index[:12]}"
+        folder = same[0] if same else home / folder_name(head.index)
         claim_data_folder(home)
         note_folder(home, self.settings.addresses, self.settings.collection, folder.name)
         self.directory = IndexDirectory(folder, home)

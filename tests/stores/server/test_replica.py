@@ -1,0 +1,479 @@
+"""A machine that has only the address: it fetches the catalog, keeps it, asks for a newer one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from qdrant_client import models
+
+from machines import Machine, put
+from qdrant_server import QdrantServer
+from rag.exceptions import (
+    DiskFullError,
+    IndexUnavailableError,
+    LockedError,
+    StoreConnectionError,
+    UsageError,
+)
+from rag.index.snapshots import CURRENT, MANIFEST, SERVER, IndexDirectory
+from rag.stores import QdrantServerDocumentStore
+from rag.stores.server.catalog import Catalog
+
+NAME = "obsidian_knowledge.catalog"
+
+
+def requests_of(server: QdrantServer, work: Callable[[], object]) -> list[str]:
+    """Return the requests about the catalog that something makes."""
+    before = len(server.requests)
+    work()
+    return [path for path in server.paths()[before:] if NAME in path]
+
+
+def fetched(server: QdrantServer, work: Callable[[], object]) -> int:
+    """Return how many requests for blocks something makes; one asks for the head."""
+    return len(requests_of(server, work)) - 1
+
+
+def generation(machine: Machine) -> str:
+    """Return the name of the snapshot there."""
+    return (machine.folder / CURRENT).read_text("ascii")
+
+
+# -- fetching --------------------------------------------------------------------------
+
+
+def test_a_machine_that_has_only_the_address_finds_the_notes(
+    desk: Machine, laptop: Machine
+) -> None:
+    desk.write("a", "b")
+    assert laptop.notes() == {"a", "b"}
+
+
+def test_the_catalog_is_fetched_once_and_then_only_asked_for(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    assert fetched(server, laptop.directory) > 0
+    assert requests_of(server, laptop.directory) == [f"POST /collections/{NAME}/points"]
+    assert requests_of(server, desk.directory) == [f"POST /collections/{NAME}/points"]
+
+
+def test_a_newer_catalog_takes_the_place_of_the_one_here(desk: Machine, laptop: Machine) -> None:
+    desk.write("a")
+    laptop.notes()
+    first = generation(laptop)
+    desk.write("a", "b")
+    assert laptop.notes() == {"a", "b"}
+    assert not (laptop.folder / first).exists()
+
+
+def test_only_blocks_that_are_not_here_are_fetched(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    fetch = Catalog.fetch
+
+    def noted(catalog: Catalog, keys: Any) -> Any:
+        asked.extend(keys)
+        return fetch(catalog, keys)
+
+    monkeypatch.setattr("rag.stores.server.blocks.BLOCK", 4096)
+    desk.write(*(f"note {n}" for n in range(400)))
+    with monkeypatch.context() as patched:
+        patched.setattr(Catalog, "fetch", noted)
+        laptop.directory()
+        whole, asked[:] = len(asked), []
+        desk.write(*(f"note {n}" for n in range(401)))
+        laptop.directory()
+    assert 0 < len(asked) < whole / 2
+
+
+def test_a_search_that_has_begun_ends_with_the_catalog_it_began_with(
+    desk: Machine, laptop: Machine
+) -> None:
+    desk.write("a")
+    with laptop.store() as store, store.pinned():
+        before = store.manifest()
+        desk.write("a", "b")
+        laptop.directory()
+        assert store.manifest() is before
+
+
+def test_a_store_that_stays_open_asks_again_after_two_seconds(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+    with laptop.store() as store:
+        first = store.manifest()
+        desk.write("a", "b")
+        assert store.manifest() is first
+        monkeypatch.setattr("rag.stores.server.session._FRESH", 0.0)
+        manifest = store.manifest()
+        assert manifest is not None and manifest.totals() == (2, 2)
+
+
+def test_an_index_without_frequencies_is_fetched_as_it_is(desk: Machine, laptop: Machine) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        store.access.publish()  # as a run whose disk lost the file
+    store = laptop.store()
+    with store:
+        manifest = store.manifest()
+        assert manifest is not None and manifest.totals() == (1, 1)
+        with pytest.raises(IndexUnavailableError):
+            store.access.frequencies()
+
+
+def test_an_index_without_a_manifest_is_fetched_once(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    with desk.store() as store:
+        put(store, "a")
+        (store.directory.work / MANIFEST).unlink()
+        store.publish()
+    laptop.directory()
+    assert fetched(server, laptop.directory) == 0
+
+
+# -- blocks that go, and others that fetch ---------------------------------------------
+
+
+def vanish(server: QdrantServer, keys: list[str]) -> None:
+    server.engine.delete(NAME, models.PointIdsList(points=[*keys]))
+
+
+def test_a_reader_that_finds_a_block_gone_begins_again_with_the_new_catalog(
+    desk: Machine, laptop: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+    old, listing = desk.head(), Catalog.listing
+    is_late: list[bool] = []
+
+    def late(catalog: Catalog, head: Any) -> Any:
+        found = listing(catalog, head)
+        if not is_late:  # it took more than ten minutes to get here
+            is_late.append(True)
+            desk.write("a", "b")
+            vanish(server, sorted(found.keys()))
+        return found
+
+    monkeypatch.setattr(Catalog, "listing", late)
+    assert laptop.notes() == {"a", "b"}
+    assert laptop.mark.version == desk.head().version != old.version
+
+
+def test_a_catalog_that_lacks_a_block_is_not_read(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    points, _ = server.engine.scroll(NAME, limit=100)
+    vanish(server, [str(point.id) for point in points if point.id != 0][:1])
+    with pytest.raises(IndexUnavailableError, match="lacks a part") as caught:
+        laptop.notes()
+    assert "Index again on" in caught.value.hint
+    assert not (laptop.folder / CURRENT).exists()
+    desk.write("a")  # as it says
+    assert laptop.notes() == {"a"}
+
+
+def test_processes_that_fetch_at_once_have_one_snapshot(
+    desk: Machine, laptop: Machine, other_address: str
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    desk.write("a", "b")
+    ways = [laptop, laptop.at(other_address)] * 3
+    with ThreadPoolExecutor(len(ways)) as threads:
+        found = [*threads.map(Machine.notes, ways)]
+    assert found == [{"a", "b"}] * len(ways)
+    assert len([*laptop.home.glob("index-*")]) == 1
+    assert len([*laptop.folder.glob("gen-*/points")]) == 1
+
+
+def test_while_another_process_fetches_the_catalog_here_is_read_after_a_while(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.stores.server.replica._WAITING", 0.1)
+    desk.write("a")
+    with IndexDirectory.of(laptop.config).writing(), pytest.raises(LockedError):
+        laptop.directory()  # there is nothing else to read
+    laptop.directory()
+    before = laptop.mark
+    desk.write("b")
+    with IndexDirectory.of(laptop.config).writing():
+        assert laptop.directory().current() is not None
+        assert laptop.mark == before
+    assert laptop.notes() == {"b"}
+
+
+def test_a_search_does_not_wait_for_the_run_that_publishes_here(
+    desk: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+    monkeypatch.setattr("rag.stores.server.replica._WAITING", 60.0)
+    seen = []
+
+    def interrupted(*_: Any) -> None:
+        seen.append(desk.directory().current())  # another process, while the catalog is newer
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rag.index.snapshots.IndexDirectory.publish", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        desk.write("a", "b")
+    assert seen == ["gen-1"]
+
+
+def test_wherever_fetching_loses_the_server_the_next_command_fetches_it(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    for number in range(4):
+        shutil.rmtree(laptop.folder, ignore_errors=True)
+        server.fail("hangup", after=number)
+        with suppress(StoreConnectionError):
+            laptop.directory()
+        server.fail("")
+        assert laptop.notes() == {"a"}
+        assert not [*laptop.folder.glob(".gen-*")]
+
+
+def test_a_fetch_killed_before_its_mark_was_written_is_made_again(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    desk.write("a", "b")
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rag.stores.server.identity.replace_durably", killed)
+        with pytest.raises(KeyboardInterrupt):
+            laptop.directory()
+    assert laptop.notes() == {"a", "b"}
+    assert laptop.mark.version == desk.head().version
+
+
+# -- the folder of an index ------------------------------------------------------------
+
+
+def test_another_address_of_the_server_is_the_same_index(
+    desk: Machine, server: QdrantServer, other_address: str
+) -> None:
+    desk.write("a")
+    moved = desk.at(other_address)
+    assert moved.folder != desk.folder
+    assert moved.notes() == {"a"}
+    assert moved.folder == desk.folder
+    moved.write("a", "b")
+    assert desk.notes() == {"a", "b"}
+    desk.write("c")
+
+
+def test_with_another_address_nothing_is_fetched(
+    desk: Machine, server: QdrantServer, other_address: str
+) -> None:
+    desk.write("a")
+    assert fetched(server, desk.at(other_address).directory) == 0
+
+
+def test_another_index_at_the_same_address_has_a_folder_of_its_own(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    first = desk.folder
+    for name in ("obsidian_knowledge", NAME):
+        server.engine.delete_collection(name)
+    laptop.write("b")
+    assert desk.notes() == {"b"}
+    assert desk.folder != first and (first / SERVER).exists()
+    with pytest.raises(UsageError, match="writes this index"):
+        desk.write("c")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[" * 100_000, "5", '{"a": 5}', '["index-1"]', "\x00"],
+    ids=lambda text: repr(text[:10]),
+)
+def test_garbage_in_the_list_of_folders_is_no_hindrance(
+    content: str, desk: Machine, other_address: str
+) -> None:
+    desk.write("a")
+    (desk.home / "servers.json").write_text(content, "utf-8")
+    assert desk.notes() == desk.at(other_address).notes() == {"a"}
+
+
+def test_the_list_of_folders_leads_nowhere_else(desk: Machine, tmp_path: Path) -> None:
+    desk.write("a")
+    key = f"{desk.config.store.url} obsidian_knowledge"
+    for name in ("../index-x", "index-/../../x", "/etc", "index-\x00", "vaults.json"):
+        (desk.home / "servers.json").write_text(json.dumps({key: name}), "utf-8")
+        assert desk.folder.parent == desk.home
+        assert desk.notes() == {"a"}
+
+
+def test_the_id_of_an_index_leads_nowhere_else(
+    desk: Machine, laptop: Machine, server: QdrantServer, tmp_path: Path
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    server.engine.set_payload(NAME, {"index": "/../../x/../.."}, [0])
+    assert laptop.notes() == {"a"}
+    assert laptop.folder.parent == laptop.home
+    assert {path.name for path in tmp_path.iterdir()} - {"home"} == {"desk", "laptop"}
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe", b"[" * 100_000, b"[]", b'{"index": 5, "version": [1]}']
+)
+def test_garbage_in_the_mark_of_a_folder_is_no_hindrance(
+    content: bytes, desk: Machine, laptop: Machine
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    (laptop.folder / SERVER).write_bytes(content)
+    assert laptop.notes() == {"a"}
+
+
+# -- what is damaged here --------------------------------------------------------------
+
+
+def lose_current(folder: Path) -> None:
+    (folder / CURRENT).unlink()
+
+
+def lose_snapshot(folder: Path) -> None:
+    shutil.rmtree(folder / (folder / CURRENT).read_text("ascii"))
+
+
+def name_another(folder: Path) -> None:
+    (folder / CURRENT).write_text("gen-99", "ascii")
+
+
+def name_nothing(folder: Path) -> None:
+    (folder / CURRENT).write_bytes(b"\xff../../etc")
+
+
+def empty_manifest(folder: Path) -> None:
+    (folder / (folder / CURRENT).read_text("ascii") / MANIFEST).write_bytes(b"")
+
+
+def damage_manifest(folder: Path) -> None:
+    file = folder / (folder / CURRENT).read_text("ascii") / MANIFEST
+    file.write_bytes(b"x" * file.stat().st_size)
+
+
+def lose_frequencies(folder: Path) -> None:
+    (folder / (folder / CURRENT).read_text("ascii") / "frequencies").unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lose_current,
+        lose_snapshot,
+        name_another,
+        name_nothing,
+        empty_manifest,
+        damage_manifest,
+        lose_frequencies,
+    ],
+)
+def test_what_is_damaged_here_is_fetched_again(
+    damage: Callable[[Path], None], desk: Machine, laptop: Machine
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    damage(laptop.folder)
+    assert laptop.notes() == {"a"}
+
+
+def test_what_is_damaged_where_the_index_is_written_is_fetched_too(desk: Machine) -> None:
+    desk.write("a")
+    damage_manifest(desk.folder)
+    assert desk.notes() == {"a"}
+    desk.write("a", "b")
+    assert desk.notes() == {"a", "b"}
+
+
+# -- a server or a disk that fails -----------------------------------------------------
+
+
+def test_without_the_server_the_catalog_here_is_read(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    server.fail("hangup")
+    with laptop_store(laptop) as store:
+        manifest = store.manifest()
+        assert manifest is not None and manifest.totals() == (1, 1)
+
+
+def laptop_store(machine: Machine) -> QdrantServerDocumentStore:
+    config = machine.config
+    return QdrantServerDocumentStore(str(machine.folder), config.store, IndexDirectory.of(config))
+
+
+def test_an_unanswered_question_whether_there_is_a_newer_one_is_soon_given_up(
+    desk: Machine, laptop: Machine, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.stores.server.replica._ASKING", 0.2)
+    desk.write("a")
+    server.fail("hang")
+    slow = Machine(replace(laptop.config, store=replace(laptop.config.store, timeout=60)))
+    with pytest.raises(StoreConnectionError, match="took too long"):
+        slow.directory()
+
+
+def test_another_format_is_not_fetched(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    server.engine.set_payload(NAME, {"format": 2}, [0])
+    with pytest.raises(IndexUnavailableError, match="another version of rag"):
+        laptop.notes()
+    with pytest.raises(IndexUnavailableError, match="another version of rag"):
+        desk.write("b")
+
+
+def test_a_full_disk_is_said_to_be_full(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rag.stores.server.blocks.Listing.write", full)
+    with pytest.raises(DiskFullError):
+        laptop.directory()
+    monkeypatch.undo()
+    assert laptop.notes() == {"a"}
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), UsageError("no")])
+def test_where_nothing_can_be_written_the_catalog_here_is_read(
+    error: Exception, desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("a")
+    laptop.notes()
+    desk.write("a", "b")
+
+    def refused(*_: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:  # root, as whom tests may run, may write everywhere
+        patched.setattr("rag.index.snapshots.claim_index_folder", refused)
+        assert laptop.directory().current() == "gen-1"
+    assert laptop.notes() == {"a", "b"}
