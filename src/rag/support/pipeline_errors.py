@@ -21,5 +21,6 @@ def own_errors(kind: type[RAGError], message: str) -> Iterator[None]:
     except Exception as error:
         cause = error.__cause__ or error
         if isinstance(cause, RAGError):
-            raise cause from error
+            # Not from the wrapper, whose cause it is: that would be a circle.
+            raise cause from cause.__cause__
         raise kind(message, str(cause)) from error
