@@ -368,7 +368,9 @@ class IndexRun:
             for vault, (root, prune) in (known | self._asked).items():
                 if vault not in self.writer.settled:
                     self.index_vault(vault, root, prune)
-        if self.writer.is_rebuilding:
+        # A server's points of notes that are half written and cannot be read are nobody's.
+        is_unknown = bool(self.config.store.url) and self.manifest.expected_points() is None
+        if self.writer.is_rebuilding or is_unknown:
             self._refuse_to_lose()
 
     def _refuse_to_lose(self) -> None:

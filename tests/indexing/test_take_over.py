@@ -1,0 +1,377 @@
+"""Another machine takes over: after a run that ended, one that did not, and one that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from machines import Machine
+from qdrant_server import QdrantServer
+from rag.app.requests import SyncRequest
+from rag.app.sync import sync
+from rag.app.vaults import remove_vault
+from rag.config import OllamaConfig, RAGConfig, StoreConfig
+from rag.exceptions import IndexingError, LockedError, StoreConnectionError, UsageError
+from rag.index.snapshots import MANIFEST
+from rag.indexing.reports import RunReport
+from rag.indexing.run import IndexRun
+from rag.indexing.take_over import take_over
+from rag.stores import open_directory
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.identity import Machine as Identity
+from rag.stores.server.identity import ServerMark
+from rag.stores.server.rest import RestClient
+
+WRITE = "PUT /collections/obsidian_knowledge/points"
+NOTES = {f"note {n}.md": f"# Note {n}\n\nText of the note number {n}.\n" for n in range(12)}
+
+
+@pytest.fixture
+def server(own_qdrant: QdrantServer) -> QdrantServer:
+    return own_qdrant
+
+
+@pytest.fixture
+def make(server: QdrantServer, tmp_path: Path) -> Callable[..., RAGConfig]:
+    """Return the settings of a machine: `make("desk")`."""
+
+    def made(name: str, **store: Any) -> RAGConfig:
+        return RAGConfig(
+            data_dir=tmp_path / name,
+            ollama=OllamaConfig(enabled=False),
+            store=StoreConfig(**{"url": server.url, "timeout": 5, "hnsw_m": 0, **store}),
+        )
+
+    return made
+
+
+@pytest.fixture
+def desk(make: Callable[..., RAGConfig]) -> RAGConfig:
+    return make("desk")
+
+
+@pytest.fixture
+def laptop(make: Callable[..., RAGConfig]) -> RAGConfig:
+    return make("laptop")
+
+
+@pytest.fixture
+def folder(write_notes: Callable[..., Path], age: Any) -> Path:
+    """Twelve notes, which both machines have."""
+    folder = write_notes("work", NOTES)
+    age(folder)
+    return folder
+
+
+def index(config: RAGConfig, *folders: Path, **how: Any) -> RunReport:
+    """Do as `rag index` does."""
+    return sync(config, SyncRequest(folders, **how)).run
+
+
+def break_off(config: RAGConfig, folder: Path) -> None:
+    """Begin to index, and be killed when the points are written and nothing is published."""
+    run = IndexRun(config, open_directory(config))
+    run.__enter__()
+    run.index_vault("work", folder)
+    # The process is gone: nobody says to the server that the run has ended.
+    run.writer.store.access._claim._run = ""
+    run.__exit__()
+
+
+def change(config: RAGConfig, **values: Any) -> None:
+    """Change the head as somebody else does."""
+    with closing(RestClient(config.store)) as client:
+        catalog = Catalog(client)
+        head = catalog.head()
+        assert head is not None
+        catalog.change(head, **values)
+
+
+def edit(folder: Path, age: Any) -> None:
+    """Change every note."""
+    for file in folder.glob("*.md"):
+        file.write_text(file.read_text("utf-8").replace("Text", "New text"), "utf-8")
+    age(folder)
+
+
+def writes(server: QdrantServer) -> int:
+    return server.paths().count(WRITE)
+
+
+# -- after a run that ended ------------------------------------------------------------
+
+
+def test_after_a_whole_run_nothing_is_written_anew(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, server: QdrantServer
+) -> None:
+    index(desk, folder)
+    before = writes(server)
+    report = index(laptop, folder, take_over=True)
+    assert writes(server) == before
+    assert not report.touched
+    assert Machine(laptop).head().machine == Identity.here(laptop.data_dir).id
+
+
+def test_it_says_whose_index_it_was(desk: RAGConfig, laptop: RAGConfig, folder: Path) -> None:
+    index(desk, folder)
+    name = Machine(desk).head().name
+    [notice] = index(laptop, folder, take_over=True).notices
+    assert notice == f"this machine writes the index now; {name} did before"
+    assert index(laptop, folder, take_over=True).notices == []
+
+
+def test_only_what_changed_is_written_by_the_successor(
+    desk: RAGConfig,
+    laptop: RAGConfig,
+    folder: Path,
+    points: Callable[[RAGConfig], Any],
+    age: Any,
+) -> None:
+    index(desk, folder)
+    (folder / "note 3.md").write_text("# Another\n\nThis one is new.\n", "utf-8")
+    report = index(laptop, folder, take_over=True)
+    assert (report.vaults["work"].changed, report.chunks) == (1, 12)
+    assert points(desk) == points(laptop)
+
+
+def test_the_former_owner_is_refused_and_can_take_it_back(
+    desk: RAGConfig,
+    laptop: RAGConfig,
+    folder: Path,
+    server: QdrantServer,
+    points: Callable[[RAGConfig], Any],
+    age: Any,
+) -> None:
+    index(desk, folder)
+    edit(folder, age)
+    index(laptop, folder, take_over=True)
+    before = writes(server)
+    with pytest.raises(UsageError, match="writes this index, since 20"):
+        index(desk, folder)
+    assert writes(server) == before
+    report = index(desk, folder, take_over=True)
+    assert writes(server) == before and not report.touched
+    with pytest.raises(UsageError, match="writes this index, since 20"):
+        index(laptop, folder)
+    assert points(desk) == points(laptop)
+
+
+def test_elsewhere_nothing_is_registered_and_no_vault_removed(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, write_notes: Callable[..., Path]
+) -> None:
+    index(desk, folder)
+    other = write_notes("other", {"a.md": "# A\n\nText.\n"})
+    with pytest.raises(UsageError, match="writes this index"):
+        index(laptop, other)
+    with pytest.raises(UsageError, match="writes this index"):
+        index(laptop, folder, rebuild=True)
+    with pytest.raises(UsageError, match="writes this index"):
+        remove_vault(laptop, "work")
+    assert not (laptop.data_dir / "vaults.json").exists()
+
+
+def test_without_a_server_there_is_nothing_to_take_over(desk: RAGConfig, folder: Path) -> None:
+    with pytest.raises(UsageError, match="no other writer"):
+        index(replace(desk, store=StoreConfig()), folder, take_over=True)
+
+
+def test_an_index_that_nobody_wrote_is_taken_without_a_word(
+    laptop: RAGConfig, folder: Path
+) -> None:
+    assert index(laptop, folder, take_over=True).notices == []
+    assert index(laptop, folder, take_over=True).notices == []
+
+
+# -- after a run that did not end ------------------------------------------------------
+
+
+def test_after_a_run_that_was_killed_every_chunk_is_written_again(
+    desk: RAGConfig,
+    laptop: RAGConfig,
+    make: Callable[..., RAGConfig],
+    folder: Path,
+    server: QdrantServer,
+    points: Callable[[RAGConfig], Any],
+    age: Any,
+) -> None:
+    index(desk, folder)
+    old = {file: file.read_bytes() for file in folder.glob("*.md")}
+    edit(folder, age)
+    break_off(desk, folder)
+    change(desk, run="")
+    for file, content in old.items():  # the laptop's notes are those of the catalog
+        file.write_bytes(content)
+    age(folder)
+    before = writes(server)
+    assert index(laptop, folder, take_over=True).published
+    assert writes(server) > before
+    fresh = make("fresh", collection="fresh")
+    index(fresh, folder)
+    assert points(laptop) == points(fresh)
+
+
+def test_after_a_first_run_that_was_killed_the_index_is_made_anew(
+    desk: RAGConfig,
+    laptop: RAGConfig,
+    make: Callable[..., RAGConfig],
+    folder: Path,
+    points: Callable[[RAGConfig], Any],
+    age: Any,
+) -> None:
+    break_off(desk, folder)
+    change(desk, run="")
+    (folder / "note 3.md").unlink()
+    assert index(laptop, folder, take_over=True).published
+    fresh = make("fresh", collection="fresh")
+    index(fresh, folder)
+    assert points(laptop) == points(fresh)
+
+
+def test_a_folder_that_is_not_here_keeps_the_index_as_it_is(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, tmp_path: Path, age: Any
+) -> None:
+    index(desk, folder)
+    edit(folder, age)
+    break_off(desk, folder)
+    change(desk, run="")
+    folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(IndexingError, match="vault 'work' cannot be read as before"):
+        index(laptop, take_over=True)
+    assert Machine(laptop).head().unfinished
+
+
+def test_wherever_the_server_fails_the_next_try_takes_over(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, server: QdrantServer
+) -> None:
+    index(desk, folder)
+    machine = Identity.here(laptop.data_dir).id
+    for number in range(20):
+        server.fail("hangup", after=number)
+        done = False
+        with suppress(StoreConnectionError):
+            take_over(laptop, open_directory(laptop), wait=False, progress=None)
+            done = True
+        server.fail("")
+        assert Machine(laptop).head().machine == machine or not done
+        if done:
+            break
+    assert number > 3
+    assert not index(laptop, folder).touched
+
+
+# -- while a run goes on ---------------------------------------------------------------
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are looked at every few milliseconds."""
+    monkeypatch.setattr("rag.indexing.take_over._ASKED", 0.02)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_while_a_run_goes_on_elsewhere_it_is_refused(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(desk, folder)
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr("rag.stores.server.claim._RENEWED", 0.0)
+    with IndexRun(desk, open_directory(desk)) as run:
+        run.writer.prepare()
+        run.writer.store.access.begin_step()
+
+        def go_on(waited: int, longest: int) -> None:
+            told.append((waited, longest))
+            run.writer.store.access.begin_step()
+
+        with pytest.raises(LockedError, match="is writing the index now"):
+            take_over(laptop, open_directory(laptop), wait=False, progress=go_on)
+        run.writer.store.access.begin_step()  # and it goes on
+    assert told == [(0, round(Machine(desk).head().seconds))]
+    index(desk, folder)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_run_that_was_killed_is_waited_for_as_long_as_it_said(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path
+) -> None:
+    index(desk, folder)
+    change(desk, run="killed", seconds=0.1, unfinished=True)
+    told: list[int] = []
+    directory = open_directory(laptop)
+    take_over(laptop, directory, wait=False, progress=lambda waited, longest: told.append(waited))
+    head = Machine(laptop).head()
+    assert 1 <= len(told) <= 5
+    assert (head.run, head.machine) == ("", Identity.here(laptop.data_dir).id)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("is_published", [True, False])
+def test_when_the_run_ends_it_is_not_waited_any_longer(
+    is_published: bool, desk: RAGConfig, laptop: RAGConfig, folder: Path
+) -> None:
+    if is_published:
+        index(desk, folder)
+    else:
+        break_off(desk, folder)
+    change(desk, run="soon over", seconds=3.0)
+    take_over(
+        laptop,
+        open_directory(laptop),
+        wait=False,
+        progress=lambda waited, longest: change(desk, run=""),
+    )
+    assert Machine(laptop).head().machine == Identity.here(laptop.data_dir).id
+
+
+def test_a_machine_that_takes_over_while_another_does_is_refused(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index(desk, folder)
+
+    def overtaken(*_: Any) -> None:
+        change(desk, machine="third", name="third")
+
+    monkeypatch.setattr("rag.indexing.take_over._go_on_from", overtaken)
+    with pytest.raises(LockedError, match="third is writing"):
+        take_over(laptop, open_directory(laptop), wait=False, progress=None)
+
+
+def test_the_run_that_was_taken_over_stops(
+    desk: RAGConfig,
+    laptop: RAGConfig,
+    folder: Path,
+    age: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    points: Callable[[RAGConfig], Any],
+) -> None:
+    index(desk, folder)
+    edit(folder, age)
+    monkeypatch.setattr("rag.stores.server.claim._RENEWED", 0.0)
+    with IndexRun(desk, open_directory(desk)) as run:
+        run.writer.prepare()
+        change(desk, run="", seconds=0.0)  # as if it had not been heard of for long
+        index(laptop, folder, take_over=True)
+        before = points(laptop)
+        with pytest.raises(LockedError, match="has taken over"):
+            run.index_vault("work", folder)
+    assert points(laptop) == before
+
+
+def test_the_staging_index_of_the_former_owner_is_not_gone_on_with(
+    desk: RAGConfig, laptop: RAGConfig, folder: Path, age: Any, points: Callable[[RAGConfig], Any]
+) -> None:
+    index(desk, folder)
+    edit(folder, age)
+    index(laptop, folder, take_over=True)
+    (folder / "note 3.md").unlink()
+    index(laptop, folder, prune=True)
+    index(desk, folder, take_over=True)
+    mark = ServerMark.read(desk.index_dir)
+    assert mark is not None and mark.work == mark.version
+    assert points(desk) == points(laptop) and len(points(desk)) == 11
+    assert (desk.index_dir / "work" / MANIFEST).exists()
