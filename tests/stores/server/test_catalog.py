@@ -337,24 +337,35 @@ def test_a_damaged_block_is_said_to_be_one(
     assert head is not None and catalog.listing(head).files.keys() == NEW.keys()
 
 
-WRONG = {
-    "index": 5,
-    "version": 7,
-    "listing": "abc",
-    "blocks": "7",
-    "seconds": [],
-    "unfinished": "yes",
-}
-
-
-@pytest.mark.parametrize("field", WRONG)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("index", 5),
+        ("version", 7),
+        ("listing", "abc"),
+        ("listing", ["no key"]),
+        ("listing", [7]),
+        ("blocks", "7"),
+        ("seconds", []),
+        ("unfinished", "yes"),
+    ],
+)
 def test_a_head_of_another_kind_is_said_to_be_damaged(
-    field: str, catalog: Catalog, server: QdrantServer
+    field: str, value: object, catalog: Catalog, server: QdrantServer
 ) -> None:
-    server.engine.set_payload(NAME, {field: WRONG[field]}, [0])
+    server.engine.set_payload(NAME, {field: value}, [0])
     with pytest.raises(IndexUnavailableError, match="is damaged") as caught:
         catalog.head()
     assert field in caught.value.details
+
+
+def test_the_name_of_a_machine_is_one_line_without_control_characters(
+    catalog: Catalog, server: QdrantServer
+) -> None:
+    server.engine.set_payload(NAME, {"name": "des\x1b[31mk\n" + "x" * 1000}, [0])
+    head = catalog.head()
+    assert head is not None and len(head.name) <= 200
+    assert "\x1b" not in head.name and "\n" not in head.name
 
 
 def test_a_head_of_somebody_else_is_said_to_be_damaged(

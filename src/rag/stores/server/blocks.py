@@ -65,7 +65,7 @@ class Listing:
             raise ValueError("no listing of blocks") from error
         if not isinstance(files, dict) or not files.keys() <= {*names}:
             raise ValueError("no listing of blocks")
-        if not all(isinstance(keys, list) and all(map(_is_key, keys)) for keys in files.values()):
+        if not all(isinstance(keys, list) and all(map(is_key, keys)) for keys in files.values()):
             raise ValueError("no key of a block")
         return cls(files)
 
@@ -109,6 +109,11 @@ def cut(content: bytes) -> Iterator[tuple[str, bytes]]:
         yield key_of(block), block
 
 
+def is_key(value: object) -> bool:
+    """Return whether something may be the key of a block."""
+    return isinstance(value, str) and _KEY.fullmatch(value) is not None
+
+
 def key_of(block: bytes) -> str:
     """Return the key of a block: a checksum that no other has, as a UUID."""
     return str(UUID(bytes=blake2b(block, digest_size=16).digest()))
@@ -132,10 +137,6 @@ def unpack(key: str, text: str) -> bytes:
     if key_of(block) != key:
         raise ValueError(f"the block {key} is damaged")
     return block
-
-
-def _is_key(value: object) -> bool:
-    return isinstance(value, str) and _KEY.fullmatch(value) is not None
 
 
 def _keys(path: Path) -> list[str]:

@@ -25,9 +25,10 @@ import httpx
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST
-from rag.stores.server.blocks import Listing, cut, pack, unpack
+from rag.stores.server.blocks import Listing, cut, is_key, pack, unpack
 from rag.stores.server.identity import ServerMark, new_id
 from rag.stores.server.rest import RestClient
+from rag.support.http_transport import brief
 
 FORMAT = 1
 FILES = (MANIFEST, FREQUENCIES)
@@ -101,7 +102,9 @@ class Head:
         for field in fields(cls):
             if not isinstance(values[field.name], _KINDS.get(str(field.type), (list, tuple))):
                 raise ValueError(f"{field.name} is wrong in the head of the catalog")
-        values["listing"] = tuple(map(str, values["listing"]))
+        if not all(map(is_key, values["listing"])):
+            raise ValueError("listing is wrong in the head of the catalog")
+        values |= {"listing": tuple(values["listing"]), "name": brief(values["name"])}
         return cls(**values)
 
     def mark(self, work: str) -> ServerMark:
