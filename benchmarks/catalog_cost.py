@@ -28,7 +28,8 @@ from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.manifest import Manifest
 from rag.index.note_rows import ChunkKey, NoteRow
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.stores.server.catalog import Catalog, Head
+from rag.stores.server.catalog import Catalog
+from rag.stores.server.head import Head
 from rag.stores.server.identity import new_id
 from rag.stores.server.replica import Replica
 from rag.stores.server.rest import RestClient

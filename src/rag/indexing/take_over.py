@@ -13,9 +13,10 @@ from rag.index.frequencies import FREQUENCIES
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.server.api_key import server_key
-from rag.stores.server.catalog import Catalog, ChangedError, Head
+from rag.stores.server.catalog import Catalog, ChangedError
 from rag.stores.server.claim import check_writer, moment
 from rag.stores.server.errors import answering
+from rag.stores.server.head import Head
 from rag.stores.server.identity import Machine, ServerMark, home_of
 from rag.stores.server.replica import Replica
 from rag.stores.server.rest import RestClient

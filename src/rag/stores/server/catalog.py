@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +24,16 @@ import httpx
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST
-from rag.stores.server.blocks import Listing, cut, is_key, pack, unpack
-from rag.stores.server.identity import ServerMark, new_id
+from rag.stores.server.blocks import Listing, cut, pack, unpack
+from rag.stores.server.head import FORMAT, Head
+from rag.stores.server.identity import new_id
 from rag.stores.server.rest import RestClient
-from rag.support.http_transport import brief
 
-FORMAT = 1
 FILES = (MANIFEST, FREQUENCIES)
 _HEAD = 0  # the id of its point
 _KEPT = 600.0  # seconds that a block stays after it was replaced
 _PAGE = 10_000
 _REQUEST = 4_000_000  # characters of blocks that are sent at once
-_KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-}
 _WAITING = {"wait": "true"}
 # Through one copy, the same for all who write, unless it is known to be gone. ("strong" would fail
 # while its machine is away.)
@@ -57,64 +49,6 @@ class ChangedError(Exception):
     def __init__(self, head: Head | None) -> None:
         super().__init__("the catalog was changed by somebody else")
         self.head = head
-
-
-@dataclass(frozen=True)
-class Head:
-    """The head of a catalog.
-
-    :param index: the id of the index.
-    :param version: that of the catalog; "" before the first was published.
-    :param listing: the keys of the blocks of its listing.
-    :param blocks: how many blocks there were when it was published.
-    :param points: how many points belong to it.
-    :param revision: of its manifest.
-    :param published: when, as ISO text.
-    :param machine: the id of the one that writes; `name` is its name, `since` when it began.
-    :param run: the id of a run of it that may be writing points now, or "".
-    :param seconds: how long that run may go on after the head was changed last.
-    :param unfinished: whether points were written that no catalog knows yet.
-    """
-
-    index: str
-    token: str = ""
-    format: int = FORMAT
-    version: str = ""
-    listing: tuple[str, ...] = ()
-    blocks: int = 0
-    points: int = 0
-    revision: int = 0
-    published: str = ""
-    machine: str = ""
-    name: str = ""
-    since: str = ""
-    run: str = ""
-    seconds: float = 0.0
-    unfinished: bool = False
-
-    @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> Head:
-        """Read a head.
-
-        :raises ValueError: when it is none.
-        """
-        values = {f.name: payload.get(f.name, f.default) for f in fields(cls)}
-        for field in fields(cls):
-            if not isinstance(values[field.name], _KINDS.get(str(field.type), (list, tuple))):
-                raise ValueError(f"{field.name} is wrong in the head of the catalog")
-        if not all(map(is_key, values["listing"])):
-            raise ValueError("listing is wrong in the head of the catalog")
-        values |= {"listing": tuple(values["listing"]), "name": brief(values["name"])}
-        return cls(**values)
-
-    def mark(self, work: str) -> ServerMark:
-        """Return what is kept of it in a folder whose snapshot is this catalog.
-
-        :param work: the version of the catalog which the staging index there goes on from.
-        """
-        return ServerMark(
-            self.index, self.version, work, machine=self.machine, name=self.name, since=self.since
-        )
 
 
 class Catalog:

@@ -16,7 +16,8 @@ from typing import Any
 
 from rag.exceptions import LockedError, Remedy, UsageError
 from rag.index.snapshots import IndexDirectory
-from rag.stores.server.catalog import Catalog, ChangedError, Head
+from rag.stores.server.catalog import Catalog, ChangedError
+from rag.stores.server.head import Head
 from rag.stores.server.identity import Machine, ServerMark, home_of, new_id
 
 _RENEWED = 5.0  # seconds after which a run says again that it is writing

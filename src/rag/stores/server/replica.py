@@ -15,8 +15,9 @@ from rag.index.index_snapshot import POINTS
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.stores.server.api_key import server_key
 from rag.stores.server.blocks import Listing, Place
-from rag.stores.server.catalog import FILES, Catalog, Head
+from rag.stores.server.catalog import FILES, Catalog
 from rag.stores.server.errors import answering
+from rag.stores.server.head import Head
 from rag.stores.server.identity import ServerMark
 from rag.stores.server.rest import RestClient
 from rag.support.owned_folders import claim_data_folder
