@@ -93,7 +93,8 @@ def made_frequencies(chunks: int) -> Frequencies:
     is_several = chance.random(len(dimensions)) < 0.6
     several = dimensions[is_several]
     counts = np.minimum(2 + chance.zipf(1.6, len(several)), chunks).astype(np.uint32)
-    return Frequencies(chunks, several, counts, dimensions[~is_several])
+    parts: list[Any] = [several, counts, dimensions[~is_several]]
+    return Frequencies(chunks, *parts)
 
 
 def changed(frequencies: Frequencies, notes: int) -> Frequencies:
