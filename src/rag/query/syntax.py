@@ -9,7 +9,9 @@
 
 A value with spaces is quoted (`title:"Daily note"`). Curly and full-width quotes, full-width
 colons and minus signs count too. Whatever else is written is plain text: a quote that is never
-closed, a minus alone or before a digit, a colon after any other word. Nothing is a syntax error.
+closed, a minus alone, before a digit or a single letter, a colon after any other word. In what
+looks like a pasted command (`tar -xzf notes.tar`, `--force -it`) so is a minus before up to four
+letters. Nothing is a syntax error.
 Of each kind the first count (`rag.query.limits`): a phrase or beginning too many is plain text, any
 other condition too many is passed over.
 """
@@ -25,6 +27,21 @@ from rag.text.surrogates import without_halves
 from rag.text.tokenizer import TOKEN, cleaned, has_words
 
 T = TypeVar("T")
+
+# Programs, not those whose names are everyday words (find, make, sort).
+_COMMANDS = frozenset(
+    re.findall(
+        r"\S+",
+        "adb ansible apt apt-get awk brew cargo cd chmod chown clang cmake conda cp curl df dig"
+        " docker docker-compose du ffmpeg gcc gh git gradle grep gunzip gzip helm javac journalctl"
+        " kubectl ls lsof mkdir mv mvn mysql netstat nmap node npm npx openssl pip pip3 pnpm podman"
+        " poetry powershell ps psql python python3 rg rm rsync rustc scp sed ssh sudo systemctl tar"
+        " terraform tmux uname unzip uv vim wget xargs yarn yum zip",
+    )
+)
+_OPTION_LENGTHS = range(1, 5)  # a longer word after a minus is meant to be left out
+_OPTION = re.compile(r"--[a-z][\w-]*(?:=.*)?|-[a-z]", re.IGNORECASE)
+_LETTER = re.compile("[a-z]")
 
 FIELDS = ("tag", "vault", "path", "title")
 
@@ -82,6 +99,7 @@ class ParsedQuery:
 def parse_query(query: str) -> ParsedQuery:
     """Read a query; every text is one."""
     query = without_halves(query)
+    is_command = _is_command(query)
     words: list[str] = []
     phrases: list[str] = []
     excluded: list[str] = []
@@ -94,6 +112,8 @@ def parse_query(query: str) -> ParsedQuery:
         if term:
             fields += [term] if term.value else []
             words += [term.value] if term.field == "title" and not term.negated else []
+        elif is_command and token["minus"] and len(token["word"] or "") in _OPTION_LENGTHS:
+            words.append(token[0])
         elif token["minus"] and prefix and prefix == cleaned(token["word"][:-1]):
             excluded_prefixes.append(prefix)
         elif token["minus"] and _is_excluded(token):
@@ -167,12 +187,22 @@ def _beginning(word: str | None) -> str:
 def _is_excluded(token: re.Match[str]) -> bool:
     """Return whether a minus stands before something that a note could hold.
 
-    A quote that is never closed and a field without a value are plain text.
+    A quote that is never closed, a field without a value and a single letter are plain text.
     """
     if token["phrase"]:
         return has_words(token["phrase"])
     word = token["word"] or ""
-    return has_words(word) and word[0] not in _QUOTES and not _FIELD.match(word)
+    if word[:1] in _QUOTES or _FIELD.match(word):
+        return False
+    pieces = ["".join(piece) for piece in TOKEN.findall(cleaned(word))]
+    return bool(pieces) and not (len(pieces) == 1 and _LETTER.fullmatch(pieces[0]))
+
+
+def _is_command(query: str) -> bool:
+    """Return whether a text looks like a command that was pasted: it names a program, or has an
+    option that people write nowhere else."""
+    pieces = query.split()
+    return any(piece.lower() in _COMMANDS or _OPTION.fullmatch(piece) for piece in pieces)
 
 
 def plain_words(text: str) -> str:
