@@ -21,7 +21,6 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import GRAMS, pieces, shingle_dimension, word_dimension
 from rag.text.messages import brief
 from rag.text.ngrams import hash_gram, is_ideograph, weigh_grams
-from rag.text.normalize import fold_accents
 from rag.text.tokenizer import TOKEN, cleaned, stem
 
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
@@ -61,8 +60,8 @@ class Occurrences:
     """Looks up the phrases of one query, and the words that it does not want.
 
     :param wanted: phrases; a note holds one if its words stand in a row in one chunk: in its title
-        or file name, in one heading or alias, or in its text. Case, accents and punctuation do not
-        matter; of a single word its other forms count too.
+        or file name, in one heading or alias, or in its text, to the letter: case, width and
+        punctuation do not matter, accents and endings do.
     :param unwanted: phrases likewise.
     :param words: single words that are not wanted, in any of their forms.
     """
@@ -218,7 +217,8 @@ def _phrase(text: str) -> _Phrase:
     words = sorted((word for _, word in tokens if word), key=len, reverse=True)
     neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
     neighbours.sort(key=lambda pair: -len("".join(pair)))
-    exact = len(tokens) == 1 and (bool(words) or len(tokens[0][0]) == 2)
+    # A word's dimension is that of all its forms; that of two characters is theirs alone.
+    exact = len(tokens) == 1 and len(tokens[0][0]) == 2
     grams = [gram for run, _ in tokens for gram in weigh_grams(run) if len(gram.text) > 1]
     grams.sort(key=lambda gram: -gram.weight)
     in_runs = [GRAMS | hash_gram(gram.text) for gram in grams]
@@ -255,12 +255,12 @@ def _in_a_row(text: str) -> str:
     text = cleaned(text)
     if text.isascii():  # several times as fast, and most English notes are
         return " ".join(pieces(text)[0])
-    return " ".join(run or fold_accents(word) for run, word in TOKEN.findall(text))
+    return " ".join(run or word for run, word in TOKEN.findall(text))
 
 
 def _pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
     """Match the tokens in a row: whole words, but any part of an unsegmented run at the ends."""
-    row = " ".join(run or fold_accents(word) for run, word in tokens)
+    row = " ".join(run or word for run, word in tokens)
     first, last = tokens[0][1], tokens[-1][1]
     head, tail = r"(?<!\S)" if first else "", r"(?!\S)" if last else ""
     return re.compile(head + re.escape(row) + tail)
