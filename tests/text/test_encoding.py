@@ -427,8 +427,8 @@ def test_no_vector_changes_without_the_version() -> None:
     dimensions = sum((at + 1) * index for at, index in enumerate(sorted(vector.indices)))
     values = round(math.fsum(vector.values), 9)
     assert (LEXICAL_VERSION, len(vector.indices), dimensions, values) == (
-        5,
+        6,
         42,
-        1578081948058,
+        1693872797662,
         53.120974353,
     )

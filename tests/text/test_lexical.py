@@ -110,15 +110,15 @@ def test_the_fields_are_asked_words_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "upper"), [("words", 0), ("shingles", 1), ("edges", 2), ("grams", 3)]
+    ("field", "upper"), [("words", {0}), ("shingles", {1}), ("edges", {2, 4}), ("grams", {3})]
 )
-def test_no_term_of_one_field_is_taken_for_one_of_another(field: str, upper: int) -> None:
+def test_no_term_of_one_field_is_taken_for_one_of_another(field: str, upper: set[int]) -> None:
     found = query_terms(
         "administration notes of サーバーの図書館 " + " ".join(map(str, range(500)))
     )
     dimensions = [term.dimension for term in found if term.field == field]
     assert dimensions
-    assert {dimension >> 29 for dimension in dimensions} == {upper}
+    assert {dimension >> 29 for dimension in dimensions} == upper
 
 
 def test_a_dimension_is_what_the_indexes_on_disk_were_made_with() -> None:
@@ -137,10 +137,10 @@ def test_neighbours_have_65536_dimensions_and_no_more() -> None:
 
 
 @given(st.text(alphabet="green tea 茶道, Übung", max_size=40))
-def test_the_subject_of_a_query_is_all_of_it_but_neighbours(query: str) -> None:
+def test_the_subject_of_a_query_is_all_of_it_but_neighbours_and_four_letters(query: str) -> None:
     terms = query_terms(query)
     subject = subject_of(encode_query(query))
-    expected = [(t.dimension, t.weight) for t in terms if t.field != "shingles"]
+    expected = [(t.dimension, t.weight) for t in terms if t.dimension >> 29 not in (1, 4)]
     assert [*zip(subject.indices, subject.values, strict=True)] == expected
 
 

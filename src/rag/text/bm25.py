@@ -12,13 +12,15 @@ when another note does.
 
 Four fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
 29 hash the term. `words` are stemmed, and runs of katakana are words; `grams` stand in for words
-in scripts without spaces; `shingles` are two words side by side; `edges` are the first letters
-of longer words, which join what the stemmer keeps apart (administer, administration).
+in scripts without spaces; `shingles` are two words side by side; `edges` are the first four and
+six letters of longer words, which join what the stemmer keeps apart (administer, administration).
+Four letters are shared by chance too (numbat, number): they have bits of their own, and a text
+that shares no more than they with a query is not found by it.
 
 There are more shingles than all other terms together, most of them in one text only, and whoever
 opens an index reads a table of its dimensions: so they are folded into 2^16. Some share one then;
-a text must share a word or gram with a query to be found at all (`subject_of`), and to rank by a
-shingle that is not there, a tenth of a word, it takes a chance of some 50 in 65,536.
+a text must share a word, gram or six letters with a query to be found at all (`subject_of`), and
+to rank by a shingle that is not there, a tenth of a word, it takes a chance of some 50 in 65,536.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ CHARACTERS_PER_WORD = 3.0
 
 FIELDS = ("words", "grams", "shingles", "edges")
 _HASH_MASK = (1 << 29) - 1
-SHINGLES, EDGES, GRAMS = (field << 29 for field in (1, 2, 3))  # words have the upper bits 0
+# Words have the upper bits 0. Edges of four letters have others than those of six.
+SHINGLES, EDGES, GRAMS, SHORT_EDGES = (field << 29 for field in (1, 2, 3, 4))
 SHINGLE_MASK = (1 << 16) - 1
 SHINGLE_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
 EDGE_LENGTHS = (4, 6)
@@ -63,7 +66,7 @@ EDGE_LENGTHS = (4, 6)
 MOST_TERMS = 1_024  # of a query; a page of text has as many
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
-LEXICAL_VERSION = 5
+LEXICAL_VERSION = 6
 
 _BREAK = "\0"  # stands where an unsegmented run parted two words
 _RUN = re.compile(f"[{UNSEGMENTED}]+")
@@ -133,7 +136,8 @@ def edges(word: str) -> list[str]:
 
 def edge_dimension(edge: str) -> int:
     """Return the dimension of the first letters of a word."""
-    return EDGES | crc32(edge.encode("utf-8", "surrogatepass")) & _HASH_MASK
+    field = SHORT_EDGES if len(edge) == EDGE_LENGTHS[0] else EDGES
+    return field | crc32(edge.encode("utf-8", "surrogatepass")) & _HASH_MASK
 
 
 def shingle_dimension(first: int, second: int) -> int:
@@ -254,8 +258,10 @@ def encode_query(
 
 
 def subject_of(query: SparseVector) -> SparseVector:
-    """Return a query without its shingles: what a text must share some of to be found by it."""
-    kept = [at for at, index in enumerate(query.indices) if index & ~_HASH_MASK != SHINGLES]
+    """Return a query without its shingles and short edges: what a text must share some of to be
+    found by it."""
+    beside = (SHINGLES, SHORT_EDGES)
+    kept = [at for at, index in enumerate(query.indices) if index & ~_HASH_MASK not in beside]
     return SparseVector([query.indices[at] for at in kept], [query.values[at] for at in kept])
 
 
