@@ -29,6 +29,7 @@ class TestSearch:
             "mode",
             "notices",
             "corrections",
+            "missing",
             "results",
             "total",
             "elapsed_ms",

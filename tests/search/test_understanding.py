@@ -97,13 +97,13 @@ class TestCorrections:
         ("words", "typed", "meant"),
         [
             ("planning slanting", "slanning", "slanting"),  # the first letter is seldom wrong
-            ("bogging fagging", "fogging", "fagging"),
+            ("boggimg faggimg", "foggimg", "faggimg"),
             ("planning swanking", "slanning", "planning"),  # but one slip goes before two
             ("planning walking", "slanning", "planning"),
             ("kubernetes kubernetics", "kubernetez", "kubernetes"),  # one slip before two
             ("noted notes", "notez", "noted"),  # the first by alphabet
             ("noted notes", "notse", "notes"),
-            ("copper cooper", "coper", "copper"),
+            ("copper cooper", "copoer", "cooper"),
         ],
     )
     def test_of_several_words_the_likeliest_is_taken(self, build_index, words, typed, meant):
@@ -119,9 +119,35 @@ class TestCorrections:
         notes = {"a.md": "kubernetes", "b.md": "---\naliases: [Kubernetics]\n---\n# Else\n"}
         with get_document_store(build_index({"v": notes})) as store:
             assert understand(store, "kubernetez").corrections == {"kubernetez": "kubernetes"}
-        notes = {"a.md": "fagging", "b.md": "---\naliases: [Bogging]\n---\n# Else\n"}
+        notes = {"a.md": "faggimg", "b.md": "---\naliases: [Boggimg]\n---\n# Else\n"}
         with get_document_store(build_index({"v": notes})) as store:
-            assert understand(store, "fogging").corrections == {"fogging": "fagging"}
+            assert understand(store, "foggimg").corrections == {"foggimg": "faggimg"}
+
+    @pytest.mark.parametrize(
+        ("written", "typed"),
+        [
+            ("light", "flight"),
+            ("turning", "tuning"),
+            ("instance", "insurance"),
+            ("break", "bread"),
+            ("password", "passport"),
+            ("native", "naïve"),
+        ],
+    )
+    def test_a_common_word_is_not_taken_for_a_slip_but_said_to_be_missing(
+        self, build_index, written, typed
+    ):
+        notes = {"a.md": f"The {written} of the zebra.", "b.md": f"{written}s"}
+        with get_document_store(build_index({"v": notes})) as store:
+            understood = understand(store, f"{typed} zebra")
+        assert understood.corrections == {}
+        assert [*understood.missing] == [typed]
+        near = understood.missing[typed]
+        assert near is None or (near.word.startswith(written), near.notes) == (True, 2)
+
+    def test_a_word_without_a_neighbour_is_missing_too(self, build_index):
+        with get_document_store(build_index({"v": {"a.md": "zebra"}})) as store:
+            assert understand(store, "zebra lisbon").missing == {"lisbon": None}
 
     def test_of_many_unknown_words_the_first_eight_are_corrected(self, build_index):
         words = ["walrus", "zebra", "gantry", "harbour", "ledger"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from rag.text.scripts import is_japanese
 if TYPE_CHECKING:
     from rag.query.planner.plan import MetadataExtraction, TimeWindow
     from rag.search.planned_query import Intent
+    from rag.search.results import NearWord
 
 _LONGEST = 80  # characters of the words that are left
 # fmt: off
@@ -26,6 +27,8 @@ _ENGLISH = {
     "nothing": "no filters were recognised in the query", "too_many": "too many tags; left out: {}",
     "way_back": "searches the words as typed",
     "corrected": 'searched for "{}": no note holds "{}"', "none": "nothing found for {!r}",
+    "lacking": 'no note holds "{}"', "nearest": '; nearest: "{}"', "count": " ({} notes)",
+    "count_1": " (1 note)",
 }
 _JAPANESE = {
     "vault": "{} 保管庫", "vaults": "{} 保管庫", "or": "または", "and": "・", "not": "{} 以外",
@@ -38,6 +41,8 @@ _JAPANESE = {
     "way_back": "で入力した言葉のまま検索します",
     "corrected": "「{}」で検索しました（「{}」を含むノートはありません）",
     "none": "「{}」に合うノートは見つかりませんでした",
+    "lacking": "「{}」を含むノートはありません", "nearest": "。近い語:「{}」", "count": "（{}件）",
+    "count_1": "（1件）",
 }
 # fmt: on
 
@@ -45,6 +50,18 @@ _JAPANESE = {
 def words_for(query: str) -> dict[str, str]:
     """Return the words for what is said of a query, in its language."""
     return _JAPANESE if is_japanese(query) else _ENGLISH
+
+
+def missing_words(missing: Mapping[str, NearWord | None], query: str) -> Iterator[str]:
+    """Yield which words of a query no note holds, and what is near, in its language."""
+    words = words_for(query)
+    for word, near in missing.items():
+        text = words["lacking"].format(shortened(word))
+        if near:
+            text += words["nearest"].format(near.word)
+            count = words["count_1" if near.notes == 1 else "count"]
+            text += count.format(f"{near.notes:,}") if near.notes else ""
+        yield text
 
 
 def interpretation_line(intent: Intent) -> str:

@@ -24,6 +24,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import pieces
 from rag.text.messages import brief, plural
 from rag.text.normalize import fold_accents, name_key
+from rag.text.scripts import is_japanese
 from rag.text.tokenizer import cleaned
 
 
@@ -50,6 +51,8 @@ def find_conditions(
     places = Places(manifest)
     holding, unwanted = occurrences.wanted(), occurrences.unwanted()
     notices += filter(None, (found.notice for found in (*holding, *unwanted)))
+    if all(found.counts for found in unwanted):
+        notices += _left_out(parsed)
     matched = [found.notes for found in holding if found.counts]
     matched += map(places.titled, dict.fromkeys(parsed.values("title")))
     conditions = [
@@ -59,6 +62,15 @@ def find_conditions(
         _in_none([*_excluded(places, parsed), *(found.notes for found in unwanted)]),
     ]
     return all_of(conditions), list(dict.fromkeys(chain.from_iterable(matched)))
+
+
+def _left_out(parsed: ParsedQuery) -> Iterator[str]:
+    """Say which words and phrases notes must not hold, in the language of the query."""
+    words = [*parsed.excluded, *(f"{prefix}*" for prefix in parsed.excluded_prefixes)]
+    if words and is_japanese(" ".join([parsed.text, *words])):
+        yield f"{''.join(f'「{brief(word)}」' for word in words)}を含むノートは除きました"
+    elif words:
+        yield "left out: notes with " + ", ".join(f'"{brief(word)}"' for word in words)
 
 
 def _in_all(within: Sequence[Sequence[str]]) -> Filter | None:

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 from rag.exceptions import QueryError, Remedy
-from rag.index.manifest import Manifest
 from rag.query.limits import bounded
-from rag.query.syntax import ParsedQuery, parse_query
-from rag.search.filters import (
-    Filter,
-)
-from rag.search.results import QueryFilters
+from rag.query.syntax import parse_query
+from rag.search.filters import Filter
+from rag.search.results import NearWord, QueryFilters
+from rag.search.unknown_words import Unknown, find_unknown
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, word_dimension
-from rag.text.tokenizer import TOKEN, cleaned, has_words, stem
-
-_MAX_CORRECTED = 8  # unknown words; a query of more is not a misspelt one
-_MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
+from rag.text.bm25 import KATAKANA_WORD, encode_query
+from rag.text.tokenizer import TOKEN, cleaned, has_words
 
 
 @dataclass(frozen=True)
 class Understood:
     """What a query asks.
 
-    `text` is what notes are ranked by, empty when the query has no words; `lists` is true when it
-    filters nevertheless, and so asks for a list of notes. `also` are further words to look for:
-    those a prefix stands for, and corrections. `corrections` maps words that no note holds to the
-    word searched for instead. `filters` are those of the flags and of the query together, as
-    Haystack writes them; `tags` and `vaults` those that were chosen among them. `named` are the ids
-    of notes that have the query as title, alias or file name; `matched` those of notes that hold a
-    phrase of the query or have its `title:`, whatever words the index has of them. `notices` say
-    what of the query does not count, because it is too much.
+    `text` is what notes are ranked by, empty when the query has no words; `lists` is true when
+    it filters nevertheless, and so asks for a list of notes. `also` are further words to look
+    for: those a prefix stands for, and corrections. `corrections` maps words that no note holds
+    to the word searched for instead, `missing` are the others that no note holds. `filters` are
+    those of the flags and of the query together, as Haystack writes them; `tags` and `vaults`
+    those that were chosen among them. `named` are the ids of notes that have the query as
+    title, alias or file name; `matched` those of notes that hold a phrase of the query or have
+    its `title:`, whatever words the index has of them. `notices` say what of the query does not
+    count, because it is too much.
     """
 
     query: str
     text: str
     also: list[str] = field(default_factory=list)
     corrections: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, NearWord | None] = field(default_factory=dict)
     filters: dict[str, Any] | None = None
     tags: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
@@ -98,12 +94,14 @@ def understand(
     named = manifest.named(parsed.text) if manifest else []
     text = parsed.text if named or has_words(parsed.text) else ""
     # A name that somebody gave is no slip.
-    corrections = {} if named else _corrections(store, manifest, parsed, combined)
+    unknown = Unknown({}, {}) if named else find_unknown(store, manifest, parsed, combined)
+    corrections = unknown.corrections
     understood = Understood(
         query=query,
         text=text,
         also=[*beginning, *corrections.values()],
         corrections=corrections,
+        missing=unknown.missing,
         filters=combined,
         tags=list(dict.fromkeys([*(filters.tags or [] if filters else []), *parsed.values("tag")])),
         vaults=[*(filters.vaults or [] if filters else []), *parsed.values("vault")],
@@ -115,43 +113,3 @@ def understand(
     if manifest and corrections:
         return replace(understood, named=manifest.named(understood.meant))
     return understood
-
-
-def _corrections(
-    store: BaseDocumentStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
-) -> dict[str, str]:
-    """Return the words of a query that no note holds, each with the word it may be a slip of: one
-    that is in a note which the filters let through."""
-    if manifest is None:
-        return {}
-    vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
-    words = [word for word in content_words(parsed.text) if word.isalpha()]
-    exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
-    as_written = {*content_words(exact), *_loans(exact)}
-    near: dict[str, list[str]] = {}
-    for word in vocabulary.unknown([*words, *loans])[:_MAX_CORRECTED]:
-        # It may be known in another form; part of a longer loan word is found by its characters.
-        is_part = word in loans and vocabulary.within(word)
-        if not (word in as_written or is_part or _is_held(store, word)):
-            near[word] = [*vocabulary.near(word)]
-    store.expect(map(_dimension, chain.from_iterable(near.values())))
-    looks = iter(range(_MOST_LOOKS))
-
-    def likeliest(others: list[str]) -> str | None:
-        tried = (other for other, _ in zip(others, looks, strict=False))
-        return next((other for other in tried if _is_held(store, other, filters)), None)
-
-    meant = {word: likeliest(others) for word, others in near.items()}
-    return {word: other for word, other in meant.items() if other and other not in loans}
-
-
-def _loans(text: str) -> list[str]:
-    return KATAKANA_WORD.findall(cleaned(text))
-
-
-def _is_held(store: BaseDocumentStore, word: str, filters: Filter | None = None) -> bool:
-    return store.is_used(_dimension(word), filters)
-
-
-def _dimension(word: str) -> int:
-    return word_dimension(stem(word))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rag.search.modes import SearchMode
 
@@ -113,6 +113,13 @@ class SearchResult:
     found_by: list[str] = field(default_factory=list)
 
 
+class NearWord(NamedTuple):
+    """A word that notes hold, and how many do; 0 where they are many."""
+
+    word: str
+    notes: int
+
+
 @dataclass
 class SearchResponse:
     """The results of a query, best first.
@@ -120,7 +127,8 @@ class SearchResponse:
     `mode` is how they were found: `lexical`, `dense` or `hybrid`; `notices` say why not as wanted.
 
     `searched` is what notes were ranked by: the query's words and those added to them.
-    `corrections` maps words that no note holds to what was searched for instead; `tags` are
+    `corrections` maps words that no note holds to what was searched for instead, `missing` are the
+    others that no note holds, each with the nearest that one holds; `tags` are
     those that were filtered by. `route` is the one of `[routes]` that the query took; `variants`
     is what was searched for besides it; `timings` the milliseconds that its `transforms` took,
     if it has any. `relaxed` is true when filters that were only understood were dropped, since
@@ -134,6 +142,7 @@ class SearchResponse:
     notices: list[str] = field(default_factory=list)
     searched: str = ""
     corrections: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, NearWord | None] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
     route: str = ""
     variants: list[SearchedVariant] = field(default_factory=list)

@@ -190,6 +190,7 @@ def to_response(
         relaxed=attempt.relaxed and bool(results),
         searched=understood.searched,
         corrections=understood.corrections,
+        missing=understood.missing,
         tags=understood.tags,
         route=searched.route,
         variants=[told(variant) for variant in searched.variants],

@@ -23,6 +23,7 @@ def search_to_json(report: SearchReport) -> dict[str, Any]:
         **({"timings": response.timings} if response.timings else {}),
         "notices": response.notices,
         "corrections": response.corrections,
+        "missing": [*response.missing],
         "results": [
             {"rank": rank, **result_to_json(result)}
             for rank, result in enumerate(response.results, 1)

@@ -28,6 +28,7 @@ from rag.cli.framework.query import (
     Output,
     check_mode,
     make_filters,
+    print_missing,
     print_nothing_found,
     print_unknown_tags,
 )
@@ -112,6 +113,8 @@ def search(
         out.print_files(report.index, results)
     elif results:
         _print(report, table, explain)
+    if not out.quiet:
+        print_missing(report.response.missing, request.query)
     if not results:
         if not out.as_json:
             print_nothing_found(request.query)

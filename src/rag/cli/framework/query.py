@@ -12,7 +12,7 @@ from rag.text.messages import shortened
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
     from rag.search.planned_query import Intent
-    from rag.search.results import QueryFilters, SearchResult
+    from rag.search.results import NearWord, QueryFilters, SearchResult
 
 
 def make_filters(
@@ -111,6 +111,16 @@ def print_corrections(corrections: dict[str, str], query: str) -> None:
 
     for word, meant in corrections.items():
         say(words_for(query)["corrected"].format(meant, word))
+
+
+def print_missing(missing: dict[str, NearWord | None], query: str) -> None:
+    """Say which words of a query no note holds."""
+    if not missing:
+        return
+    from rag.app.interpretation_text import missing_words
+
+    for text in missing_words(missing, query):
+        say(text)
 
 
 def print_nothing_found(query: str) -> None:

@@ -1,0 +1,85 @@
+"""Words of a query that no note holds: which word was meant, and which of the notes is nearest."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import NamedTuple
+
+from rag.index.manifest import Manifest
+from rag.query.syntax import ParsedQuery
+from rag.search.filters import Filter
+from rag.search.results import NearWord
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.bm25 import KATAKANA_WORD, content_words, word_dimension
+from rag.text.dictionary import is_common
+from rag.text.tokenizer import cleaned, stem
+
+_MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
+_MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
+_MOST_COUNTED = 512  # chunks with a word, to say in how many notes it is
+
+
+class Unknown(NamedTuple):
+    """What there is to say of the words of a query that no note holds.
+
+    :ivar corrections: those that are no words, each with the word that it may be a slip of.
+    :ivar missing: the others, each with the nearest word that a note holds, if there is one.
+    """
+
+    corrections: dict[str, str]
+    missing: dict[str, NearWord | None]
+
+
+def find_unknown(
+    store: BaseDocumentStore, manifest: Manifest | None, parsed: ParsedQuery, filters: Filter | None
+) -> Unknown:
+    """Look for the words of a query that no note holds in any form.
+
+    One that is a common word is not corrected, since it was hardly meant to be another.
+
+    :param filters: a correction is in a note which they let through.
+    """
+    if manifest is None:
+        return Unknown({}, {})
+    vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
+    words = [word for word in content_words(parsed.text) if word.isalpha() and len(word) > 1]
+    exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
+    as_written = {*content_words(exact), *_loans(exact)}
+    near: dict[str, list[str]] = {}
+    for word in vocabulary.unknown([*words, *loans])[:_MOST_UNKNOWN]:
+        # It may be known in another form; part of a longer loan word is found by its characters.
+        is_part = word in loans and vocabulary.within(word)
+        if not (word in as_written or is_part or _is_held(store, word)):
+            near[word] = [*vocabulary.near(word)]
+    store.expect(map(_dimension, chain.from_iterable(near.values())))
+    looks = iter(range(_MOST_LOOKS))
+
+    def likeliest(others: list[str]) -> str:
+        tried = (other for other, _ in zip(others, looks, strict=False))
+        return next((other for other in tried if _is_held(store, other, filters)), "")
+
+    nearest = {word: likeliest(others) for word, others in near.items()}
+    meant = {w: near for w, near in nearest.items() if near and near not in loans}
+    corrections = {word: other for word, other in meant.items() if not is_common(word)}
+    missing = {w: _nearest(store, n) for w, n in nearest.items() if w not in corrections}
+    return Unknown(corrections, missing)
+
+
+def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
+    """Return a word with the number of notes that hold it, 0 where they are many."""
+    if not word:
+        return None
+    is_rare = store.points_with([_dimension(word)], _MOST_COUNTED) is not None
+    return NearWord(word, len(store.notes_with([_dimension(word)])) if is_rare else 0)
+
+
+def _loans(text: str) -> list[str]:
+    return KATAKANA_WORD.findall(cleaned(text))
+
+
+def _is_held(store: BaseDocumentStore, word: str, filters: Filter | None = None) -> bool:
+    return store.is_used(_dimension(word), filters)
+
+
+def _dimension(word: str) -> int:
+    return word_dimension(stem(word))
