@@ -108,6 +108,38 @@ class TestWriting:
         assert "other" not in rag("vault", "list").out
         assert rag("vault", "remove", "work").code == 2
 
+    def test_no_vault_is_registered_where_none_can_be_indexed(self, rag, elsewhere, write_notes):
+        assert rag("vault", "add", write_notes("other", {"A.md": "# A\n"})).code == 2
+
+    def test_a_vault_may_lie_elsewhere_on_the_machine_that_takes_over(
+        self, rag, elsewhere, write_notes, tmp_path
+    ):
+        away = elsewhere.with_name("away")
+        shutil.copytree(away, elsewhere)  # both folders exist here
+        moved = tmp_path / "here" / "work"
+        shutil.copytree(away, moved)
+        taken = rag("index", "--take-over", moved)
+        assert (taken.code, "nothing changed: 3 notes" in taken.out) == (0, True)
+        assert str(moved) in rag("vault", "list").out
+
+    def test_a_catalog_with_parts_missing_can_be_rebuilt(self, rag, elsewhere, server):
+        name = "obsidian_knowledge.catalog"
+        points, _ = server.engine.scroll(name, limit=100)
+        server.engine.delete(name, [point.id for point in points if point.id != 0])
+        assert rag("search", "backups").code == 3
+        assert rag("index", "--take-over").code == 3
+        shutil.move(elsewhere.with_name("away"), elsewhere)
+        assert rag("index", "--take-over", "--rebuild", elsewhere).code == 0
+        assert rag("search", "backups").code == 0
+
+    def test_doctor_tells_the_catalog(self, rag, elsewhere, server, on):
+        on("desktop")
+        assert f"published by {socket.gethostname()}" in rag("doctor").out
+        server.engine.delete_collection("obsidian_knowledge.catalog")
+        assert "the server has no catalog of the index" in rag("doctor").out
+        assert rag("index").code in (0, 5)  # its notes are away
+        assert f"published by {socket.gethostname()}" in rag("doctor").out
+
     def test_it_is_taken_over_without_writing_anything_anew(self, rag, elsewhere, server, on):
         shutil.move(elsewhere.with_name("away"), elsewhere)
         taken = rag("index", "--take-over")

@@ -104,6 +104,7 @@ def test_status_names_the_server_and_asks_it_one_thing(
     assert rag("status", "--json").json["index"]["server"] == {
         "url": server.url,
         "collection": "obsidian_knowledge",
+        "answers": True,
     }
 
 
@@ -112,7 +113,8 @@ def test_what_is_here_of_an_index_is_read_while_its_server_is_away(
 ) -> None:
     rag("index", "-q", notes)
     server.close()
-    assert "3 in 4 chunks" in rag("status").out
+    out = rag("status").out
+    assert "3 in 4 chunks" in out and "it does not answer" in out
     assert rag("get", "Backups", "--paths").code == 0
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any
 
-from rag.app.index_state import count_changed, open_index
+from rag.app.index_state import count_changed
 from rag.config import RAGConfig
 from rag.index.embedding_space import Embedded, read_embedded
+from rag.index.lookup import open_manifest
 from rag.index.vault_registry import configured_vaults
 from rag.support.sparse_files import disk_usage
 
@@ -37,10 +38,14 @@ class NoteProblems:
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where the points of an index are, when a server holds them."""
+    """Where the points of an index are, when a server holds them.
+
+    :param answers: whether it does; where not, what is said of the index is what was known here.
+    """
 
     url: str
     collection: str
+    answers: bool
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,8 @@ def read_status(config: RAGConfig) -> StatusReport:
 
     :raises IndexUnavailableError: when there is no index.
     """
-    store = config.store
-    with open_index(config) as manifest:
+    store, answers = config.store, _refresh(config)
+    with open_manifest(config) as manifest:
         counts, roots = manifest.counts(), manifest.vaults()
         return StatusReport(
             path=str(config.index_dir),
@@ -95,7 +100,7 @@ def read_status(config: RAGConfig) -> StatusReport:
             indexed_at=manifest.get("indexed_at"),
             changed=count_changed(manifest, config, _PATIENCE),
             embedded=read_embedded(manifest),
-            server=ServerAddress(store.url, store.collection) if store.url else None,
+            server=ServerAddress(store.url, store.collection, answers) if store.url else None,
             writer=_writer(config) if store.url else None,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
             vaults=[
@@ -107,6 +112,19 @@ def read_status(config: RAGConfig) -> StatusReport:
                 for row in manifest.notes("problems != '[]'")
             ],
         )
+
+
+def _refresh(config: RAGConfig) -> bool:
+    """Ask the server of an index for what is new; return whether it answers."""
+    from rag.exceptions import StoreConnectionError
+    from rag.stores import open_directory
+
+    try:
+        open_directory(config)
+    except StoreConnectionError:
+        open_directory(config, is_needed=False)
+        return False
+    return True
 
 
 def _writer(config: RAGConfig) -> WriterStatus | None:

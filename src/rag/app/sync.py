@@ -77,7 +77,7 @@ def sync(
     """Bring the index up to date; see `Workspace.sync`."""
     from rag.indexing.child_writer import watch
 
-    directory = open_directory(config)
+    directory = _directory(config, request)
     notice = _become_writer(config, directory, request, show_progress)
 
     def work(tell_size: Callable[[int], None]) -> RunReport:
@@ -118,6 +118,15 @@ def copy_index(
     return SyncCopy(report, time.monotonic() - started)
 
 
+def _directory(config: RAGConfig, request: SyncRequest) -> IndexDirectory:
+    try:
+        return open_directory(config)
+    except IndexUnavailableError:
+        if not request.rebuild:
+            raise
+        return IndexDirectory.of(config)  # what cannot be read of it is not needed
+
+
 def _become_writer(
     config: RAGConfig, directory: IndexDirectory, request: SyncRequest, show_progress: ShowProgress
 ) -> str:
@@ -135,7 +144,7 @@ def _become_writer(
         require_writer(config, directory)
         return ""
     with show_progress("another machine may be writing", "seconds") as progress:
-        before = take_over(config, directory, request.wait, progress)
+        before = take_over(config, directory, request.wait, progress, request.rebuild)
     return f"this machine writes the index now; {before} did before" if before else ""
 
 
@@ -164,7 +173,8 @@ def _refresh(
     wanted = named or known
     _check_any(wanted, config)
     for vault, root in wanted.items():
-        check_collision(vault, root, indexed)
+        if not request.take_over:  # the notes of another machine lay where they lay there
+            check_collision(vault, root, indexed)
     if registry.notice:
         run.report.notices.append(registry.notice)
     if is_changed or registry.notice:  # all folders at once, and only when none is refused

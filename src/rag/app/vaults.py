@@ -72,6 +72,7 @@ def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
     :raises LockedError: when another process is writing the index.
     """
     Registry.load(config).identify(config, folder, name)
+    _require_writer(config)
     with IndexDirectory.of(config).writing():
         registry = Registry.load(config)
         return VaultChange(registry.register(config, folder, name), notice=registry.notice)
@@ -87,11 +88,7 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
     from rag.indexing.run import IndexRun
 
     name = unicodedata.normalize("NFC", name)
-    directory = open_directory(config)
-    if config.store.url:
-        from rag.indexing.take_over import require_writer
-
-        require_writer(config, directory)
+    directory = _require_writer(config)
 
     def work(tell_size: Callable[[int], None]) -> VaultChange:
         with IndexRun(config, directory) as run:
@@ -105,3 +102,16 @@ def remove_vault(config: RAGConfig, name: str) -> VaultChange:
         return VaultChange(name, gone, registry.notice)
 
     return watch(directory, work)
+
+
+def _require_writer(config: RAGConfig) -> IndexDirectory:
+    """Return the folder of the index, which this machine writes.
+
+    :raises UsageError: when another does.
+    """
+    directory = open_directory(config)
+    if config.store.url:
+        from rag.indexing.take_over import require_writer
+
+        require_writer(config, directory)
+    return directory

@@ -37,8 +37,10 @@ def folder_name(index: str) -> str:
 
 def folder_names(home: Path) -> dict[str, str]:
     """Return the folders that were noted, by address and collection."""
+    from rag.support.regular_files import read_file
+
     with suppress(OSError, ValueError, RecursionError):
-        names = json.loads((home / _NAMES).read_text("utf-8"))
+        names = json.loads(read_file(home / _NAMES))
         if isinstance(names, dict):
             texts = {k: v for k, v in names.items() if isinstance(v, str)}
             return {k: v for k, v in texts.items() if _NAME.fullmatch(v)}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from rag.config import RAGConfig
-from rag.exceptions import LockedError, Remedy
+from rag.exceptions import LockedError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -34,12 +34,16 @@ def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
     """
     with _catalog(config) as catalog:
         head = catalog.head()
-    if head is not None:
-        check_writer(head, ServerMark.read(directory.path), _machine(directory))
+    machine = _machine(directory)
+    check_writer(head, ServerMark.read(directory.path), machine, is_free=lambda head: not head.run)
 
 
 def take_over(
-    config: RAGConfig, directory: IndexDirectory, wait: bool, progress: Progress | None
+    config: RAGConfig,
+    directory: IndexDirectory,
+    wait: bool = False,
+    progress: Progress | None = None,
+    rebuild: bool = False,
 ) -> str:
     """Let this machine write the configured index from now on.
 
@@ -49,21 +53,27 @@ def take_over(
     :param directory: its folder, up to date.
     :param wait: wait for another process of this machine that writes.
     :param progress: is told how long it waits for a run elsewhere, and at most how long.
+    :param rebuild: go on from nothing; the catalog need not be whole.
     :returns: whose index it was, "" when there was nothing to take over.
     :raises LockedError: when a run goes on elsewhere.
     """
     with _catalog(config) as catalog, directory.writing(wait):
         head = catalog.head()
         mark, machine = ServerMark.read(directory.path), _machine(directory)
-        if head is None or (not head.version and head.machine == machine.id):
+        if head is None:
+            return _take_what_is_here(directory, mark, machine)
+        if not head.version and head.machine == machine.id:
             return ""
         if head.machine == machine.id and mark and head.version in mark.known():
             return ""
         before = head.name
         head = _wait_for_run(catalog, head, progress or (lambda done, total: None))
-        if head.version:
-            head = Replica(config.store, directory).refresh() or head
-        _go_on_from(directory, head)
+        if rebuild:
+            directory.clear_work()
+        else:
+            if head.version:
+                head = Replica(config.store, directory).refresh() or head
+            _go_on_from(directory, head.unfinished)
         try:
             head = catalog.change(
                 head, machine=machine.id, name=machine.name, since=moment(), run="", seconds=0.0
@@ -91,18 +101,30 @@ def _wait_for_run(catalog: Catalog, head: Head, progress: Progress) -> Head:
     return head
 
 
-def _go_on_from(directory: IndexDirectory, head: Head) -> None:
-    """Make the staging index that of the current snapshot, which is the catalog's."""
+def _take_what_is_here(directory: IndexDirectory, mark: ServerMark | None, machine: Machine) -> str:
+    """Go on from the snapshot here of an index whose catalog is gone; return whose it was."""
+    if mark is None or mark.machine in ("", machine.id):
+        return ""
+    _go_on_from(directory, is_unfinished=True)  # nobody knows what was written since
+    ServerMark(mark.index).write(directory.path)
+    return mark.name
+
+
+def _go_on_from(directory: IndexDirectory, is_unfinished: bool) -> None:
+    """Make the staging index that of the current snapshot, which is the catalog's.
+
+    :param is_unfinished: whether points may have been written since that it does not know.
+    """
     directory.clear_work()
     name = directory.current()
-    if not head.version or name is None:
+    if name is None:
         return
     for file in (MANIFEST, FREQUENCIES):
         source = directory.path / name / file
-        is_known = file == MANIFEST or not head.unfinished
+        is_known = file == MANIFEST or not is_unfinished
         if source.exists() and is_known:
             shutil.copyfile(source, directory.work / file)
-    if head.unfinished:
+    if is_unfinished:
         with Manifest.open_work(directory.work / MANIFEST) as manifest:
             manifest.distrust_points()
 
@@ -111,7 +133,6 @@ def _is_writing(head: Head) -> LockedError:
     return LockedError(
         f"{head.name} is writing the index now",
         hint="Try again when its run has ended.",
-        remedy=Remedy.TAKE_OVER,
     )
 
 

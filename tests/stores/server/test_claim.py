@@ -88,17 +88,30 @@ def test_an_index_that_was_made_and_never_written_is_anybody_s(
         desk.write("a")
 
 
-def test_who_loses_the_race_for_a_new_index_writes_nothing(
+def test_who_is_second_to_begin_a_new_index_is_refused_and_the_first_goes_on(
     desk: Machine, laptop: Machine, server: QdrantServer
 ) -> None:
     with desk.store() as store:
         store.begin_writing()
-        laptop.write("b")
         since = len(server.requests)
-        with pytest.raises(LockedError, match="has taken over"):
-            put(store, "a")
-    assert writes(server, since) == []
-    assert laptop.notes() == {"b"}
+        with pytest.raises(UsageError, match="writes this index"):
+            laptop.write("b")
+        assert writes(server, since) == []
+        put(store, "a")
+    desk.write("a")
+    assert laptop.notes() == {"a"}
+
+
+def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(
+    desk: Machine, laptop: Machine, server: QdrantServer
+) -> None:
+    desk.write("a")
+    assert laptop.notes() == {"a"}
+    server.engine.delete_collection("obsidian_knowledge.catalog")
+    with pytest.raises(UsageError, match="its catalog is gone from the server"):
+        laptop.write("b")
+    desk.write("a", "b")
+    assert laptop.notes() == {"a", "b"}
 
 
 def test_points_that_no_index_wrote_are_refused(
@@ -106,7 +119,7 @@ def test_points_that_no_index_wrote_are_refused(
 ) -> None:
     desk.write("a")
     server.engine.delete_collection("obsidian_knowledge.catalog")
-    with pytest.raises(UsageError, match="holds points that this index did not write"):
+    with pytest.raises(UsageError, match="no catalog says whose they are"):
         laptop.write("b")
     desk.write("a", "b")  # whose they are
     assert laptop.notes() == {"a", "b"}
@@ -241,7 +254,7 @@ def test_of_a_run_that_goes_on_it_is_said_so_now_and_then(
         for _ in range(3):
             put(store, "a")
     said = [path for path in server.paths() if path.endswith(".catalog/points/payload")]
-    assert len(said) == 2  # it began, and it ended
+    assert len(said) == 1  # it ended; that it began stood in the head from the first
 
 
 # -- how a run ends --------------------------------------------------------------------

@@ -207,7 +207,7 @@ def test_a_collection_with_points_of_others_is_refused(open_server: Callable[...
     store.access.collection.create(None)
     store.access.write("PUT", "/points", {"points": [{"id": 1, "vector": {}}]})
     other = open_server("other")
-    with pytest.raises(UsageError, match="did not write") as caught:
+    with pytest.raises(UsageError, match="no catalog says whose") as caught:
         other.begin_writing()
     assert "store.collection" in caught.value.hint
     with open_server("other") as again:  # and the lock is let go of
@@ -221,7 +221,8 @@ def test_an_index_that_another_folder_writes_is_refused(open_server: Callable[..
 
 
 def test_an_empty_collection_is_taken(open_server: Callable[..., Store]) -> None:
-    open_server().begin_writing()
+    with open_server() as store:
+        store.begin_writing()
     open_server("other").write_documents([doc("a")])
 
 

@@ -15,6 +15,7 @@ from rag.app.doctor.qdrant_shards import check_shards
 from rag.config import StoreConfig
 from rag.exceptions import Message, Remedy
 
+_OTHER_CLUSTER = "Another address has it: name only machines of one cluster in store.url."
 _LOG = "See the server's log."
 _WAIT = "After a restart this may last for minutes. If it stays so, see the server's log."
 
@@ -30,9 +31,14 @@ def check_server(examination: Examination) -> Iterator[Check]:
         return
     found = [_check_address(replace(store, url=address)) for address in store.addresses]
     has_answer = any(checks[0].status == "pass" for checks in found)
+    has_collection = any(checks[0].facts.get("collection") for checks in found)
     for first, *_ in found:
-        is_spare = first.status == "fail" and has_answer
-        yield replace(first, status="warn") if is_spare else first
+        if first.status == "fail" and has_answer:
+            yield replace(first, status="warn")
+        elif has_collection and first.facts.get("collection") is False:
+            yield replace(first, status="fail", hint=_OTHER_CLUSTER)
+        else:
+            yield first
     yield from next((rest for _, *rest in found if rest), [])
 
 
@@ -64,6 +70,7 @@ def _examine(server: QdrantRequests, store: StoreConfig) -> Iterator[Check]:
     where = f"{version} at {store.url}"
     layout, problem = _read(server, store.collection)
     facts = {"server": store.url, "version": version, "ready": unready is None}
+    facts["collection"] = layout is not None
     if unready:
         said = server.explain(unready)
         facts["said"] = said

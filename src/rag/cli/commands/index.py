@@ -101,7 +101,11 @@ def _check(request: SyncRequest, dry_run: bool, to_server: bool) -> None:
         raise UsageError("--dry-run changes nothing", hint="rag index --take-over")
     kept = not (request.folders or request.prune or request.take_over)
     if to_server and (dry_run or remade or not kept):
-        raise UsageError("--to-server copies the index as it is", hint="rag index --to-server")
+        raise UsageError(
+            "--to-server copies the index as it is: no folder, and no option that changes it, goes"
+            " with it",
+            hint="rag index --to-server",
+        )
     if dry_run and remade:
         raise UsageError("--dry-run looks at notes only", hint="rag index --dry-run")
 

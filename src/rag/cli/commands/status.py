@@ -46,7 +46,8 @@ def _print(found: StatusReport) -> None:
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
     print_line(f"index     {found.path} ({found.size / 1e6:.1f} MB)")
     if found.server:
-        print_line(f"server    {found.server.url}, collection {found.server.collection}")
+        silent = "" if found.server.answers else " (it does not answer: this is what is known here)"
+        print_line(f"server    {found.server.url}, collection {found.server.collection}{silent}")
     if found.writer:
         who = "this machine" if found.writer.here else found.writer.name
         print_line(f"written   by {who}, since {found.writer.since}")

@@ -50,23 +50,42 @@ class WriterClaim:
         mark = ServerMark.read(folder)
         machine = self._machine()
         head = self._catalog.head()
+        check_writer(head, mark, machine, is_free=lambda head: not (head.run or is_used()))
         if head is None:
             if mark is None and is_used():
                 raise UsageError(
-                    f"{self._place()} holds points that this index did not write",
-                    hint="Name another in store.collection, or delete that one first.",
+                    f"{self._place()} holds points, and no catalog says whose they are",
+                    hint="Index on the machine that wrote them, or name another in"
+                    " store.collection.",
                 )
-            mark = ServerMark(mark.index or new_id()) if mark else ServerMark(new_id())
-            mark.write(folder)
-            made = Head(mark.index, machine=machine.id, name=machine.name, since=moment())
-            head = self._catalog.create(made)
-        if not (head.machine == machine.id or head.version or head.run or is_used()):
-            # Somebody made it and wrote nothing.
-            head = self._catalog.change(head, machine=machine.id, name=machine.name, since=moment())
-        check_writer(head, mark, machine)
+            mark = mark if mark and mark.index else ServerMark(new_id())
+            ServerMark(mark.index).write(folder)
+            head = self._catalog.create(Head(mark.index, **self._begin(machine)))
+            check_writer(head, mark, machine)  # another may have been faster
+        elif head.machine != machine.id:
+            head = self._change_to(head, self._begin(machine))
         if mark is None or mark.index != head.index:
             ServerMark(head.index).write(folder)
         self._head = head
+
+    def _begin(self, machine: Machine) -> dict[str, Any]:
+        """Return what the head says of a machine that begins to write a new index."""
+        self._run, self._held = new_id(), time.time()
+        return {
+            "machine": machine.id,
+            "name": machine.name,
+            "since": moment(),
+            "run": self._run,
+            "seconds": self._seconds,
+            "unfinished": True,
+        }
+
+    def _change_to(self, head: Head, values: dict[str, Any]) -> Head:
+        try:
+            return self._catalog.change(head, **values)
+        except ChangedError as error:
+            self._run = ""
+            raise written_elsewhere(error.head or head, self._machine()) from error
 
     @property
     def is_published(self) -> bool:
@@ -147,24 +166,51 @@ class WriterClaim:
         return f"the collection {settings.collection!r} at {settings.url}"
 
 
-def check_writer(head: Head, mark: ServerMark | None, machine: Machine) -> None:
+def check_writer(
+    head: Head | None,
+    mark: ServerMark | None,
+    machine: Machine,
+    is_free: Callable[[Head], bool] = lambda head: True,
+) -> None:
     """Make sure that a machine may write an index.
 
-    :param mark: what its folder knows of it.
+    :param head: of the catalog, `None` when there is none: a new index, or one whose catalog was
+        deleted.
+    :param mark: what the machine's folder knows of the index.
+    :param is_free: whether a machine that published nothing left nothing either.
     :raises UsageError: when another machine does, or has done since.
     """
-    if head.machine != machine.id:
-        raise UsageError(
-            f"{head.name} writes this index, since {_to_the_minute(head.since)}",
-            hint="Index there.",
-            remedy=Remedy.TAKE_OVER,
-        )
+    if head is None:
+        if mark and mark.machine not in ("", machine.id):
+            raise UsageError(
+                f"{_called(mark.name, machine)} wrote this index, and its catalog is gone from the"
+                " server",
+                hint="Index there: that publishes it again.",
+                remedy=Remedy.TAKE_OVER,
+            )
+        return
+    if head.machine != machine.id and (head.version or not is_free(head)):
+        raise written_elsewhere(head, machine)
     if head.version and head.version not in (mark.known() if mark else ()):
         raise UsageError(
             f"this index was written from another folder since ({_to_the_minute(head.published)})",
             hint="Index there.",
             remedy=Remedy.TAKE_OVER,
         )
+
+
+def written_elsewhere(head: Head, machine: Machine) -> UsageError:
+    """Return the error that says which other machine writes an index."""
+    since = f", since {_to_the_minute(head.since)}" if head.since else ""
+    return UsageError(
+        f"{_called(head.name, machine)} writes this index{since}",
+        hint="Index there.",
+        remedy=Remedy.TAKE_OVER,
+    )
+
+
+def _called(name: str, machine: Machine) -> str:
+    return f"another data folder on {name}" if name == machine.name else name
 
 
 def moment() -> str:

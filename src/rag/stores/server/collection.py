@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from http import HTTPStatus
 from typing import Any
 
 import httpx
 from haystack.utils import Secret
 from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import UnexpectedResponse
 
 from rag.config import StoreConfig
 from rag.stores.base.points import DENSE, SPARSE
@@ -91,16 +93,17 @@ class NoteCollection(QdrantDocumentStore):
         """
         client = self.client
         if found is None:
-            client.create_collection(
-                self.index,
-                vectors_config={},
-                sparse_vectors_config={
-                    SPARSE: models.SparseVectorParams(
-                        index=models.SparseIndexParams(on_disk=self.on_disk)
-                    )
-                },
-                **self._prepare_collection_params(),
-            )
+            words = models.SparseVectorParams(index=models.SparseIndexParams(on_disk=self.on_disk))
+            try:
+                client.create_collection(
+                    self.index,
+                    vectors_config={},
+                    sparse_vectors_config={SPARSE: words},
+                    **self._prepare_collection_params(),
+                )
+            except UnexpectedResponse as error:
+                if error.status_code != HTTPStatus.CONFLICT:  # another process was faster
+                    raise
         elif found.weighs_words:  # an older version of rag made it
             plain = models.SparseVectorParams(modifier=models.Modifier.NONE)
             client.update_collection(self.index, sparse_vectors_config={SPARSE: plain})

@@ -11,6 +11,7 @@ from rag.stores.server.identity import ServerMark
 from rag.support.http_transport import brief
 
 FORMAT = 1
+_LONGEST_RUN = 1e6 + 60.0  # seconds between two signs of life: the longest `store.timeout`
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
@@ -62,6 +63,9 @@ class Head:
         for field in fields(cls):
             if not isinstance(values[field.name], _KINDS.get(str(field.type), (list, tuple))):
                 raise ValueError(f"{field.name} is wrong in the head of the catalog")
+        is_sane = 0 <= values["seconds"] <= _LONGEST_RUN and 0 <= values["revision"] < 1 << 53
+        if not is_sane or isinstance(values["revision"], bool):
+            raise ValueError("a number is wrong in the head of the catalog")
         if not all(map(is_key, values["listing"])):
             raise ValueError("listing is wrong in the head of the catalog")
         values |= {"listing": tuple(values["listing"]), "name": brief(values["name"])}

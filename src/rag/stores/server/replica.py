@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -138,10 +137,7 @@ class Replica:
             known |= Listing.of(folder, FILES).places(folder)
 
         def fill(folder: Path) -> None:
-            listing.write(folder, known, fetch)
-
-        def fetch(keys: Sequence[str]) -> dict[str, bytes]:
-            return catalog.fetch(keys)
+            listing.write(folder, known, catalog.fetch)
 
         number = max(directory.newest() + 1, head.revision)
         if ServerMark.read(directory.path) is None:  # without it a folder without points is none
