@@ -18,6 +18,7 @@ from qdrant_server import QdrantServer
 from rag.cli.render.remedies import worded
 from rag.exceptions import LockedError, StoreConnectionError, UsageError
 from rag.stores.server.catalog import Catalog
+from rag.stores.server.head import Head
 from rag.stores.server.identity import Machine as Identity
 from rag.stores.server.rest import RestClient
 
@@ -100,6 +101,22 @@ def test_who_is_second_to_begin_a_new_index_is_refused_and_the_first_goes_on(
         put(store, "a")
     desk.write("a")
     assert laptop.notes() == {"a"}
+
+
+def test_of_two_that_make_the_head_at_once_one_is_refused(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Catalog.create
+
+    def overtaken(self: Catalog, head: Head) -> Head:
+        monkeypatch.setattr(Catalog, "create", make)
+        laptop.write("b")
+        return make(self, head)
+
+    monkeypatch.setattr(Catalog, "create", overtaken)
+    with pytest.raises(UsageError, match="writes this index"):
+        desk.write("a")
+    assert laptop.notes() == {"b"}
 
 
 def test_who_fetched_an_index_does_not_write_it_because_its_catalog_is_gone(

@@ -61,7 +61,9 @@ class WriterClaim:
             mark = mark if mark and mark.index else ServerMark(new_id())
             ServerMark(mark.index).write(folder)
             head = self._catalog.create(Head(mark.index, **self._begin(machine)))
-            check_writer(head, mark, machine)  # another may have been faster
+            if head.machine != machine.id:  # it was faster
+                self._run = ""
+                raise written_elsewhere(head, machine)
         elif head.machine != machine.id:
             head = self._change_to(head, self._begin(machine))
         if mark is None or mark.index != head.index:
