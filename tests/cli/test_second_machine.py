@@ -47,6 +47,21 @@ def elsewhere(server: QdrantServer, notes: Path, rag: Rag, on: Callable[[str], P
     return notes
 
 
+def test_a_table_that_was_cut_is_printed_with_its_header_once(
+    server: QdrantServer, notes: Path, rag: Rag, on: Any
+) -> None:
+    rows = "".join(f"| item {n} | {n * 7} | shelf {n % 40} |\n" for n in range(500))
+    text = f"# Stock\n\n| name | price | place |\n|---|---|---|\n{rows}\nThat is all.\n"
+    (notes / "Stock.md").write_text(text, "utf-8")
+    on("desktop")
+    assert rag("index", "-q", notes).code == 0
+    chunks = rag("search", "stock", "--chunks", "-k", "50", "--json").json["results"]
+    assert len([chunk for chunk in chunks if chunk["path"] == "Stock.md"]) > 5
+    shutil.move(notes, notes.with_name("away"))
+    on("laptop")
+    assert rag("get", "Stock").out == text
+
+
 @pytest.mark.usefixtures("elsewhere")
 class TestReading:
     def test_a_search_finds_what_it_finds_there(self, rag, on):

@@ -46,6 +46,8 @@ restore --backup today
 | backup engineer | 555-0101 |
 """,
     "copy.md": "# Another place\n\nWe keep backups for **ninety days**.\n",
+    "stock.md": "| part | place |\n|---|---|\n"
+    + "".join(f"| gasket{n} | shelf {n} of the long store room |\n" for n in range(400)),
     "当番.md": """# 障害対応の当番
 
 当番は十五分以内に返事をする。休みの日も同じである。連絡先は名簿にある。
@@ -104,6 +106,11 @@ class TestErrors:
 
 
 class TestQuotes:
+    def test_a_row_of_a_long_table_is_quoted_with_its_own_line(self, run):
+        quote = run("Where is gasket321?").quotes[0]
+        assert "gasket321" in quote.text
+        assert "gasket321" in lines("stock.md")[quote.line - 1]
+
     def test_the_sentence_that_answers_comes_first(self, run):
         answer = run("How long do we keep backups?")
         assert answer.found

@@ -176,13 +176,66 @@ TABLE = "| 名前 | 値 |\n|---|---|\n" + "".join(f"| a{n} | {n} |\n" for n in r
 
 
 @pytest.mark.parametrize("block", [FENCE, TABLE], ids=["fence", "table"])
-def test_a_fence_or_table_is_never_cut(block: str) -> None:
-    assert texts(f"前の文。\n\n{block}\n\nafter", size=30) == ["前の文。", block, "after"]
+def test_a_fence_or_table_that_fits_a_chunk_is_not_cut(block: str) -> None:
+    found = texts(f"前の文。\n\n{block}\n\nafter", size=len(block))
+    assert found == ["前の文。", block, "after"]
 
 
-def test_a_fence_in_a_callout_is_never_cut() -> None:
+def test_each_part_of_a_table_repeats_the_names_of_its_columns() -> None:
+    first, *parts = chunks(f"前の文。\n\n{TABLE}\n\nafter", size=60)[1:-1]
+    header = "| 名前 | 値 |\n|---|---|\n"
+    assert all(chunk.text.startswith(header) for chunk in (first, *parts))
+    assert (first.repeated, first.line_start) == (0, 3)
+    assert {chunk.repeated for chunk in parts} == {2}
+    assert parts[0].line_start == first.line_end + 1
+    assert max(len(chunk.text) for chunk in (first, *parts)) <= 60
+
+
+def test_each_part_of_a_fence_keeps_its_language_and_is_closed() -> None:
+    parts = chunks(f"before\n\n{FENCE}\n\nafter", size=60)[1:-1]
+    assert len(parts) > 3
+    for chunk in parts:
+        assert chunk.text.startswith("```py\nx")
+        assert chunk.text.endswith("\n```")
+    assert [chunk.repeated for chunk in parts] == [0] + [1] * (len(parts) - 1)
+
+
+def test_a_fence_in_a_callout_is_cut_into_fences_in_callouts() -> None:
     fence = "\n".join("> " + line for line in FENCE.split("\n"))
-    assert fence in texts(f"> [!tip] 例\n> before\n{fence}\n> after", size=30)
+    found = texts(f"> [!tip] 例\n> before\n{fence}\n> after", size=60)
+    assert len(found) > 4
+    for text in found[1:-1]:
+        assert (text[:8], text[-6:]) == ("> ```py\n", "\n> ```")
+
+
+def test_a_row_longer_than_a_chunk_stays_whole_up_to_twice_its_size() -> None:
+    header, row = "| a |\n|---|\n", "| " + "x" * 90 + " |\n"
+    found = texts(header + row + "| y |\n" + row, size=60)
+    assert [text.split("\n")[-1] for text in found] == [row.strip(), "| y |", row.strip()]
+
+
+def test_a_row_that_no_chunk_holds_is_cut_like_text() -> None:
+    found = texts("| a |\n|---|\n| " + "word " * 100 + "|\n", size=60)
+    assert max(map(len, found)) <= 120
+    assert sum(text.count("word") for text in found) == 100
+
+
+def test_a_header_that_fills_half_a_chunk_is_not_repeated() -> None:
+    header = f"| {'name ' * 10}|\n|---|\n"
+    parts = chunks(header + "| value |\n" * 20, size=100)
+    assert len(parts) > 2
+    assert {chunk.repeated for chunk in parts} == {0}
+
+
+def test_a_table_of_five_thousand_rows_makes_chunks_of_the_usual_size() -> None:
+    rows = "".join(f"| item {n} | {n * 7} | shelf {n % 40} |\n" for n in range(5_000))
+    found = note("# 題\n\n| name | price | place |\n|---|---|---|\n" + rows)
+    cut = chunk_note(found, 512, 50, count_tokens)
+    assert max(count_tokens(chunk.text) for chunk in cut) <= 512
+    held = next(chunk for chunk in cut if "| item 4321 |" in chunk.text)
+    assert held.text.startswith("| name | price | place |\n|---|---|---|\n")
+    number = held.text.split("\n").index("| item 4321 | 30247 | shelf 1 |")
+    assert held.line_start + number - held.repeated == 5 + 4321
 
 
 def test_fences_one_after_the_other_may_be_parted() -> None:
@@ -279,6 +332,12 @@ MEASURES = st.sampled_from([len, count_tokens])
 many = settings(deadline=None, max_examples=examples(250))
 
 
+def own_text(chunk: Chunk) -> str:
+    """The text of a chunk without what it repeats."""
+    lines = chunk.text.split("\n")[chunk.repeated :]
+    return "\n".join(lines[: chunk.line_end - chunk.line_start + 1])
+
+
 def solid_spans(found: Note) -> list[tuple[int, int]]:
     """The first and last lines, from 1, of each closed fence and each table."""
     spans = [(first + 1, last + 1) for first, last in found.outline.fences.items()]
@@ -319,7 +378,7 @@ def test_every_line_of_a_note_is_in_a_chunk(
 def test_cutting_loses_no_character(found: Note, sizes: tuple[int, int], measure: Measure) -> None:
     cut = chunk_note(found, sizes[0], 0, measure)
     sections = chunk_note(found, 10**9, 0, measure)
-    assert "".join("".join(chunk.text for chunk in cut).split()) == "".join(
+    assert "".join("".join(own_text(chunk) for chunk in cut).split()) == "".join(
         "".join(chunk.text for chunk in sections).split()
     )
 
@@ -331,8 +390,8 @@ def test_a_chunk_is_the_files_own_text_of_its_lines(
 ) -> None:
     for chunk in chunk_note(found, *sizes, measure):
         lines = found.lines[chunk.line_start - 1 : chunk.line_end]
-        assert chunk.text in "\n".join(lines)
-        assert chunk.text.count("\n") == max(0, len(lines) - 1)
+        assert own_text(chunk) in "\n".join(lines)
+        assert own_text(chunk).count("\n") == max(0, len(lines) - 1)
 
 
 @many
@@ -348,23 +407,50 @@ def test_ids_and_positions_are_unique_and_stable(
 
 @many
 @given(NOTES, SIZES, MEASURES)
-def test_only_a_single_fence_or_table_is_larger_than_the_limit(
+def test_only_a_single_row_or_line_of_code_is_larger_than_the_limit(
     found: Note, sizes: tuple[int, int], measure: Measure
 ) -> None:
-    solid = solid_spans(found)
+    solid = {n for first, last in solid_spans(found) for n in range(first, last + 1)}
     for chunk in chunk_note(found, *sizes, measure):
-        assert measure(chunk.text) <= sizes[0] or (chunk.line_start, chunk.line_end) in solid
+        cost = measure(chunk.text)
+        assert cost <= sizes[0] or chunk.line_start in solid
+        assert cost <= 2 * sizes[0]
 
 
 @many
 @given(NOTES, SIZES, MEASURES)
-def test_no_chunk_begins_or_ends_inside_a_fence_or_table(
+def test_a_chunk_begins_or_ends_inside_a_fence_or_table_only_where_that_fills_one(
     found: Note, sizes: tuple[int, int], measure: Measure
 ) -> None:
+    solid = [
+        (first, last)
+        for first, last in solid_spans(found)
+        if measure("\n".join(found.lines[first - 1 : last])) <= sizes[0] - 2
+    ]
     for chunk in chunk_note(found, *sizes, measure):
-        for first, last in solid_spans(found):
+        for first, last in solid:
             assert not first < chunk.line_start <= last
             assert not first <= chunk.line_end < last
+
+
+CELLS = st.lists(st.sampled_from(["語", "word", "1", "`x`", ""]), min_size=2, max_size=2)
+
+
+@many
+@given(st.lists(CELLS, max_size=30), SIZES, MEASURES)
+def test_every_row_of_a_table_is_in_one_chunk_and_in_order(
+    rows: list[list[str]], sizes: tuple[int, int], measure: Measure
+) -> None:
+    written = [f"| {n} | {a} | {b} |" for n, (a, b) in enumerate(rows)]
+    found = note("\n".join(["---", "title: 表", "---", "| n | 甲 | b |", "|-|-|-|", *written]))
+    size = sizes[0] + 40  # for a row and its header, at least
+    cut = chunk_note(found, size, min(sizes[1], size // 2), measure)
+    kept = [line for chunk in cut for line in own_text(chunk).split("\n") if line]
+    assert kept == ["| n | 甲 | b |", "|-|-|-|", *written]
+    assert all(measure(chunk.text) <= size for chunk in cut)
+    assert all(chunk.text.startswith("| n | 甲 | b |\n|-|-|-|") for chunk in cut)
+    for chunk in cut:
+        assert own_text(chunk).split("\n") == found.lines[chunk.line_start - 1 : chunk.line_end]
 
 
 # Large notes
@@ -379,8 +465,10 @@ def test_no_chunk_begins_or_ends_inside_a_fence_or_table(
         "あ",
         "a\n",
         "```\n# code\n```\n",
+        "| a | b |\n|---|---|\n" + "| row | 語 |\n" * 600,
+        "```py\n" + "code = 1\n" * 880 + "```\n",
     ],
-    ids=["usual", "sentences", "words", "character", "lines", "fences"],
+    ids=["usual", "sentences", "words", "character", "lines", "fences", "table", "fence"],
 )
 def test_what_is_measured_grows_in_proportion_to_the_note(part: str) -> None:
     def measured(characters: int) -> int:
@@ -416,12 +504,11 @@ def test_every_chunk_of_the_help_vaults_holds_its_own_lines_and_fits() -> None:
     for file in sorted(VAULTS.rglob("*.md")):
         found = read_note(file.read_bytes(), "v", file.relative_to(VAULTS).as_posix(), 0.0)
         cut = chunk_note(found, 300, 40, count_tokens)
-        solid = solid_spans(found)
         for chunk in cut:
             lines = found.lines[chunk.line_start - 1 : chunk.line_end]
-            assert chunk.text in "\n".join(lines)
-            assert chunk.text.count("\n") == max(0, len(lines) - 1)
-            assert count_tokens(chunk.text) <= 300 or (chunk.line_start, chunk.line_end) in solid
+            assert own_text(chunk) in "\n".join(lines)
+            assert own_text(chunk).count("\n") == max(0, len(lines) - 1)
+            assert count_tokens(chunk.text) <= 300 or chunk.line_start == chunk.line_end
         assert len({chunk.id for chunk in cut}) == len(cut)
         seen += len(cut)
     assert seen > 1500

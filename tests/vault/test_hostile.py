@@ -90,7 +90,9 @@ def test_any_note_is_read_within_its_bounds(head: str, text: str, size: int) -> 
     lines = split_lines(decode(raw, []))
     for chunk in chunks:
         held = "\n".join(lines[chunk.line_start - 1 : chunk.line_end])
-        assert chunk.text in held or not chunk.text
+        own = chunk.text.split("\n")[chunk.repeated :][: chunk.line_end - chunk.line_start + 1]
+        assert "\n".join(own) in held or not chunk.text
+        assert count_tokens(chunk.text) <= 2 * size
     assert len({chunk.id for chunk in chunks}) == len(chunks) > 0
 
 

@@ -135,20 +135,21 @@ def test_chunks_past_their_number_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("block", ["```\n{}```\n", "| a | b |\n|---|---|\n{}"])
-def test_a_fence_or_table_too_large_is_cut_like_text(block: str) -> None:
-    row = "| one | two |\n"
-    note, chunks = cut(block.format(row * (limits.LARGEST_BLOCK // len(row) + 1)))
-    assert len(chunks) > 100
+def test_past_the_most_pieces_the_rows_of_a_fence_or_table_are_cut_at_any_space(block: str) -> None:
+    rows = limits.MOST_PIECES + 1_000
+    note, chunks = cut(block.format("| one |\n" * rows), size=500)
     assert note.problems == [
-        "a fence or table is longer than 100,000 characters: it is cut like text"
+        "more than 50,000 paragraphs, rows and sentences: the rest is cut at any space"
     ]
+    assert sum(chunk.count("one") for chunk in chunks) == rows
+    assert max(len(chunk.split()) for chunk in chunks) <= 1_000
 
 
 @pytest.mark.parametrize("piece", ["ab.\n\n", "ab. "])
 def test_past_the_most_pieces_the_text_is_cut_in_halves(piece: str) -> None:
     note, chunks = cut(piece * (limits.MOST_PIECES + 20_000))
     assert note.problems == [
-        "more than 50,000 paragraphs and sentences: the rest is cut at any space"
+        "more than 50,000 paragraphs, rows and sentences: the rest is cut at any space"
     ]
     assert sum(chunk.count("a") for chunk in chunks) == limits.MOST_PIECES + 20_000
     assert all(len(chunk.split()) <= 50 for chunk in chunks)

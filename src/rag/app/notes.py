@@ -74,9 +74,11 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
         chunks = store.get_documents([key.id for key in row.chunks])
     lines = [""] * row.lines
     for chunk in sorted(chunks, key=lambda chunk: int(chunk.meta["position"])):
-        first, text = int(chunk.meta["line_start"]) - 1, (chunk.content or "").split("\n")
-        lines += [""] * (first + len(text) - len(lines))
-        for number, line in enumerate(text, first):
+        first, last = int(chunk.meta["line_start"]) - 1, int(chunk.meta["line_end"])
+        repeated = int(chunk.meta.get("repeated", 0))  # a long table's header, in each of its parts
+        own = (chunk.content or "").split("\n")[repeated : repeated + last - first]
+        lines += [""] * (last - len(lines))
+        for number, line in enumerate(own, first):
             lines[number] = _joined(lines[number], line)
     return lines
 

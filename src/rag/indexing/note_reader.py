@@ -113,6 +113,8 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
         "line_start": chunk.line_start,
         "line_end": chunk.line_end,
     }
+    if chunk.repeated:
+        meta["repeated"] = chunk.repeated
     if chunk.position == 0 and note.aliases:
         # Other names of the note are words of its first chunk only, or they would weigh
         # as much as there are chunks.

@@ -73,7 +73,8 @@ def chunk_document(
     """Cut a note into Haystack documents, sizes in tokens.
 
     Their `meta` holds `file_path, title, vault, tags, created, file_id, position, heading,
-    line_start, line_end`.
+    line_start, line_end`, and `repeated` where the content begins with so many lines from the head
+    of a long fence or table.
 
     :raises ValueError: unless 0 <= overlap < chunk_size.
     """

@@ -159,11 +159,14 @@ def _context(document: Document) -> str:
 
 
 def _sentences(document: Document, source: int, best: float) -> list[_Sentence]:
-    first = int(document.meta.get("line_start", 1))
+    repeated = int(document.meta.get("repeated", 0))  # lines that stand further up in the note
+    first = int(document.meta.get("line_start", 1)) - repeated
     context = frozenset(terms(_context(document)))
     rank = (document.score or 0.0) / best
     found = []
     for block, starts, line in _paragraphs((document.content or "").split("\n")):
+        if line < repeated:
+            continue
         for left, right in sentence_spans(block):
             shown = _HALF_MARKED.sub("", plain(block[left:right]))
             counts = Counter(terms(shown))

@@ -35,11 +35,9 @@ LONGEST_LINK = 1_000
 
 # 5 MB of English or Japanese make 4,400 chunks of the usual size.
 MOST_CHUNKS = 4_500
-# Paragraphs, lines and sentences that are measured one by one where a chunk must be cut; 5 MB of
-# prose without a blank line have 17,000. Past these the text is cut in halves, at spaces.
+# Paragraphs, rows, lines and sentences that are measured one by one where a chunk must be cut; 5 MB
+# of prose without a blank line have 17,000. Past these the text is cut in halves, at spaces.
 MOST_PIECES = 50_000
-# A fence or table is one chunk, however large; past this it is cut like other text.
-LARGEST_BLOCK = 100_000  # characters
 # 5 MB of English prose hold 30,000. Each new one is stemmed, hashed and remembered.
 MOST_WORDS = 65_000
 # What title and headings may come to in characters, and the tags, counted with each chunk that

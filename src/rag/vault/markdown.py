@@ -279,6 +279,12 @@ def _closed_fences(lines: list[str], first: int) -> dict[int, int]:
     return fences
 
 
+def closes_fence(line: str) -> bool:
+    """Return whether a line is nothing but the mark that closes a fence, in a quote perhaps."""
+    bare = _unquote(line).strip()
+    return len(bare) > 2 and not bare.strip(bare[0]) and bare[0] in "`~"
+
+
 _EMBED_OR_LINK = re.compile(r"!?\[\[(?:[^\[\]|\\\n]*(?:\\?\|))?([^\[\]\n]*?)\]\]")
 _INLINE_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\n]*\)")
 _BLOCK_ID = re.compile(r"(?:^[ \t]*|(?<=\S)[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", re.MULTILINE)
