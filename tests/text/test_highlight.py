@@ -25,6 +25,8 @@ def marked(text: str, query: str) -> list[str]:
         ("JSONで同期する", "同期 json", ["JSON", "同期"]),
         ("the title of the note", "what is the title", ["title"]),
         ("C++ and C", "c++", ["C++"]),
+        ("Die Sicherungen laufen", "Sicherung", ["Sicherungen"]),
+        ("новые заметки", "заметка", ["заметки"]),
         ("nothing here", "同期", []),
         ("", "sync", []),
         ("text", "", []),
@@ -84,6 +86,29 @@ def test_different_words_of_the_query_count_more_than_one_repeated() -> None:
     text = "sync " * 6 + "filler words here " * 20 + "sync the vault now " + "more filler " * 20
     shown, _ = snippet(text, "sync vault", 80)
     assert "sync the vault" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [("version 123457", "123456"), ("universal", "unified")],
+)
+def test_what_only_begins_alike_is_not_marked(text: str, query: str) -> None:
+    assert marked(text, query) == []
+
+
+def test_a_stretch_shows_the_part_that_it_must() -> None:
+    text = "vault vault. " + "filler words here " * 20 + "one vault. " + "more filler " * 20
+    at = text.index("one vault")
+    shown, spans = snippet(text.strip(), "vault", 80, (at, at + 10))
+    assert "one vault." in shown
+    assert [shown[start:end] for start, end in spans] == ["vault"]
+
+
+def test_a_part_without_a_match_is_shown_from_its_head() -> None:
+    text = "vault vault. " + "filler words here " * 20 + "Nothing of it. " + "more filler " * 20
+    at = text.index("Nothing")
+    shown, _ = snippet(text.strip(), "vault", 80, (at, at + 14))
+    assert "Nothing of it." in shown
 
 
 def test_a_text_without_a_match_is_shown_from_its_head() -> None:

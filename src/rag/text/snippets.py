@@ -1,12 +1,8 @@
-"""Where a text holds the words of a query, and the part of it worth showing."""
+"""Which parts of a text are marked for a query, and the part of it worth showing."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from rag.text.bm25 import content_terms
-from rag.text.normalize import normalize
-from rag.text.tokenizer import TOKEN, run_grams, stem
+from rag.text.matches import find_matches
 
 Span = tuple[int, int]
 
@@ -16,35 +12,7 @@ def match_spans(text: str, query: str) -> list[Span]:
 
     In unsegmented scripts a part is marked when two characters together stand in the query.
     """
-    wanted, pairs = _wanted(query)
-    spans: list[Span] = []
-    for token in TOKEN.finditer(text.lower() if len(text.lower()) == len(text) else text):
-        start, end = token.span()
-        word = normalize(token[0])
-        normal = TOKEN.match(word)  # half-width kana are a run only once they are normal
-        if normal and normal[1]:
-            spans += _run_spans(text[start:end], start, wanted, pairs)
-        elif stem(word) in wanted:
-            spans.append((start, end))
-    return _joined(spans)
-
-
-@lru_cache(4)  # the texts of all results are marked for one query
-def _wanted(query: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the terms that are marked, and those of two characters among them."""
-    wanted = frozenset(content_terms(query))
-    return wanted, frozenset(term for term in wanted if len(term) == 2)
-
-
-def _run_spans(run: str, offset: int, wanted: frozenset[str], pairs: frozenset[str]) -> list[Span]:
-    normal = normalize(run)
-    if len(normal) != len(run):  # half-width kana: positions do not match
-        return [(offset, offset + len(run))] if pairs & set(run_grams(normal)) else []
-    if len(run) == 1 and normal in wanted:
-        return [(offset, offset + 1)]
-    return [
-        (offset + at, offset + at + 2) for at in range(len(run) - 1) if normal[at : at + 2] in pairs
-    ]
+    return _joined([(match.start, match.end) for match in find_matches(text, query)])
 
 
 def _joined(spans: list[Span]) -> list[Span]:
@@ -57,16 +25,20 @@ def _joined(spans: list[Span]) -> list[Span]:
     return joined
 
 
-def snippet(text: str, query: str, width: int) -> tuple[str, list[Span]]:
+def snippet(
+    text: str, query: str, width: int, within: Span | None = None
+) -> tuple[str, list[Span]]:
     """Return the stretch of `text` that speaks most of `query`, on one line, and its matches.
 
     :param width: about how many characters; cuts are marked by `…`.
+    :param within: the (start, end) of the part of `text`, all of it on one line then, that the
+        stretch must show some of; the part with the best match, if there is one.
     """
     text = " ".join(text.split())
     spans = match_spans(text, query)
     if len(text) <= width:
         return text, spans
-    start = _best_start(text, spans, width)
+    start = _best_start(text, spans, width, within or (0, len(text)))
     end = min(len(text), start + width)
     if start:
         first = next((a for a, _ in spans if a >= start), len(text))
@@ -83,13 +55,17 @@ def snippet(text: str, query: str, width: int) -> tuple[str, list[Span]]:
     return f"{head}{text[start:end]}{tail}", inside
 
 
-def _best_start(text: str, spans: list[Span], width: int) -> int:
+def _best_start(text: str, spans: list[Span], width: int, within: Span) -> int:
     """Return where the window with the most matched characters begins, some way before them.
 
     Different words count more than one word again and again.
+
+    :param within: where the first of the matches must stand.
     """
-    best, best_score = 0, -1.0
-    for index, (start, _) in enumerate(spans):
+    best, best_score = within[0], -1.0
+    for index, (start, end) in enumerate(spans):
+        if end <= within[0] or start >= within[1]:
+            continue
         seen: set[str] = set()
         score = 0.0
         for a, b in spans[index:]:

@@ -74,7 +74,7 @@ class Outline:
 _MANY_HEADINGS = limits.too_many("headings", limits.MOST_HEADINGS)
 
 
-class _Comments:
+class Comments:
     """Follows `%%…%%` and `<!--…-->` over line ends.
 
     One that is never closed is no comment, and neither is one inside a code span. A mark
@@ -133,7 +133,7 @@ def outline(lines: list[str], front: FrontMatter) -> Outline:
     found = Outline([Kind.BLANK] * len(lines), _closed_fences(lines, front.body_line))
     for begin, end in found.fences.items():
         found.kinds[begin : end + 1] = [Kind.CODE] * (end + 1 - begin)
-    comments = _Comments(lines, found.kinds)
+    comments = Comments(lines, found.kinds)
     for number in range(front.body_line, len(lines)):
         line = lines[number]
         if line and not line.isspace() and found.kinds[number] != Kind.CODE:

@@ -1,0 +1,163 @@
+"""Where a text holds the words of a query, and how much of the query that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from rag.text.bm25 import content_terms, content_words, query_terms
+from rag.text.normalize import fold_accents, normalize
+from rag.text.tokenizer import TOKEN, run_grams, stem
+
+# What a word counts for that is the query's in another form: one that the stemmer joins with it,
+# and one that begins alike, as those of languages that the stemmer does not know.
+EXACT, STEMMED, INFLECTED = 1.0, 0.8, 0.5
+_HEAD = 5  # letters that inflected forms have in common, at least
+_SHARE = 0.8  # of the letters of the longer form, that they begin with both
+_MOST_KNOWN = 10_000  # words that are remembered with a query
+_IN_A_ROW = 0.1  # of what two words weigh, for standing beside each other as in the query
+
+
+class Match(NamedTuple):
+    """A part of a text that a term of the query matches.
+
+    `form` is what the form of it counts for; `in_a_row` says that it follows the match before it
+    as it does in the query.
+    """
+
+    start: int
+    end: int
+    term: str
+    form: float = EXACT
+    in_a_row: bool = False
+
+
+class _Word(NamedTuple):
+    """What a word is to a query: the term it stands for, and what its form counts for, if it
+    matches."""
+
+    term: str
+    form: float = 0.0
+    is_run: bool = False
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The terms of a query: stems and pairs of characters, the words as they are written, those by
+    their first letters, and which follow each other. `known` are words that were looked up."""
+
+    terms: frozenset[str]
+    pairs: frozenset[str]
+    exact: frozenset[str]
+    beginning: dict[str, list[tuple[str, str]]]
+    neighbours: frozenset[tuple[str, str]]
+    known: dict[str, _Word] = field(default_factory=dict)
+
+    def look_up(self, word: str) -> _Word:
+        """Return what a word is, and remember it."""
+        if len(self.known) >= _MOST_KNOWN:
+            self.known.clear()
+        self.known[word] = found = self._find(word)
+        return found
+
+    def _find(self, word: str) -> _Word:
+        normal = normalize(word)
+        token = TOKEN.match(normal)  # half-width kana are a run only once they are normal
+        if token and token[1]:
+            return _Word("", is_run=True)
+        term, bare = stem(normal), fold_accents(normal)
+        if term in self.terms:
+            return _Word(term, EXACT if bare in self.exact else STEMMED)
+        for written, other in self.beginning.get(bare[:_HEAD], ()):
+            if bare.isalpha() and _is_inflected(bare, written):
+                return _Word(other, INFLECTED)
+        return _Word(term)
+
+
+def _is_inflected(word: str, written: str) -> bool:
+    """Return whether two words begin alike so far that one may be a form of the other."""
+    shorter, longer = sorted((len(word), len(written)))
+    pairs = enumerate(zip(word, written, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), shorter) >= _SHARE * longer
+
+
+@lru_cache(4)  # the texts of all results are looked at for one query
+def _wanted(query: str) -> _Wanted:
+    terms = frozenset(content_terms(query))
+    written = [fold_accents(word) for word in content_words(query)]
+    beginning: dict[str, list[tuple[str, str]]] = {}
+    for word in written:
+        if len(word) >= _HEAD:
+            beginning.setdefault(word[:_HEAD], []).append((word, stem(word)))
+    order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
+    pairs = frozenset(term for term in terms if len(term) == 2)
+    return _Wanted(terms, pairs, frozenset(written), beginning, frozenset(pairwise(order)))
+
+
+def find_matches(text: str, query: str) -> list[Match]:
+    """Return every part of `text` that a word of `query` matches, in any form, in order.
+
+    In unsegmented scripts a part matches when two characters together stand in the query.
+    """
+    wanted = _wanted(query)
+    found: list[Match] = []
+    before = ""
+    for token in TOKEN.finditer(text.lower() if len(text.lower()) == len(text) else text):
+        word = token[0]
+        known = wanted.known.get(word) or wanted.look_up(word)
+        if known.form:
+            start, end = token.span()
+            in_a_row = (before, known.term) in wanted.neighbours
+            found.append(Match(start, end, known.term, known.form, in_a_row))
+        elif known.is_run:
+            found += _run_matches(word, token.start(), wanted)
+        before = known.term
+    return found
+
+
+def _run_matches(run: str, offset: int, wanted: _Wanted) -> Iterator[Match]:
+    normal = normalize(run)
+    if len(normal) != len(run):  # half-width kana: positions do not match
+        for pair in sorted(wanted.pairs & set(run_grams(normal))):
+            yield Match(offset, offset + len(run), pair)
+    elif len(run) == 1 and normal in wanted.terms:
+        yield Match(offset, offset + 1, normal)
+    else:
+        last = -2
+        for at in range(len(run) - 1):
+            if normal[at : at + 2] in wanted.pairs:
+                yield Match(
+                    offset + at, offset + at + 2, normal[at : at + 2], EXACT, last == at - 1
+                )
+                last = at
+
+
+def weigh_terms(query: str, rarity: Callable[[int], float] | None = None) -> dict[str, float]:
+    """Return what each term of a query counts for.
+
+    :param rarity: what it tells of a text that it has a dimension of the lexical index; without
+        it all tell the same.
+    """
+    weights: dict[str, float] = {}
+    for asked in query_terms(query):
+        if asked.field in ("words", "grams"):
+            term = stem(asked.text) if asked.field == "words" else asked.text
+            weight = asked.weight * (rarity(asked.dimension) if rarity else 1.0)
+            weights[term] = max(weight, weights.get(term, 0.0))
+    return weights
+
+
+def weigh_matches(matches: list[Match], weights: dict[str, float]) -> dict[str, float]:
+    """Return what each term that some matches are of counts for: its best form, and more where it
+    stands beside another as in the query."""
+    found: dict[str, float] = {}
+    last = 0.0
+    for match in matches:
+        weight = weights.get(match.term, 0.0)
+        counts = weight * match.form + (_IN_A_ROW * (weight + last) if match.in_a_row else 0.0)
+        found[match.term] = max(counts, found.get(match.term, 0.0))
+        last = weight
+    return found
