@@ -44,7 +44,7 @@ class TestAsk:
         server.say(f"{TRUE} They are deleted. [9]\n\n- PWNED\n")
         ran = rag("ask", QUESTION)
         assert ran.code == 0
-        assert ran.out == (f"{TRUE} They are deleted. [no source]\n\n[1] Backups  v/Backups.md:4\n")
+        assert ran.out == (f"{TRUE} They are deleted. [no source]\n\n[1] Backups  v/Backups.md:6\n")
         [said] = ran.err.splitlines()
         assert said.startswith("llama3.2:latest · ")
         assert said.endswith("1 of 2 sentences with a source · removed: [9], sentence")
@@ -309,7 +309,7 @@ class TestOnATerminal:
         assert terminal.end() == 0
         assert "\x1b[1mbackups\x1b[0m" in terminal.shown
         assert "•" in terminal.shown and "- They" not in terminal.shown
-        assert "v/Backups.md:4" in terminal.shown
+        assert "v/Backups.md:6" in terminal.shown
 
     def test_ctrl_c_marks_what_there_is_and_ends_with_130(self, environment, server):
         server.fail("/api/chat", "slow_stream", seconds=0.02)

@@ -14,11 +14,31 @@ class TestSearch:
         lines = ran.out.splitlines()
         assert ran.code == 0
         assert lines[0].split("  ")[:2] == [" 1", "Rolling back"]
-        assert lines[1].strip() == "work/runbooks/Rollback.md:5"
+        assert lines[1].strip() == "work/runbooks/Rollback.md:7"
         assert lines[2].strip() == "Rolling back a deploy takes two minutes."
 
     def test_the_heading_path_stands_beside_the_place(self, rag, library):
-        assert "work/Backups.md:10 › Restore" in rag("search", "restore script").out
+        assert "work/Backups.md:12 › Restore" in rag("search", "restore script").out
+
+    def test_the_place_names_the_line_that_matches(self, rag, library):
+        result = rag("search", "ninety days", "--json").json["results"][0]
+        assert (result["line_start"], result["line"]) == (6, 8)
+        assert "work/Backups.md:8" in rag("search", "ninety days").out
+        assert "work/Backups.md:8" in rag("search", "ninety days", "--table").out
+
+    def test_a_snippet_is_read_without_the_marks_of_markdown(self, rag, write_notes):
+        text = (
+            "# Ports\n\n> [!tip] Where\n> - [ ] look **here**\n\n<!-- not yet -->\n"
+            "| name | port |\n|---|---|\n| redis | 6379 |\n| quokka | 8080 |\n\n"
+            "```sh\nnc -z quokka 8080\n```\n"
+        )
+        rag("index", "-q", write_notes("ports", {"Ports.md": text}))
+        shown = rag("search", "quokka port").out.splitlines()
+        assert shown[1].strip() == "ports/Ports.md:10"
+        assert shown[2].strip() == (
+            "Where · look here · name, port · name: redis, port: 6379 · name: quokka, port: 8080"
+            " · nc -z quokka 8080"
+        )
 
     def test_json_follows_the_schema(self, rag, library):
         ran = rag("search", "restore script", "--json")
@@ -50,6 +70,7 @@ class TestSearch:
             "path": "Backups.md",
             "title": "Backups",
             "heading": ["Backups", "Restore"],
+            "line": 12,
             "line_start": 10,
             "line_end": 12,
             "tags": ["ops/backup", "ops"],

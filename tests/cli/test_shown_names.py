@@ -159,7 +159,7 @@ def test_at_a_terminal_nothing_steers_but_styles_and_links(here, at_terminal, ar
     code, shown = at_terminal[0].end()
     assert code == 0
     assert "\x1b[5;45m" not in shown
-    links = r"\x1b\]8;[\w=]*;(?:file://[A-Za-z0-9_.~/%-]+)?\x1b\\"
+    links = r"\x1b\]8;[\w=]*;(?:file://[A-Za-z0-9_.~/%-]+(?:#\d+)?)?\x1b\\"
     text = re.sub(rf"{links}|\x1b\[[\d;]*m", "", shown).replace("\r\n", "\n")
     assert visible_lines(text) == text
     if arguments != ["get", NOTE_NAME]:  # a note has lines

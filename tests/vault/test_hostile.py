@@ -14,11 +14,15 @@ from hostile import FAMILIES, FRAGMENTS
 from property_examples import examples
 from rag.index.searchable_text import lexical_parts
 from rag.indexing.note_reader import chunk_meta, cut_note
+from rag.search.matching_line import excerpt, matching_line
+from rag.search.results import SearchResult
 from rag.text.bm25_documents import DocumentEncoder
+from rag.text.matches import weigh_terms
 from rag.text.snippets import snippet
 from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import limits, read_note
 from rag.vault.note import decode, split_lines
+from rag.vault.readable import readable_lines
 
 SMALL, LARGE = 6_000, 24_000
 LIMIT = 9  # times the cost for four times the text; where that is squared it is sixteen times
@@ -32,7 +36,12 @@ def take_in(raw: bytes) -> None:
     chunks = cut_note(note, 512, 50)
     parts = [lexical_parts(chunk_meta(note, chunk, "id"), chunk.text) for chunk in chunks]
     DocumentEncoder().encode(["\n".join(part) for part in parts])
-    snippet("\n".join(body for *_, body in parts), "word a カタ", 160)
+    text = "\n".join(body for *_, body in parts)
+    readable_lines.cache_clear()
+    snippet(text, "word a カタ", 160)
+    result = SearchResult(text, 0.0, "a.md", "a", "v", 0, line_end=text.count("\n") + 1)
+    matching_line(result, "word a カタ", weigh_terms("word a カタ"))
+    excerpt(result, "word a カタ", 160)
 
 
 def seconds(work: Callable[[bytes], None], raw: bytes) -> float:

@@ -155,6 +155,7 @@ def _result(kept: dict[str, Any]) -> SearchResult:
         vault=str(kept.get("vault") or ""),
         position=0,
         line_start=line if isinstance(line, int) else 1,
+        line=line if isinstance(line, int) else 1,
     )
 
 
@@ -172,7 +173,7 @@ def _turn(question: str, asked: str, answer: Answer) -> Turn:
                 "number": number,
                 "vault": source.vault,
                 "path": source.file_path,
-                "line": lines.get(number, source.line_start),
+                "line": lines.get(number, source.line),
                 "title": source.title,
             }
             for number, source in enumerate(answer.sources, 1)

@@ -22,6 +22,7 @@ from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.limits import not_text
 from rag.query.syntax import parse_query
 from rag.search.components.query_analyzer import check_top_k
+from rag.search.matching_line import point_at_matches
 from rag.search.planning import ANALYZER, Planned, planned
 from rag.search.query_understanding import understand
 from rag.search.relaxation import Attempt, attempts, in_a_mode
@@ -100,6 +101,7 @@ def ask(
                 break
         found, results = output["loader"], output[ANSWER]["results"]
         response = to_response(found, understood, searched, attempt, question, results)
+        point_at_matches(store, response)
         tell_found(store, response, found["hits"], searched)
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]

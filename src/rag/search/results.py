@@ -91,7 +91,9 @@ class Explanation:
 class SearchResult:
     """One result: the best chunk of a note.
 
-    `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1.
+    `score` lies in [0, 1); `scores` holds what it was made from. Lines count from 1 in the file:
+    `line` is the one that matches best, the others are those of the chunk. `repeated` is how many
+    lines at the head of `content` stand further up in the file: the header of a long table.
     `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
     what found it, where variants of the query were searched for too: `original`, and their labels.
     """
@@ -105,6 +107,8 @@ class SearchResult:
     heading: list[str] = field(default_factory=list)
     line_start: int = 1
     line_end: int = 1
+    line: int = 1
+    repeated: int = 0
     tags: list[str] = field(default_factory=list)
     created: str = ""
     scores: dict[str, float] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from rag.search.components.query_analyzer import (
     weight_of,
 )
 from rag.search.explanation import explain
+from rag.search.matching_line import point_at_matches
 from rag.search.modes import SearchMode
 from rag.search.pipeline import RERANKER
 from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
@@ -78,6 +79,7 @@ def search(
             if output["documents"]:
                 break
         response = to_response(output, understood, searched, attempt, query)
+        point_at_matches(store, response)
         found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then
@@ -234,6 +236,8 @@ def to_result(
         heading=list(meta.get("heading") or []),
         line_start=int(meta.get("line_start", 1)),
         line_end=int(meta.get("line_end", 1)),
+        line=int(meta.get("line_start", 1)),
+        repeated=int(meta.get("repeated", 0)),
         tags=list(meta.get("tags") or []),
         created=str(meta.get("created", "")),
         scores=scores,

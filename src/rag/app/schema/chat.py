@@ -70,7 +70,7 @@ def sources_to_json(report: SourcesReport) -> dict[str, Any]:
             "number": number,
             "vault": source.vault,
             "path": source.file_path,
-            "line": source.line_start,
+            "line": source.line,
             "title": source.title,
         }
         for number, source in enumerate(report.sources or [], 1)

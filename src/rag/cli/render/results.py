@@ -13,22 +13,22 @@ from rich.table import Table
 from rich.text import Text
 
 from rag.app.index_state import IndexState
-from rag.cli.render.console import clean, make_console, visible
+from rag.cli.render.console import make_console, visible
+from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResponse, SearchResult
-from rag.text.snippets import snippet
-from rag.vault.markdown import plain
 
 _LINES = 2  # of a snippet
 
 
 def place(result: SearchResult, file: Path, line: int = 0) -> Text:
-    """Return `vault/path:line`, a link to the file where the terminal knows links.
+    """Return `vault/path:line`, a link to that line where the terminal knows links.
 
-    :param line: another line than the result's first.
+    :param line: another line than the one that matches best.
     """
-    where = f"{result.vault}/{result.file_path}:{line or result.line_start}"
-    text = Text(visible(where), style="cyan")
-    text.stylize(f"link file://{quote(os.fsencode(file))}")
+    line = line or result.line
+    text = Text(visible(f"{result.vault}/{result.file_path}:{line}"), style="cyan")
+    # Terminals that open files in an editor take the fragment for the line; others pass it over.
+    text.stylize(f"link file://{quote(os.fsencode(file))}#{line}")
     return text
 
 
@@ -113,10 +113,7 @@ def print_indented(console: Console, text: Text, indent: int) -> None:
 
 def snippet_text(result: SearchResult, query: str, width: int) -> Text:
     """Return the stretch of a result that speaks most of the query, matches in bold."""
-    lines = result.content.split("\n")
-    if result.heading and plain(lines[0].lstrip("# ")) == result.heading[-1]:
-        lines = lines[1:]  # the heading is shown beside the path
-    shown, spans = snippet(clean(plain("\n".join(lines))), query, width)
+    shown, spans = excerpt(result, query, width)
     text = Text(shown)
     for start, end in spans:
         text.stylize("bold yellow", start, end)

@@ -55,8 +55,16 @@ class ChunkCounts:
             return query_for(dense_vector(query), limit, where, fields)
         vector = sparse_vector(query)
         with self.access.mutex:
-            found = self.now() if self.access.reads_work else self.access.frequencies()
-            return query_for(found.weigh(vector), limit, where, fields)
+            return query_for(self._in_use().weigh(vector), limit, where, fields)
+
+    def rarity(self, dimension: int) -> float:
+        """Return what it tells of a chunk that it has a dimension: its inverse document frequency,
+        0 or more."""
+        with self.access.mutex:
+            return self._in_use().idf(dimension)
+
+    def _in_use(self) -> Frequencies:
+        return self.now() if self.access.reads_work else self.access.frequencies()
 
     def now(self) -> Frequencies:
         """Return those of the staging index."""

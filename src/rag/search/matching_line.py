@@ -1,0 +1,124 @@
+"""The line of a result that speaks most of the query, and the stretch of text around it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rag.search.results import SearchResponse, SearchResult
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.matches import Match, find_matches, weigh_matches, weigh_terms
+from rag.text.sanitize import without_controls
+from rag.text.snippets import Span, snippet
+from rag.vault.markdown import Kind
+from rag.vault.readable import ReadableLine, readable_lines
+from rag.vault.sentences import sentence_spans
+
+_HEADING = 0.97  # a heading, which is shown beside the path, gives way to text that says as much
+_COLUMN = 0.5  # the name of a column, against what a row holds itself
+_NEARBY = 0.3  # what only the sentence before or after holds, of the same paragraph
+_ENDS = tuple(".!?…:;,。！？：；、，")  # after which no mark parts two lines
+_PARTED = " · "
+
+
+class _Sentence(NamedTuple):
+    """A sentence: the number of its line, what its terms count for, and whether it goes on with
+    what the one before says."""
+
+    line: int
+    terms: dict[str, float]
+    goes_on: bool
+    counts: float = 1.0
+
+
+def point_at_matches(store: BaseDocumentStore, response: SearchResponse) -> None:
+    """Set the `line` of each result: of the sentence or row that holds most of what was searched
+    for, rare words before frequent ones, or of the first with text where none holds any.
+    """
+    query = response.searched
+    weights = weigh_terms(query, store.counts.rarity) if response.results else {}
+    for result in response.results:
+        result.line = matching_line(result, query, weights)
+
+
+def matching_line(result: SearchResult, query: str, weights: dict[str, float]) -> int:
+    """Return the number in the file of the line of a result that matches a query best.
+
+    :param weights: what each term of the query counts for, from `rag.text.matches.weigh_terms`.
+    """
+    lines = result.content.split("\n")
+    own = range(result.repeated, result.repeated + result.line_end - result.line_start + 1)
+    read = [line for line in readable_lines(result.content) if line.number in own]
+    raw = [ReadableLine(n, lines[n], Kind.TEXT) for n in own if n < len(lines) and lines[n].strip()]
+    first = next(iter([*read, *raw]), None)
+    # A word may stand only in what is not shown: a comment, an address, the mark of a fence.
+    best = _best(read, query, weights) if weights else None
+    if best is None and weights:
+        best = _best(raw, query, weights)
+    if best is None:
+        best = first.number if first else result.repeated
+    return result.line_start + best - result.repeated
+
+
+def _best(lines: Iterable[ReadableLine], query: str, weights: dict[str, float]) -> int | None:
+    """Return the number of the line that holds most of a query, the first of equal ones."""
+    sentences = [s for line in lines for s in _sentences(line, query, weights)]
+    best, most = None, 0.0
+    for at, sentence in enumerate(sentences):
+        if not sentence.terms:
+            continue
+        near = [sentences[at - 1]] if at and sentence.goes_on else []
+        if at + 1 < len(sentences) and sentences[at + 1].goes_on:
+            near.append(sentences[at + 1])
+        others = {t: w for one in near for t, w in one.terms.items() if t not in sentence.terms}
+        score = sum(sentence.terms.values()) + _NEARBY * sum(others.values())
+        if score * sentence.counts > most:
+            best, most = sentence.line, score * sentence.counts
+    return best
+
+
+def _sentences(line: ReadableLine, query: str, weights: dict[str, float]) -> Iterator[_Sentence]:
+    matches = find_matches(line.text, query)
+    if line.kind == Kind.TABLE:
+        own = [m for m in matches if not _is_inside(m, line.names)]
+        terms = {
+            term: _COLUMN * weight for term, weight in weigh_matches(matches, weights).items()
+        } | weigh_matches(own, weights)
+        yield _Sentence(line.number, terms, goes_on=False)
+        return
+    counts = _HEADING if line.kind == Kind.HEADING else 1.0
+    whole = not matches or line.kind != Kind.TEXT
+    spans = [(0, len(line.text))] if whole else sentence_spans(line.text)
+    starts = [match.start for match in matches]
+    for start, end in spans:
+        inside = matches[bisect_left(starts, start) : bisect_left(starts, end)]
+        terms = weigh_matches(inside, weights)
+        yield _Sentence(line.number, terms, line.goes_on or start > 0, counts)
+
+
+def _is_inside(match: Match, spans: Sequence[Span]) -> bool:
+    return any(start <= match.start < end for start, end in spans)
+
+
+def excerpt(result: SearchResult, query: str, width: int) -> tuple[str, list[Span]]:
+    """Return the stretch of a result around its `line`, on one line as a reader sees it, and the
+    (start, end) of what of it matches the query.
+
+    A heading that is one of the result's own is left out: it is shown beside the path.
+
+    :param width: about how many characters.
+    """
+    lines = readable_lines(result.content)
+    if len(lines) > 1 and result.heading and lines[0].kind == Kind.HEADING:
+        lines = lines[lines[0].text == result.heading[-1] :]
+    wanted = result.line - result.line_start + result.repeated
+    text, within = "", (0, 0)
+    for line in lines:
+        shown = " ".join(without_controls(line.text).split())
+        if text and shown:
+            text += " " if line.goes_on or text.endswith(_ENDS) else _PARTED
+        if line.number == wanted:
+            within = len(text), len(text) + len(shown)
+        text += shown
+    return snippet(text, query, width, within if within[1] else None)
