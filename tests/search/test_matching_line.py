@@ -85,6 +85,18 @@ def test_the_lines_of_the_chunk_stay(found) -> None:
     assert (result.line_start, result.line, result.line_end) == (5, 10, 12)
 
 
+def test_a_part_of_a_long_table_tells_how_many_of_its_lines_are_repeated(found) -> None:
+    result = found("gasket321")
+    shown = result.content.split("\n")
+    assert (result.repeated, shown[0]) == (2, "| part | price | place |")
+    assert shown[result.line - result.line_start + result.repeated] == line_of(result)
+
+
+def test_a_row_is_shown_with_the_names_of_its_columns(found) -> None:
+    shown, _ = excerpt(found("gasket321"), "gasket321", 100)
+    assert "part: gasket321, price: 2247, place: shelf 1" in shown
+
+
 def test_a_list_of_notes_names_their_first_lines(found) -> None:
     assert line_of(found("tag:ops")) == "# Backups"
 
