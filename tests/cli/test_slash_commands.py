@@ -137,13 +137,13 @@ class TestSources:
     def test_are_printed_as_below_the_answer(self, chat, server) -> None:
         server.say(TRUE)
         assert chat(QUESTION, "/sources").out.endswith(
-            "\n\n[1] Backups  v/Backups.md:4\n\n[1] Backups  v/Backups.md:4\n"
+            "\n\n[1] Backups  v/Backups.md:6\n\n[1] Backups  v/Backups.md:6\n"
         )
 
     def test_are_there_after_continue(self, chat, server) -> None:
         server.say(TRUE)
         chat(QUESTION)
-        assert chat("/sources", "--continue").out == "[1] Backups  v/Backups.md:4\n"
+        assert chat("/sources", "--continue").out == "[1] Backups  v/Backups.md:6\n"
 
     def test_of_nothing_are_1(self, chat, server) -> None:
         assert "no answer yet" in chat("/sources").err
@@ -209,7 +209,7 @@ def test_with_json_each_command_prints_one_object(objects, server) -> None:
     assert all(one["schema"] == 1 for one in made)
     assert made[0]["remembered"] == made[5]["forgotten"] == "I am a nurse"
     assert made[1]["facts"][0]["number"] == 1
-    place = {"vault": "v", "path": "Backups.md", "line": 4, "title": "Backups"}
+    place = {"vault": "v", "path": "Backups.md", "line": 6, "title": "Backups"}
     assert made[3]["sources"] == [{"number": 1, **place}]
     assert made[4]["error"]["kind"] == "not_found" and made[8]["error"]["kind"] == "usage"
     assert made[6]["old"] == made[2]["session"]

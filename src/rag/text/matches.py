@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -10,13 +11,14 @@ from typing import NamedTuple
 
 from rag.text.bm25 import content_terms, content_words, query_terms
 from rag.text.normalize import fold_accents, normalize
-from rag.text.tokenizer import TOKEN, run_grams, stem
+from rag.text.tokenizer import ASCII_WORD, TOKEN, run_grams, stem
 
 # What a word counts for that is the query's in another form: one that the stemmer joins with it,
 # and one that begins alike, as those of languages that the stemmer does not know.
 EXACT, STEMMED, INFLECTED = 1.0, 0.8, 0.5
 _HEAD = 5  # letters that inflected forms have in common, at least
 _SHARE = 0.8  # of the letters of the longer form, that they begin with both
+_ASCII = re.compile(ASCII_WORD)
 _MOST_KNOWN = 10_000  # words that are remembered with a query
 _IN_A_ROW = 0.1  # of what two words weigh, for standing beside each other as in the query
 
@@ -105,7 +107,9 @@ def find_matches(text: str, query: str) -> list[Match]:
     wanted = _wanted(query)
     found: list[Match] = []
     before = ""
-    for token in TOKEN.finditer(text.lower() if len(text.lower()) == len(text) else text):
+    lower = text.lower()
+    words = _ASCII if text.isascii() else TOKEN
+    for token in words.finditer(lower if len(lower) == len(text) else text):
         word = token[0]
         known = wanted.known.get(word) or wanted.look_up(word)
         if known.form:
