@@ -91,7 +91,7 @@ class TestSearch:
         assert one == other
 
     def test_an_unknown_format_is_a_usage_error(self, rag, library):
-        assert rag("search", "restore", "--format", "xml").code == 2
+        assert rag("search", "restore", "--format", "yaml").code == 2
 
     def test_paths_prints_one_file_a_line(self, rag, library):
         ran = rag("search", "rolling back backups", "--paths")

@@ -58,7 +58,7 @@ def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) 
     if config.store.url and not found.file.exists():
         lines, notice = _indexed_lines(config, found.row), NOT_HERE
     else:
-        lines = _read_lines(found)
+        lines = read_lines(found)
     first = int(span["first"]) if span else _first_line(lines) if notice else 1
     last = int(span["last"] or len(lines)) if span else len(lines)
     if span and not 1 <= first <= max(last, 1):
@@ -100,7 +100,12 @@ def _joined(known: str, more: str) -> str:
     return f"{known}{gap}{more[shared:]}"
 
 
-def _read_lines(found: FoundNote) -> list[str]:
+def read_lines(found: FoundNote) -> list[str]:
+    """Return the lines of a note's file.
+
+    :raises NotFoundError: when it is gone, or cannot be read.
+    :raises UsageError: when it is too large to print.
+    """
     from rag.support.regular_files import open_file
     from rag.vault.limits import LARGEST_PRINTED
     from rag.vault.readers import reader_of

@@ -25,6 +25,8 @@ class SearchRequest:
     :param chunks: list chunks, not notes.
     :param explain: take the scores apart.
     :param rerank: let the chat model order the best results.
+    :param min_score: leave out results that score less; notes that are only listed have no score.
+    :param context: give so many lines before and after the matching line of each result.
     """
 
     query: str
@@ -36,6 +38,8 @@ class SearchRequest:
     chunks: bool = False
     explain: bool = False
     rerank: bool = False
+    min_score: float = 0.0
+    context: int | None = None
 
 
 @dataclass(frozen=True)

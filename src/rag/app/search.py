@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rag.app.excerpts import Excerpt, read_excerpts
 from rag.app.index_state import IndexState
 from rag.app.opening import begin
 from rag.app.requests import SearchRequest
@@ -15,6 +16,7 @@ from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import SearchResponse
 from rag.search.run import search as run_search
+from rag.text.messages import plural
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -30,6 +32,7 @@ class SearchReport:
 
     :param plan: how the query was planned, if it was.
     :param index: the state of the index that was searched.
+    :param excerpts: the lines around each result, where a request wants them.
     :param milliseconds: from the request to the report.
     """
 
@@ -37,6 +40,7 @@ class SearchReport:
     plan: Intent | None
     index: IndexState
     milliseconds: int
+    excerpts: list[Excerpt] = field(default_factory=list)
 
 
 def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
@@ -62,5 +66,18 @@ def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
         intent=opening.plan,
     )
     response.notices = [*opening.notices, *response.notices]
+    _leave_out_low(response, request.min_score)
+    around = request.context
+    excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)
     milliseconds = round((time.monotonic() - started) * 1000)
-    return SearchReport(response, opening.plan, opening.state, milliseconds)
+    return SearchReport(response, opening.plan, opening.state, milliseconds, excerpts)
+
+
+def _leave_out_low(response: SearchResponse, least: float) -> None:
+    """Leave out what scores less, and say so where nothing else was found."""
+    kept = [one for one in response.results if one.score >= least or not any(one.scores.values())]
+    low = len(response.results) - len(kept)
+    if low and not kept:
+        best, left_out = max(one.score for one in response.results), plural(low, "result")
+        response.notices.append(f"{left_out} left out, the best of which scores {best:.2f}")
+    response.results, response.total = kept, len(kept)

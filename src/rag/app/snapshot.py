@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, read_state
@@ -13,6 +14,7 @@ from rag.config import RAGConfig
 if TYPE_CHECKING:
     from haystack import Pipeline
 
+    from rag.index.lookup import FoundNote
     from rag.index.manifest import Manifest
     from rag.stores.base.document_store import BaseDocumentStore
 
@@ -50,6 +52,14 @@ class Snapshot:
         """
         with self._manifest() as manifest:
             return [name[:2] for name in manifest.names()]
+
+    def note(self, vault: str, path: str) -> FoundNote | None:
+        """Return a note of the snapshot, and the folder of its vault."""
+        from rag.index.lookup import FoundNote
+
+        with self._manifest() as manifest:
+            row, root = manifest.note(vault, path), manifest.vaults().get(vault)
+        return FoundNote(row, Path(root)) if row and root else None
 
     @contextmanager
     def _manifest(self) -> Iterator[Manifest]:

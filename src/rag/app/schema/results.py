@@ -25,7 +25,7 @@ def search_to_json(report: SearchReport) -> dict[str, Any]:
         "corrections": response.corrections,
         "missing": [*response.missing],
         "results": [
-            {"rank": rank, **result_to_json(result)}
+            {"rank": rank, **result_to_json(result), **_context_to_json(report, rank)}
             for rank, result in enumerate(response.results, 1)
         ],
         "total": response.total,
@@ -33,6 +33,32 @@ def search_to_json(report: SearchReport) -> dict[str, Any]:
         "elapsed_ms": report.milliseconds,
         "index": report.index.to_json(),
     }
+
+
+def results_to_json(report: SearchReport) -> list[dict[str, Any]]:
+    """Return each result as an object that stands by itself: with its file, and the number of the
+    line that it points at."""
+    from rag.app.excerpts import hit_line
+
+    return [
+        {
+            "schema": 1,
+            "rank": rank,
+            "file": str(report.index.file(result)),
+            "line": hit_line(result),
+            **result_to_json(result),
+            **_context_to_json(report, rank),
+        }
+        for rank, result in enumerate(report.response.results, 1)
+    ]
+
+
+def _context_to_json(report: SearchReport, rank: int) -> dict[str, Any]:
+    """Return the lines around a result, where they were asked for."""
+    if not report.excerpts:
+        return {}
+    excerpt = report.excerpts[rank - 1]
+    return {"context": {"line_start": excerpt.first, "lines": excerpt.lines}}
 
 
 def result_to_json(result: SearchResult) -> dict[str, Any]:

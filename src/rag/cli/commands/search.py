@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag.cli.framework.formats import FORMATS, check_body, chosen_output
 from rag.cli.framework.options import (
     ConfigFile,
     DateFrom,
     DateTo,
     Json,
     Mode,
-    OutputFormat,
     PathGlobs,
     Paths,
     Plan,
@@ -22,7 +22,6 @@ from rag.cli.framework.options import (
     TopK,
     Transforms,
     Vaults,
-    wants_json,
 )
 from rag.cli.framework.query import (
     Output,
@@ -65,9 +64,34 @@ def search(
     rerank: Annotated[
         bool, typer.Option("--rerank", help="Let the chat model order the best results again.")
     ] = False,
+    min_score: Annotated[
+        float | None,
+        typer.Option("--min-score", min=0, max=1, metavar="X", help="Leave out what scores less."),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print all of the text that was found, not a snippet.")
+    ] = False,
+    context: Annotated[
+        int | None,
+        typer.Option(
+            "--context",
+            min=0,
+            max=1000,
+            metavar="N",
+            help="Print N lines before and after the matching one.",
+        ),
+    ] = None,
     table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
     json: Json = False,
-    output_format: OutputFormat = "text",
+    output_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            help="For other programs: `lines` is file:line:text, as editors and fzf read it;"
+            " `jsonl` an object a line.",
+        ),
+    ] = "text",
     paths: Paths = False,
     print0: Print0 = False,
     quiet: Quiet = False,
@@ -84,12 +108,16 @@ def search(
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
     rag search 'rollb* "error budget" -draft'
+    rag search "error budget" --format lines | fzf --delimiter : --preview 'cat {1}'
     rag search "notes tagged runbook about the error budget" --plan
     """
     from rag.app.requests import SearchRequest
     from rag.app.workspace import Workspace
 
-    out = Output(wants_json(json, output_format), paths, print0, quiet)
+    out, table = chosen_output(
+        output_format, json=json, paths=paths, print0=print0, table=table, quiet=quiet
+    )
+    check_body(output_format, full, context)
     config = load_settings(config_file)
     check_mode(config.search.mode if mode is None else mode)
     request = SearchRequest(
@@ -102,6 +130,8 @@ def search(
         chunks=chunks,
         explain=explain,
         rerank=rerank,
+        min_score=min_score or 0.0,
+        context=context,
     )
     with Workspace(config) as workspace:
         report = workspace.search(request)
@@ -111,8 +141,12 @@ def search(
         print_report(report)
     elif out.names_files:
         out.print_files(report.index, results)
+    elif out.data_format:
+        from rag.cli.render.formats import print_format
+
+        print_format(out.data_format, report, full)
     elif results:
-        _print(report, table, explain)
+        _print(report, table, explain, full)
     if not out.quiet:
         print_missing(report.response.missing, request.query)
     if not results:
@@ -133,7 +167,7 @@ def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
     out.print_warnings(report.response.notices)
 
 
-def _print(report: SearchReport, table: bool, explain: bool) -> None:
+def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None:
     from rag.cli.render.results import print_plan, print_results, print_table
 
     response = report.response
@@ -141,5 +175,7 @@ def _print(report: SearchReport, table: bool, explain: bool) -> None:
         for line in plan_lines(report.plan) if report.plan else ():
             print_line(line)
         print_plan(response)
-    show = print_table if table else print_results
-    show(response.results, response.searched, report.index)
+    if table:
+        print_table(response.results, report.index)
+    else:
+        print_results(report, full)

@@ -56,6 +56,7 @@ class Output(NamedTuple):
     paths: bool
     print0: bool
     quiet: bool
+    data_format: str = ""
 
     @property
     def names_files(self) -> bool:
@@ -65,7 +66,7 @@ class Output(NamedTuple):
     @property
     def is_data(self) -> bool:
         """Whether stdout is for programs."""
-        return self.as_json or self.names_files
+        return self.as_json or self.names_files or bool(self.data_format)
 
     def print_index_warnings(
         self, state: IndexState, corrections: dict[str, str], query: str

@@ -87,7 +87,9 @@ def _parameter(name: str) -> Any:
 
 def _can_ask() -> bool:
     """Return whether somebody at a terminal sees a question and can answer it."""
-    if any(map(_parameter, ("quiet", "json", "paths"))) or _parameter("output_format") == "json":
+    if any(map(_parameter, ("quiet", "json", "paths"))):
+        return False
+    if _parameter("output_format") not in (None, "text", "table"):
         return False
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if not all(stream is not None and stream.isatty() for stream in streams):

@@ -55,12 +55,30 @@ def print_file(file: Path, nul: bool = False) -> None:
     name, end = str(file), "\0" if nul else "\n"
     if sys.stdout.isatty():
         sys.stdout.write(visible(name) + end)
-    elif hasattr(sys.stdout, "buffer"):
-        sys.stdout.flush()
-        # As `os.fsencode` would where names are UTF-8, but in any locale.
-        sys.stdout.buffer.write((name + end).encode("utf-8", "surrogateescape"))
     else:
-        sys.stdout.write(name + end)
+        _write_exactly(name + end)
+
+
+def print_data(text: str) -> None:
+    """Print lines for programs: in visible characters on a terminal, else byte for byte."""
+    if sys.stdout.isatty():
+        sys.stdout.write(visible_lines(text))
+    else:
+        _write_exactly(text)
+
+
+def _write_exactly(text: str) -> None:
+    """Write a text whose names are the bytes of the disk."""
+    if not hasattr(sys.stdout, "buffer"):
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    try:
+        # As `os.fsencode` would where names are UTF-8, but in any locale.
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a pair, which front matter can spell, is no byte
+        raw = text.encode("utf-8", "replace")
+    sys.stdout.buffer.write(raw)
 
 
 def say(text: str) -> None:

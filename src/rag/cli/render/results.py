@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rich.console import Console
@@ -12,10 +13,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rag.app.index_state import IndexState
-from rag.cli.render.console import make_console, visible
+from rag.cli.render.console import clean, make_console, visible
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResponse, SearchResult
+from rag.text.snippets import match_spans
+
+if TYPE_CHECKING:
+    from rag.app.index_state import IndexState
+    from rag.app.search import SearchReport
 
 _LINES = 2  # of a snippet
 
@@ -32,11 +37,13 @@ def place(result: SearchResult, file: Path, line: int = 0) -> Text:
     return text
 
 
-def print_results(results: list[SearchResult], query: str, facts: IndexState) -> None:
-    """Print each result with its place, headings and a snippet with the matches marked."""
-    console = make_console()
-    width = (console.width - 4) * _LINES - 12  # words wrap before the edge
-    for rank, result in enumerate(results, 1):
+def print_results(report: SearchReport, full: bool = False) -> None:
+    """Print each result with its place, headings and a snippet with the matches marked.
+
+    :param full: print the whole chunk instead.
+    """
+    console, facts = make_console(), report.index
+    for rank, result in enumerate(report.response.results, 1):
         head = Text(f"{rank:>2}  ", style="dim")
         head.append(visible(result.title), style="bold")
         if result.score:  # notes that were only filtered have none
@@ -47,13 +54,41 @@ def print_results(results: list[SearchResult], query: str, facts: IndexState) ->
         if heading:
             where.append(visible(" › " + " › ".join(heading)), style="dim")
         print_indented(console, where, 4)
-        # A Japanese character fills two columns.
-        wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
-        body = snippet_text(result, query, width // 2 if wide else width)
-        if body.plain:
+        for body in _body(report, rank, full, console.width):
             print_indented(console, body, 4)
         for line in _notes(result):
             print_indented(console, Text(visible(line), style="dim"), 4)
+
+
+def _body(report: SearchReport, rank: int, full: bool, columns: int) -> Iterator[Text]:
+    """Yield what is shown of the text of a result, line by line."""
+    result, query = report.response.results[rank - 1], report.response.searched
+    if report.excerpts:
+        around = report.excerpts[rank - 1]
+        wide = len(str(around.first + len(around.lines)))
+        for number, line in enumerate(around.lines, around.first):
+            yield (
+                Text().append(f"{number:>{wide}}  ", style="dim").append_text(_marked(line, query))
+            )
+        return
+    if full:
+        yield from (_marked(line, query) for line in clean(result.content).split("\n"))
+        return
+    width = (columns - 4) * _LINES - 12  # words wrap before the edge
+    # A Japanese character fills two columns.
+    wide = sum(char > "\u2e80" for char in result.content[:400]) * 2 > len(result.content[:400])
+    body = snippet_text(result, query, width // 2 if wide else width)
+    if body.plain:
+        yield body
+
+
+def _marked(line: str, query: str) -> Text:
+    """Return a line of a note with its matches marked."""
+    shown = clean(line)
+    text = Text(shown)
+    for start, end in match_spans(shown, query):
+        text.stylize("bold yellow", start, end)
+    return text
 
 
 def print_plan(response: SearchResponse) -> None:
@@ -120,7 +155,7 @@ def snippet_text(result: SearchResult, query: str, width: int) -> Text:
     return text
 
 
-def print_table(results: list[SearchResult], query: str, facts: IndexState) -> None:
+def print_table(results: list[SearchResult], facts: IndexState) -> None:
     """Print the results as a table."""
     console = make_console()
     table = Table(box=None, pad_edge=False)

@@ -1,0 +1,143 @@
+"""The results of a search in the formats that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from rag.app.excerpts import Excerpt, line_text
+from rag.app.schema.results import results_to_json
+from rag.cli.render.console import print_data, to_json_text
+from rag.text.sanitize import visible
+
+if TYPE_CHECKING:
+    from rag.app.search import SearchReport
+    from rag.search.results import SearchResult
+
+_SNIPPET = 240  # characters
+_COLUMNS = "rank score vault path title heading line line_start line_end tags created file text"
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
+# What XML 1.0 cannot hold in any form; and what a terminal or a parser would take for something
+# else, which it holds by number.
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_BY_NUMBER = re.compile("[\r\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def print_format(name: str, report: SearchReport, full: bool) -> None:
+    """Print the results of a search: `jsonl`, `csv`, `md`, `xml` or `lines`.
+
+    :param full: print whole chunks, and not snippets.
+    """
+    print_data("".join(_WRITERS[name](report, full)))
+
+
+def _bodies(report: SearchReport, full: bool) -> Iterator[tuple[int, SearchResult, str]]:
+    """Yield rank and result, and what is shown of its text."""
+    from rag.cli.render.results import snippet_text
+
+    for rank, result in enumerate(report.response.results, 1):
+        if report.excerpts:
+            body = "\n".join(report.excerpts[rank - 1].lines)
+        elif full:
+            body = result.content
+        else:
+            body = snippet_text(result, report.response.searched, _SNIPPET).plain
+        yield rank, result, body
+
+
+def _jsonl(report: SearchReport, full: bool) -> Iterator[str]:
+    """Yield an object a line, with the whole chunk as in `--json`."""
+    for found in results_to_json(report):
+        yield to_json_text(found) + "\n"
+
+
+def _csv(report: SearchReport, full: bool) -> Iterator[str]:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(_COLUMNS.split())
+    for rank, one, body in _bodies(report, full):
+        writer.writerow(
+            (
+                *(rank, round(one.score, 6), one.vault, one.file_path, one.title),
+                *(" › ".join(one.heading), one.line, one.line_start, one.line_end),
+                *(" ".join(one.tags), one.created, report.index.file(one), body),
+            )
+        )
+    yield written.getvalue()
+
+
+def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
+    """Yield a numbered list of links, each with its text as a quotation."""
+    for rank, one, body in _bodies(report, full):
+        address = f"file://{quote(os.fsencode(report.index.file(one)))}"
+        where = " › ".join([f"{one.vault}/{one.file_path}:{one.line}", *one.heading[1:]])
+        score = f" ({one.score:.2f})" if one.score else ""
+        yield f"{rank}. [{_as_markdown(one.title)}]({address}){score} {_as_markdown(where)}\n\n"
+        yield "".join(f"   > {line}".rstrip() + "\n" for line in body.split("\n"))
+        yield "\n"
+
+
+def _as_markdown(text: str) -> str:
+    """Return a name as one line in which no character means anything in Markdown."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def _xml(report: SearchReport, full: bool) -> Iterator[str]:
+    response = report.response
+    root = ElementTree.Element("results", schema="1", query=_xml_text(response.query))
+    root.set("total", str(response.total))
+    for rank, one, body in _bodies(report, full):
+        said = {
+            "rank": str(rank),
+            "score": f"{one.score:.6f}",
+            "vault": one.vault,
+            "path": one.file_path,
+            "title": one.title,
+            "line": str(one.line),
+            "line_start": str(one.line_start),
+            "line_end": str(one.line_end),
+            "created": one.created,
+            "file": str(report.index.file(one)),
+        }
+        element = ElementTree.SubElement(root, "result")
+        for name, value in said.items():
+            element.set(name, _xml_text(value))
+        for name, values in (("heading", one.heading), ("tag", one.tags), ("text", [body])):
+            for value in values:
+                ElementTree.SubElement(element, name).text = _xml_text(value)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    yield _BY_NUMBER.sub(lambda found: f"&#{ord(found[0])};", text) + "\n"
+
+
+def _xml_text(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)
+
+
+def _lines(report: SearchReport, full: bool) -> Iterator[str]:
+    """Yield `path:line:text` for each hit; lines around it as `path-line-text`, as grep does."""
+    for number, one in enumerate(report.response.results):
+        file = str(report.index.file(one)).replace("\n", visible("\n"))
+        excerpt = report.excerpts[number] if report.excerpts else None
+        if excerpt is None:
+            excerpt = Excerpt(one.line, [line_text(one)])
+        elif number:
+            yield "--\n"
+        for line, text in enumerate(excerpt.lines, excerpt.first):
+            mark = ":" if line == one.line else "-"
+            yield f"{file}{mark}{line}{mark}{text}\n"
+
+
+_WRITERS: dict[str, Callable[[SearchReport, bool], Iterator[str]]] = {
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "md": _markdown,
+    "xml": _xml,
+    "lines": _lines,
+}

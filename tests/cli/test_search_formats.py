@@ -1,0 +1,173 @@
+"""The formats of `rag search` that other programs read, and how much text they hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+QUERY = "rolling back backups"
+
+
+class TestFormats:
+    def test_lines_are_file_line_and_text(self, rag, library):
+        out = rag("search", "restore script", "--format", "lines").out
+        assert re.fullmatch(rf"{re.escape(str(library))}/Backups\.md:1[0-2]:\S[^\n]*\n", out)
+
+    def test_lines_have_one_line_for_each_hit(self, rag, library):
+        assert rag("search", QUERY, "--format", "lines").out.count("\n") == 2
+
+    def test_jsonl_has_an_object_for_each_hit_with_its_file_and_line(self, rag, library):
+        found = rag("search", QUERY, "--format", "jsonl").out.splitlines()
+        of_json = rag("search", QUERY, "--json").json["results"]
+        assert [json.loads(line)["rank"] for line in found] == [1, 2]
+        for line, one in zip(found, of_json, strict=True):
+            mine = json.loads(line)
+            assert mine.pop("schema") == 1
+            assert mine.pop("file") == str(library / one["path"])
+            assert mine.pop("line") >= one["line_start"]
+            assert mine == {name: value for name, value in one.items() if name != "line"}
+
+    def test_csv_has_a_head_and_a_row_for_each_hit(self, rag, library):
+        head, *rows = csv.reader(io.StringIO(rag("search", QUERY, "--format", "csv").out))
+        assert head[:5] == ["rank", "score", "vault", "path", "title"]
+        assert sorted(dict(zip(head, row, strict=True))["file"] for row in rows) == [
+            str(library / "Backups.md"),
+            str(library / "runbooks/Rollback.md"),
+        ]
+
+    def test_xml_is_read_by_a_parser(self, rag, library):
+        root = ElementTree.fromstring(rag("search", QUERY, "--format", "xml").out)
+        assert (root.get("query"), root.get("total")) == (QUERY, "2")
+        assert {one.get("title") for one in root} == {"Backups", "Rolling back"}
+        assert "ops" in {tag.text for tag in root.iter("tag")}
+
+    def test_markdown_is_a_list_of_links_with_quotations(self, rag, library):
+        out = rag("search", "rolling back a deploy", "--format", "md").out
+        assert out.startswith(f"1. [Rolling back](file://{library}/runbooks/Rollback.md) (0.")
+        assert "\n   > Rolling back a deploy takes two minutes.\n" in out
+
+    @pytest.mark.parametrize(
+        ("flag", "name"), [("--json", "json"), ("--paths", "paths"), ("--table", "table")]
+    )
+    def test_the_old_flags_are_the_same_formats(self, rag, library, flag, name):
+        of_flag = rag("search", QUERY, flag).out
+        of_name = rag("search", QUERY, "--format", name).out
+        timeless = re.compile(r'"elapsed_ms": \d+')
+        assert timeless.sub("", of_flag) == timeless.sub("", of_name)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--format", "yaml"],
+            ["--format", "csv", "--json"],
+            ["--format", "lines", "--print0"],
+            ["--format", "csv", "--table"],
+            ["--format", "lines", "--full"],
+            ["--format", "paths", "--context", "1"],
+            ["--full", "--context", "1"],
+        ],
+        ids=" ".join,
+    )
+    def test_formats_that_do_not_go_together_are_refused(self, rag, library, options):
+        ran = rag("search", QUERY, *options)
+        assert (ran.code, "error" in ran.out or ran.out == "") == (2, True)
+
+    @pytest.mark.parametrize(
+        ("name", "empty"), [("lines", ""), ("jsonl", ""), ("md", ""), ("paths", "")]
+    )
+    def test_nothing_found_is_said_on_stderr(self, rag, library, name, empty):
+        ran = rag("search", "xylophone", "--format", name)
+        assert (ran.code, ran.out) == (1, empty)
+        assert "nothing found" in ran.err
+
+    def test_empty_csv_and_xml_are_whole(self, rag, library):
+        assert rag("search", "xylophone", "--format", "csv").out.startswith("rank,score")
+        root = ElementTree.fromstring(rag("search", "xylophone", "--format", "xml").out)
+        assert (len(root), root.get("total")) == (0, "0")
+
+
+class TestStrangeNotes:
+    TEXT = 'Quokka says \x1b[31m"red"\x1b[0m, a; b\u202e <b> & \x9b end.\n'
+
+    @pytest.fixture
+    def strange(self, rag, write_notes):
+        notes = {"a,b & [c]*.md": f'---\ntitle: "Q [x](y) <i>, \\"z\\""\n---\n{self.TEXT}'}
+        folder = write_notes("odd", notes)
+        assert rag("index", "-q", folder).code == 0
+        return folder
+
+    def test_programs_get_the_text_as_it_is(self, rag, strange):
+        line = rag("search", "quokka", "--format", "lines").out
+        assert line == f"{strange}/a,b & [c]*.md:4:{self.TEXT}"
+        rows = list(
+            csv.DictReader(io.StringIO(rag("search", "quokka", "--format", "csv", "--full").out))
+        )
+        assert [row["text"] for row in rows] == [self.TEXT.rstrip("\n")]
+
+    def test_xml_stays_well_formed_and_holds_all_that_it_can(self, rag, strange):
+        out = rag("search", "quokka", "--format", "xml", "--full").out
+        (text,) = ElementTree.fromstring(out).iter("text")
+        assert text.text == self.TEXT.rstrip("\n").replace("\x1b", "\ufffd")
+
+    def test_nothing_steers_a_terminal(self, rag, strange, monkeypatch):
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        for name in ("lines", "csv", "md", "xml", "jsonl"):
+            out = rag(
+                "search", "quokka", "--format", name, "--full" * (name != "lines") or "-q"
+            ).out
+            assert not set(out) & {"\x1b", "\x9b", "\u202e"}, name
+
+    def test_a_title_does_not_write_markdown(self, rag, strange):
+        out = rag("search", "quokka", "--format", "md").out
+        assert out.startswith(r'1. [Q \[x\](y) \<i\>, "z"](file:///')
+        assert "a%2Cb%20%26%20%5Bc%5D%2A.md)" in out
+
+
+class TestHowMuchText:
+    def test_min_score_leaves_out_what_scores_less(self, rag, library):
+        scores = [one["score"] for one in rag("search", QUERY, "--json").json["results"]]
+        between = sum(scores) / 2
+        found = rag("search", QUERY, "--json", "--min-score", f"{between:.6f}").json
+        assert [one["score"] for one in found["results"]] == scores[:1]
+        assert found["total"] == 1
+
+    def test_where_all_score_less_it_is_said(self, rag, library):
+        ran = rag("search", QUERY, "--min-score", "0.999")
+        assert (ran.code, ran.out) == (1, "")
+        assert "2 results left out, the best of which scores 0." in ran.err
+
+    def test_listed_notes_have_no_score_to_be_left_out_by(self, rag, library):
+        assert rag("search", "tag:ops", "--min-score", "0.9", "--json").json["total"] == 2
+
+    def test_full_prints_the_whole_chunk(self, rag, library):
+        out = rag("search", "restore script", "--full").out
+        assert "    ## Restore\n    \n    Run the restore script.\n" in out
+
+    def test_context_prints_the_lines_around_with_their_numbers(self, rag, library):
+        lines = rag("search", "rolling back", "-k", "1", "--context", "1").out.splitlines()
+        assert "    4  ---" in lines
+        assert "    5  # Rolling back" in lines
+        assert "    6" in [line.rstrip() for line in lines]
+
+    def test_context_in_lines_is_as_grep_writes_it(self, rag, library):
+        out = rag("search", "rolling back", "-k", "1", "--context", "1", "--format", "lines").out
+        file = library / "runbooks/Rollback.md"
+        assert out == f"{file}-4----\n{file}:5:# Rolling back\n{file}-6-\n"
+
+    def test_context_in_json_is_an_object_of_its_own(self, rag, library):
+        (found,) = rag("search", "rolling back", "-k", "1", "--context", "1", "--json").json[
+            "results"
+        ]
+        assert found["context"] == {"line_start": 4, "lines": ["---", "# Rolling back", ""]}
+
+    def test_context_of_a_file_that_changed_is_that_of_the_index(self, rag, indexed):
+        (indexed / "runbooks/Rollback.md").write_text("other\n" * 9)
+        (found,) = rag("search", "rolling back", "-k", "1", "--context", "1", "--json").json[
+            "results"
+        ]
+        assert found["context"] == {"line_start": 5, "lines": ["# Rolling back", ""]}
