@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rag.app.excerpts import Excerpt, read_excerpts
 from rag.app.index_state import IndexState
+from rag.app.notes.excerpts import Excerpt, read_excerpts
 from rag.app.opening import begin
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot

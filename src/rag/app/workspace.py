@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag.app.chat import Chat, SessionsReport
     from rag.app.doctor import Check, DoctorReport
     from rag.app.evaluate import EvaluationReport, Track
-    from rag.app.notes import NoteReport
+    from rag.app.notes import Limits, NoteReport, NotesReport
     from rag.app.plan import PlanReport
     from rag.app.requests import (
         AskRequest,
@@ -159,11 +159,29 @@ class Workspace:
 
         return DoctorReport([*self.checks()])
 
-    def get_note(self, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
+    def get_note(
+        self,
+        name: str,
+        vaults: Sequence[str] | None = None,
+        folder: Path | None = None,
+        limits: Limits | None = None,
+    ) -> NoteReport:
         """Read a note; see `rag.app.notes.get_note`."""
         from rag.app.notes import get_note
 
-        return get_note(self.config, name, vaults)
+        return get_note(self.config, name, vaults, folder, limits)
+
+    def get_notes(
+        self,
+        names: Sequence[str],
+        vaults: Sequence[str] | None = None,
+        folder: Path | None = None,
+        limits: Limits | None = None,
+    ) -> NotesReport:
+        """Read several notes; see `rag.app.notes.get_notes`."""
+        from rag.app.notes import get_notes
+
+        return get_notes(self.config, names, vaults, folder, limits)
 
     def status(self) -> StatusReport:
         """Check the index and its notes.

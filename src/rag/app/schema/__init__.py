@@ -27,6 +27,7 @@ _WRITERS = {
     "ClearedReport": "chat.cleared_to_json",
     "ChatCommandsReport": "chat.commands_to_json",
     "NoteReport": "index.note_to_json",
+    "NotesReport": "index.notes_to_json",
     "EvaluationReport": "evaluation.report_to_json",
     "SyncReport": "sync.sync_to_json",
     "SyncPreview": "sync.preview_to_json",

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rag.app.notes import NoteReport
+    from rag.app.notes import NoteReport, NotesReport
     from rag.app.status import StatusReport
     from rag.app.vaults import VaultChange, VaultsReport
 
@@ -30,7 +30,13 @@ def note_to_json(report: NoteReport) -> dict[str, Any]:
         "line_end": max(report.first, report.first + len(report.lines) - 1),
         "content": "\n".join(report.lines),
         "notice": report.notice,
+        **({"more": report.more} if report.more else {}),
     }
+
+
+def notes_to_json(report: NotesReport) -> dict[str, Any]:
+    """Return several notes as schema 1 has them."""
+    return {"notes": [note_to_json(note) for note in report.notes]}
 
 
 def status_to_json(report: StatusReport) -> dict[str, Any]:

@@ -36,16 +36,12 @@ def search_to_json(report: SearchReport) -> dict[str, Any]:
 
 
 def results_to_json(report: SearchReport) -> list[dict[str, Any]]:
-    """Return each result as an object that stands by itself: with its file, and the number of the
-    line that it points at."""
-    from rag.app.excerpts import hit_line
-
+    """Return each result as an object that stands by itself: with its file."""
     return [
         {
             "schema": 1,
             "rank": rank,
             "file": str(report.index.file(result)),
-            "line": hit_line(result),
             **result_to_json(result),
             **_context_to_json(report, rank),
         }

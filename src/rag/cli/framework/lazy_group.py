@@ -44,7 +44,7 @@ COMMANDS = {
         "chat.chat",
         "Ask the notes one question after the other; each may lean on what was said before.",
     ),
-    "get": ("get.get", "Print a note."),
+    "get": ("get.get", "Print a note, or several, each under a line that names it."),
     "status": (
         "status.status",
         "Show what the index holds, how old it is, and what was wrong with notes.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from rag.app.excerpts import Excerpt, line_text
+from rag.app.notes.excerpts import Excerpt, line_text
 from rag.app.schema.results import results_to_json
 from rag.cli.render.console import print_data, to_json_text
 from rag.text.sanitize import visible

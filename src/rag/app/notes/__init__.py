@@ -1,22 +1,23 @@
-"""Reading one note."""
+"""Reading notes, and parts of them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from errno import ELOOP
+from itertools import accumulate
+from pathlib import Path
 
 from rag.app.index_state import check_vaults, open_index
+from rag.app.notes.names import Lines, Named, find_named, notes_like
 from rag.config import RAGConfig
 from rag.exceptions import NotFoundError, Remedy, UsageError
-from rag.index.lookup import FoundNote, find_note
+from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 
 NOT_HERE = (
     "the file is not on this machine: these are the lines that were indexed, without front matter"
 )
-_SPAN = re.compile(r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?$")
 
 
 @dataclass(frozen=True)
@@ -24,46 +25,123 @@ class NoteReport:
     """A note and some of its lines, of which `first` is the number of the first.
 
     :param notice: what is to be known of the lines.
+    :param part: which lines were asked for, as it is written after a note's name.
+    :param more: how many of them are left out, where a limit was given.
     """
 
     note: FoundNote
     lines: list[str]
     first: int
     notice: str = ""
+    part: str = ""
+    more: int = 0
 
 
-def get_note(config: RAGConfig, name: str, vaults: Sequence[str] | None = None) -> NoteReport:
-    """Read a note, or the lines that its name ends with (`Glossary:10-20`).
+@dataclass(frozen=True)
+class NotesReport:
+    """Notes that were asked for together.
+
+    :param several: whether more than one was asked for, or a pattern.
+    """
+
+    notes: list[NoteReport]
+    several: bool
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of each note is given: whole lines; `None` where that does not matter."""
+
+    lines: int | None = None
+    bytes: int | None = None
+
+
+def get_note(
+    config: RAGConfig,
+    name: str,
+    vaults: Sequence[str] | None = None,
+    folder: Path | None = None,
+    limits: Limits | None = None,
+) -> NoteReport:
+    """Read a note, a section (`Glossary#Holds`) or lines of it (`Glossary:10-20`, `Glossary:10:5`).
 
     Where the index lies on a server and the file is not on this machine, the lines are those that
     were indexed.
 
-    :param name: path, `vault/path`, title, alias or id.
+    :param name: path, `vault/path`, title, alias or id, or a wiki link.
     :param vaults: look only in these.
+    :param folder: where a path may begin too.
     :raises NotFoundError: when no note is called so, or several are; it suggests.
     :raises UsageError: for lines that the note has not.
     """
-    span = None
     with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
-        wanted = list(vaults) if vaults else None
-        try:
-            found = find_note(manifest, name, wanted)
-        except NotFoundError:
-            span = _SPAN.match(name)
-            if not span:
-                raise
-            found = find_note(manifest, span["name"], wanted)
-    notice = ""
+        named = find_named(manifest, name, list(vaults) if vaults else None, folder)
+    return _read(config, named, limits or Limits())
+
+
+def get_notes(
+    config: RAGConfig,
+    names: Sequence[str],
+    vaults: Sequence[str] | None = None,
+    folder: Path | None = None,
+    limits: Limits | None = None,
+) -> NotesReport:
+    """Read several notes, each once; a name may be a pattern of paths (`daily/2026-11-*`).
+
+    :raises NotFoundError: as `get_note`, for the first name that nothing answers to.
+    """
+    found: dict[tuple[str, str, str, Lines | None], Named] = {}
+    several = len(names) > 1
+    with open_index(config) as manifest:
+        check_vaults(vaults, manifest.vaults())
+        for name in names:
+            try:
+                one = find_named(manifest, name, list(vaults) if vaults else None, folder)
+            except NotFoundError:
+                like = notes_like(manifest, name, vaults)
+                if not like:
+                    raise
+                several = True
+            else:
+                like = [one]
+            for named in like:
+                row = named.note.row
+                found[row.vault, row.path, named.heading, named.lines] = named
+    read = [_read(config, named, limits or Limits()) for named in found.values()]
+    return NotesReport(read, several)
+
+
+def _read(config: RAGConfig, named: Named, limits: Limits) -> NoteReport:
+    """Read what was named of a note, as far as some limits let it."""
+    found, notice = named.note, ""
     if config.store.url and not found.file.exists():
         lines, notice = _indexed_lines(config, found.row), NOT_HERE
     else:
         lines = read_lines(found)
-    first = int(span["first"]) if span else _first_line(lines) if notice else 1
-    last = int(span["last"] or len(lines)) if span else len(lines)
-    if span and not 1 <= first <= max(last, 1):
-        raise UsageError(f"lines {first}-{last} are no span", hint=f"The note has {len(lines)}.")
-    return NoteReport(found, lines[first - 1 : last], first, notice)
+    if named.lines:
+        span = named.lines.checked(len(lines))
+    elif named.heading:
+        from rag.app.notes.sections import section_of
+
+        span = section_of(found, lines, named.heading)
+    else:
+        span = slice(_first_line(lines) - 1 if notice else 0, len(lines))
+    asked = lines[span]
+    kept = _within(asked, limits)
+    part = f"#{named.heading}" if named.heading else ""
+    if named.lines:
+        part = f":{span.start + 1}-{span.start + len(asked)}"
+    return NoteReport(found, kept, span.start + 1, notice, part, len(asked) - len(kept))
+
+
+def _within(lines: list[str], limits: Limits) -> list[str]:
+    """Return the first lines, as many as limits let through."""
+    kept = lines if limits.lines is None else lines[: limits.lines]
+    if limits.bytes is None:
+        return kept
+    sizes = accumulate(len(line.encode("utf-8", "replace")) + 1 for line in kept)
+    return kept[: sum(size <= limits.bytes for size in sizes)]
 
 
 def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:

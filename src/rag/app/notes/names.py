@@ -1,0 +1,145 @@
+"""What people type to name a note, or a part of it: a name, a link, lines, a heading, a pattern."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from unicodedata import normalize
+
+from rag.exceptions import NotFoundError, QueryError, UsageError
+from rag.index.lookup import FoundNote, find_note
+from rag.index.manifest import Manifest
+
+_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|]+?)\\?(?:\|[^\[\]]*)?\]\]$")
+_MOST_MARKS = 8  # of a heading, in one name: at each of them the note's name may end
+_SPAN = re.compile(
+    r"(?P<name>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9})|:(?P<count>\d{1,9}))?$", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A span of lines as it was typed: `10`, `10-20`, or `10:5` for five of them."""
+
+    first: int
+    last: int | None = None
+
+    def checked(self, count: int) -> slice:
+        """Return the place of the span in a list of lines.
+
+        :param count: how many lines the note has.
+        :raises UsageError: for lines that run backwards, or that it has not.
+        """
+        last = count if self.last is None else self.last
+        if self.last is not None and self.last < self.first:
+            swapped = f"Name the smaller number first: {self.last}-{self.first}."
+            raise UsageError(f"lines {self.first}-{self.last} run backwards", hint=swapped)
+        if not 1 <= self.first <= max(count, 1):
+            raise UsageError(f"there is no line {self.first}", hint=f"The note has {count}.")
+        return slice(self.first - 1, last)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A note that was named, and the part of it: a heading, or lines, or neither."""
+
+    note: FoundNote
+    heading: str = ""
+    lines: Lines | None = None
+
+
+def find_named(
+    manifest: Manifest, name: str, vaults: list[str] | None = None, folder: Path | None = None
+) -> Named:
+    """Find the note, or the part of one, that a text names.
+
+    Besides the names of `find_note` it may be a wiki link, with an alias or without; a name and
+    `#heading`; a name and lines; or a path from a folder. A note whose own name reads like one of
+    these goes first.
+
+    :param folder: where paths may begin.
+    :raises NotFoundError: when no note is called so, or several are; it suggests.
+    :raises UsageError: for a span of no lines.
+    """
+    link = _LINK.match(name.strip())
+    text = link["target"].strip() if link else name
+    missing: list[NotFoundError] = []
+    for called, heading, lines in _readings(text):
+        try:
+            return Named(_find(manifest, called, vaults, folder), heading, lines)
+        except NotFoundError as error:
+            missing.append(error)
+    raise next((error for error in reversed(missing) if error.suggestions), missing[0])
+
+
+def _readings(text: str) -> Iterator[tuple[str, str, Lines | None]]:
+    """Yield what a text may mean: the name of a note, and a heading or lines."""
+    yield text, "", None
+    if span := _SPAN.match(text):
+        yield span["name"], "", _lines(span)
+    for mark in islice(re.finditer("#", text), _MOST_MARKS):
+        called, heading = text[: mark.start()].strip(), text[mark.end() :].strip()
+        if called and heading:
+            yield called, heading, None
+
+
+def _lines(span: re.Match[str]) -> Lines:
+    first = int(span["first"])
+    if span["count"] is None:
+        return Lines(first, None if span["last"] is None else int(span["last"]))
+    if not int(span["count"]):
+        raise UsageError("no lines are named", hint="The second number is how many: note:10:5.")
+    return Lines(first, first + int(span["count"]) - 1)
+
+
+def _find(
+    manifest: Manifest, name: str, vaults: list[str] | None, folder: Path | None
+) -> FoundNote:
+    """Find a note by its name, or by its path from a folder where no one note has that name."""
+    try:
+        return find_note(manifest, name, vaults)
+    except NotFoundError:
+        near = folder and "\0" not in name and _from_folder(manifest, folder / name, vaults)
+        if not near:
+            raise
+        return near
+
+
+def _from_folder(manifest: Manifest, file: Path, vaults: list[str] | None) -> FoundNote | None:
+    """Return the note that a file is, with or without its suffix."""
+    wanted = {Path(os.path.normpath(file)), Path(os.path.realpath(file))}
+    for vault, root in manifest.vaults().items():
+        for start in {Path(root), Path(os.path.realpath(root))}:
+            for path in wanted if not vaults or vault in vaults else ():
+                if path.is_relative_to(start):
+                    inner = normalize("NFC", path.relative_to(start).as_posix())
+                    row = manifest.note(vault, inner) or manifest.note(vault, f"{inner}.md")
+                    if row and row.chunks:
+                        return FoundNote(row, Path(root))
+    return None
+
+
+def notes_like(manifest: Manifest, name: str, vaults: Sequence[str] | None = None) -> list[Named]:
+    """Return the notes whose path matches a pattern such as `daily/2026-11-*`, by vault and path.
+
+    None when the text is no pattern.
+    """
+    if not {"*", "?"} & {*name}:
+        return []
+    from rag.search.title_lookup import Places
+
+    try:
+        matched = {*Places(manifest).at_paths([name, f"{name}.md"])}
+    except QueryError:  # a title that ends with a backslash, for example
+        return []
+    roots = manifest.vaults()
+    rows = (
+        manifest.note(vault, path)
+        for vault, path, _, _, identity in manifest.names()
+        if identity in matched and (not vaults or vault in vaults)
+    )
+    return [Named(FoundNote(row, Path(roots[row.vault]))) for row in rows if row]
