@@ -26,6 +26,7 @@ class SearchRequest:
     :param explain: take the scores apart.
     :param rerank: let the chat model order the best results.
     :param min_score: leave out results that score less; notes that are only listed have no score.
+    :param order: of the results: `score`, `created`, `modified` or `title`; "" for the usual one.
     :param context: give so many lines before and after the matching line of each result.
     """
 
@@ -40,6 +41,7 @@ class SearchRequest:
     rerank: bool = False
     min_score: float = 0.0
     context: int | None = None
+    order: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rag.app.index_state import IndexState
 from rag.app.notes.excerpts import Excerpt, read_excerpts
 from rag.app.opening import begin
+from rag.app.properties import unknown_properties
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
 from rag.clients.factory import embedding_provider
@@ -64,8 +65,12 @@ def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
         explained=request.explain,
         keep_mode=request.mode is not None,
         intent=opening.plan,
+        order=request.order,
     )
     response.notices = [*opening.notices, *response.notices]
+    if not response.results and opening.filters.values:
+        with snapshot.manifest() as manifest:
+            response.notices += unknown_properties(manifest, opening.filters.values.items())
     _leave_out_low(response, request.min_score)
     around = request.context
     excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)

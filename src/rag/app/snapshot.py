@@ -42,7 +42,7 @@ class Snapshot:
 
         :raises IndexUnavailableError: when there is none, or one of another version.
         """
-        with self._manifest() as manifest:
+        with self.manifest() as manifest:
             return read_state(manifest, self.config)
 
     def places(self) -> list[tuple[str, str]]:
@@ -50,19 +50,23 @@ class Snapshot:
 
         :raises IndexUnavailableError: as for `state`.
         """
-        with self._manifest() as manifest:
+        with self.manifest() as manifest:
             return [name[:2] for name in manifest.names()]
 
     def note(self, vault: str, path: str) -> FoundNote | None:
         """Return a note of the snapshot, and the folder of its vault."""
         from rag.index.lookup import FoundNote
 
-        with self._manifest() as manifest:
+        with self.manifest() as manifest:
             row, root = manifest.note(vault, path), manifest.vaults().get(vault)
         return FoundNote(row, Path(root)) if row and root else None
 
     @contextmanager
-    def _manifest(self) -> Iterator[Manifest]:
+    def manifest(self) -> Iterator[Manifest]:
+        """Open the manifest of the snapshot.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
         from rag.index.lookup import open_manifest, reading
         from rag.index.snapshots import IndexDirectory
 

@@ -175,6 +175,10 @@ class CatalogTables:
         )
         return [identity for (identity,) in rows]
 
+    def cards(self) -> Iterator[tuple[str, str, str]]:
+        """Yield id, title and time of modification of every note."""
+        yield from self._db.execute("SELECT id, title, modified FROM cards ORDER BY id")
+
     def titled(self, name: str) -> list[str]:
         """Return the titles of the notes with that title, alias or file name."""
         rows = self._db.execute(

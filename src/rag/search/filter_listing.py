@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rag.search.components.note_ranker import Hit, Hits, first_chunks
 from rag.search.filters import Filter
+from rag.search.ordering import MODIFIED, TITLE, ordered_notes
 from rag.search.query_understanding import Understood
 from rag.stores.base.document_store import BaseDocumentStore
 
@@ -33,9 +34,15 @@ def newest_notes(
 def list_notes(
     store: BaseDocumentStore, understood: Understood, filters: Filter | None, top_k: int
 ) -> Hits:
-    """List the notes that a query without words selects, the newest first.
+    """List the notes that a query without words selects, the newest first or as it asks.
 
     :param filters: as in `newest_notes`.
     """
-    first = first_chunks(store, filters, newest_notes(store, understood, filters, top_k))
-    return Hits(Hit(candidate.id, candidate.note, 0.0, ()) for candidate in first)
+    manifest, order = store.manifest(), understood.order
+    if manifest and order in (MODIFIED, TITLE):
+        everyone = newest_notes(store, understood, filters, max(1, manifest.rows()))
+        notes = ordered_notes(manifest, everyone, order)[:top_k]
+    else:
+        notes = newest_notes(store, understood, filters, top_k)
+    first = {candidate.note: candidate.id for candidate in first_chunks(store, filters, notes)}
+    return Hits(Hit(first[note], note, 0.0, ()) for note in notes if note in first)

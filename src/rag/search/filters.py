@@ -39,8 +39,7 @@ def build_qdrant_filters(filters: QueryFilters | None) -> Filter | None:
 
 def days(filters: QueryFilters) -> tuple[str, str]:
     """Return the first and the last day of filters as ISO dates, empty for an open end."""
-    first, last = filters.date_from, filters.date_to
-    return _day(first) if first else "", _day(last) if last else ""
+    return day(filters.date_from), day(filters.date_to)
 
 
 def all_of(conditions: Iterable[Filter | None]) -> Filter | None:
@@ -75,5 +74,8 @@ def plain_tags(tags: Sequence[str] | None) -> list[str]:
     return [names[0] for tag in tags or () if (names := normalize_tags([tag]))]
 
 
-def _day(value: date) -> str:
+def day(value: date | None) -> str:
+    """Return a day as an ISO date, empty for none."""
+    if value is None:
+        return ""
     return (value.date() if isinstance(value, datetime) else value).isoformat()

@@ -229,6 +229,8 @@ def _filters(flags: QueryFilters, read: MetadataExtraction) -> QueryFilters:
         titles=read.titles or None,
         values=read.values or None,
         date_field=window.field,
+        modified_from=flags.modified_from,
+        modified_to=flags.modified_to,
     )
 
 

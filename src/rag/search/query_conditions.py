@@ -12,6 +12,7 @@ from rag.search.filters import (
     Filter,
     all_of,
     build_qdrant_filters,
+    day,
     days,
     none_of,
     one_of,
@@ -105,6 +106,9 @@ def _selected(
     first, last = days(filters)
     if filters.date_field == "modified" and (first or last):
         yield manifest.catalogue.modified(first, last) if manifest else []
+    if filters.modified_from or filters.modified_to:
+        changed = day(filters.modified_from), day(filters.modified_to)
+        yield manifest.catalogue.modified(*changed) if manifest else []
 
 
 def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter | None]:

@@ -28,7 +28,8 @@ class Understood:
     those that were chosen among them. `named` are the ids of notes that have the query as
     title, alias or file name; `matched` those of notes that hold a phrase of the query or have
     its `title:`, whatever words the index has of them. `notices` say what of the query does not
-    count, because it is too much.
+    count, because it is too much. `order` is that of a list;
+    see `rag.search.ordering`.
     """
 
     query: str
@@ -43,6 +44,7 @@ class Understood:
     lists: bool = False
     vaults: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    order: str = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Understood:
         return self  # Haystack copies what goes from one component to the next

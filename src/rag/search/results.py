@@ -15,7 +15,8 @@ class QueryFilters:
 
     `paths` are globs (`projects/**/*.md`), any of which may match; so may any of `any_tags` and of
     `titles` (aliases and file names count), but none of `excluded_tags`. `values` is what front
-    matter fields hold. `date_field` is the date that counts: `created` or `modified`.
+    matter fields hold. `date_field` is the date that counts: `created` or `modified`; the days of
+    `modified_from` and `modified_to` hold besides.
     """
 
     vaults: list[str] | None = None
@@ -28,6 +29,8 @@ class QueryFilters:
     titles: list[str] | None = None
     values: dict[str, str] | None = None
     date_field: Literal["created", "modified"] = "created"
+    modified_from: date | None = None
+    modified_to: date | None = None
 
 
 @dataclass

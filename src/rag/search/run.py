@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from haystack import Document as HaystackDocument
@@ -19,6 +20,7 @@ from rag.search.components.query_analyzer import (
 from rag.search.explanation import explain
 from rag.search.matching_line import point_at_matches
 from rag.search.modes import SearchMode
+from rag.search.ordering import check_order, ordered_results
 from rag.search.pipeline import RERANKER
 from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
 from rag.search.query_understanding import Understood, understand
@@ -49,11 +51,13 @@ def search(
     explained: bool = False,
     keep_mode: bool = False,
     intent: Intent | None = None,
+    order: str = "",
 ) -> SearchResponse:
     """Run a search.
 
     :param pipeline: from `create_search_pipeline`.
-    :param query: plain words, or the syntax of `rag.query.syntax`.
+    :param query: plain words, or the syntax of `rag.query.syntax`; without any, but with filters,
+        the notes that they select are listed, the newest first.
     :param top_k: how many results. `search.top_k` is for commands, and for a pipeline that runs by
         itself.
     :param mode: `auto`, `lexical`, `dense` or `hybrid`; without it `search.mode`.
@@ -63,6 +67,7 @@ def search(
         queries whose route has none, as `search.mode` is.
     :param intent: what the query and the filters mean, from `rag.search.planned_query.find_intent`;
         filters that were only understood are dropped when nothing fits them.
+    :param order: of the results, or of the notes that are listed; see `rag.search.ordering`.
     :raises QueryError: when the query is empty or the search fails.
     :raises UsageError: for a vault in the query that does not exist.
     :raises IndexUnavailableError: when there is no index, or it is damaged, or it holds no
@@ -72,9 +77,14 @@ def search(
     check_top_k(top_k)
     store = open_store(pipeline)
     top_k, mode = chosen(pipeline, top_k, mode)
+    check_order(order)
+    is_blank = isinstance(query, str) and not query.strip()
+    is_filtered = is_blank and filters not in (None, QueryFilters())
     with store.pinned(), own_errors(QueryError, "the search failed"):
         for attempt in attempts(query, filters, mode, keep_mode, intent):
-            understood = understand(store, attempt.query, attempt.filters, attempt.lists)
+            lists = attempt.lists or is_filtered
+            understood = understand(store, attempt.query, attempt.filters, lists)
+            understood = replace(understood, order=order) if order else understood
             output, searched = _searched(pipeline, understood, attempt, top_k, chunks)
             if output["documents"]:
                 break
@@ -90,6 +100,7 @@ def search(
                 response.results, explain(store, asked, output["hits"], found), strict=True
             ):
                 result.explanation = why
+        response.results = ordered_results(store.manifest(), response.results, order)
     return response
 
 

@@ -13,6 +13,9 @@ from rag.cli.framework.options import (
     DateTo,
     Json,
     Mode,
+    ModifiedFrom,
+    ModifiedTo,
+    Order,
     PathGlobs,
     Paths,
     Plan,
@@ -22,9 +25,11 @@ from rag.cli.framework.options import (
     TopK,
     Transforms,
     Vaults,
+    Where,
 )
 from rag.cli.framework.query import (
     Output,
+    check_asks,
     check_mode,
     make_filters,
     print_missing,
@@ -41,22 +46,26 @@ if TYPE_CHECKING:
 
 def search(
     words: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="QUERY",
             help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
-            " title:",
+            " title:; without any, the notes that filters select",
         ),
-    ],
+    ] = None,
     vaults: Vaults = None,
     tags: Tags = None,
     date_from: DateFrom = None,
     date_to: DateTo = None,
+    modified_from: ModifiedFrom = None,
+    modified_to: ModifiedTo = None,
     path_globs: PathGlobs = None,
+    where: Where = None,
     top_k: TopK = None,
     mode: Mode = None,
     transforms: Transforms = None,
     plan: Plan = None,
+    order: Order = "",
     chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
@@ -100,13 +109,15 @@ def search(
     """Find notes.
 
     Words need not all be found; the more a note says of them, the higher it stands. A query
-    in which a word begins with a minus goes in quotes, or after `--`.
+    in which a word begins with a minus goes in quotes, or after `--`. Filters alone list notes,
+    the newest first; with words, --sort puts the best results in another order.
 
     \b
     rag search "rolling back a deploy"
     rag search 証明書の更新 --vault エンジニア
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
+    rag search --tag runbook --where status=done --sort modified
     rag search 'rollb* "error budget" -draft'
     rag search "error budget" --format lines | fzf --delimiter : --preview 'cat {1}'
     rag search "notes tagged runbook about the error budget" --plan
@@ -120,9 +131,10 @@ def search(
     check_body(output_format, full, context)
     config = load_settings(config_file)
     check_mode(config.search.mode if mode is None else mode)
+    days = (date_from, date_to, path_globs, modified_from, modified_to)
     request = SearchRequest(
-        " ".join(words),
-        make_filters(vaults, tags, date_from, date_to, path_globs),
+        " ".join(words or []),
+        make_filters(vaults, tags, *days, where),
         top_k=top_k,
         mode=mode,
         transforms=transforms or None,
@@ -132,7 +144,9 @@ def search(
         rerank=rerank,
         min_score=min_score or 0.0,
         context=context,
+        order=order,
     )
+    check_asks(words, request.filters)
     with Workspace(config) as workspace:
         report = workspace.search(request)
     _print_warnings(report, out, wanted=bool(plan))

@@ -91,6 +91,30 @@ DateTo = Annotated[
     str | None,
     typer.Option("--to", metavar="DATE", help="Created on this day or before: 2025-03, today."),
 ]
+ModifiedFrom = Annotated[
+    str | None,
+    typer.Option("--modified-from", metavar="DATE", help="Modified on this day or later."),
+]
+ModifiedTo = Annotated[
+    str | None,
+    typer.Option("--modified-to", metavar="DATE", help="Modified on this day or before."),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="NAME=VALUE",
+        help="Only notes whose front matter says so: status=done; may be repeated (all of them).",
+    ),
+]
+Order = Annotated[
+    str,
+    typer.Option(
+        "--sort",
+        metavar="score|created|modified|title",
+        help="The order of the results; dates newest first.",
+    ),
+]
 PathGlobs = Annotated[
     list[str] | None,
     typer.Option("--path", metavar="GLOB", help="Only notes whose path matches; may be repeated."),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
 
 from rag.cli.render.console import plural, print_file, say
 from rag.config import MODES
@@ -10,6 +12,8 @@ from rag.exceptions import UsageError
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from rag.app.index_state import IndexState
     from rag.search.planned_query import Intent
     from rag.search.results import NearWord, QueryFilters, SearchResult
@@ -21,22 +25,73 @@ def make_filters(
     date_from: str | None,
     date_to: str | None,
     paths: list[str] | None,
+    modified_from: str | None = None,
+    modified_to: str | None = None,
+    where: list[str] | None = None,
 ) -> QueryFilters:
     """Make filters of options.
 
-    :raises UsageError: for words that are no date, or a span that ends before it begins.
+    :raises UsageError: for words that are no date, a span that ends before it begins, or a
+        condition that is none.
     """
-    from rag.query import parse_date_range
     from rag.search.results import QueryFilters
 
     for option, given in (("--tag", tags), ("--path", paths)):
         if any(not value.strip("#/ \t") for value in given or []):
             raise UsageError(f"{option} is empty", hint=f"Leave out {option}, or give it a value.")
-    first = None if date_from is None else parse_date_range(date_from).first
-    last = None if date_to is None else parse_date_range(date_to).last
+    first, last = _days("", date_from, date_to)
+    modified = _days("modified-", modified_from, modified_to)
+    return QueryFilters(
+        vaults or None,
+        tags or None,
+        first,
+        last,
+        paths or None,
+        values=dict(_conditions(where or [])) or None,
+        modified_from=modified[0],
+        modified_to=modified[1],
+    )
+
+
+def _days(kind: str, since: str | None, until: str | None) -> tuple[date | None, date | None]:
+    """Return the first and the last day of a span, `None` for an open end."""
+    from rag.query import parse_date_range
+
+    first = None if since is None else parse_date_range(since).first
+    last = None if until is None else parse_date_range(until).last
     if first and last and last < first:
-        raise UsageError(f"--to {last} lies before --from {first}", hint="Swap them?")
-    return QueryFilters(vaults or None, tags or None, first, last, paths or None)
+        raise UsageError(f"--{kind}to {last} lies before --{kind}from {first}", hint="Swap them?")
+    return first, last
+
+
+def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and value of each condition on a property; a name may have one."""
+    seen: set[str] = set()
+    for given in where:
+        name, _, value = (part.strip() for part in normalize("NFC", given).partition("="))
+        name = name.lower()
+        if not name or not value:
+            raise UsageError(
+                f"{given!r} is no condition", hint="Name a property and its value: status=done."
+            )
+        if name in seen:
+            raise UsageError(f"--where names {name!r} twice", hint="Leave one out.")
+        seen.add(name)
+        yield name, value
+
+
+def check_asks(words: list[str] | None, filters: QueryFilters | None) -> None:
+    """Refuse to search for nothing at all: neither words nor filters.
+
+    :raises UsageError: naming both.
+    """
+    from rag.search.results import QueryFilters
+
+    if not words and filters in (None, QueryFilters()):
+        raise UsageError(
+            "neither a query nor a filter is given",
+            hint="Say what to look for; `rag search --help` lists the filters.",
+        )
 
 
 def check_mode(mode: str) -> str:
@@ -128,4 +183,7 @@ def print_nothing_found(query: str) -> None:
     """Say that nothing was found for a query, in its language."""
     from rag.app.interpretation_text import words_for
 
+    if not query.strip():
+        say("no note fits the filters")
+        return
     say(words_for(query)["none"].format(shortened(query)))

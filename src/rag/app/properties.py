@@ -1,0 +1,33 @@
+"""Properties that notes have in their front matter, and those that no note has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+
+from rag.index.manifest import Manifest
+from rag.text.messages import brief
+
+_MOST_VALUES = 1_000  # of a property, among which a near one is looked for
+_NEAR = 3
+
+
+def unknown_properties(manifest: Manifest, asked: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield what to say of each property, or value of one, that no note has.
+
+    :param asked: names in lower case, and values.
+    """
+    catalogue = manifest.catalogue
+    for name, value in asked:
+        fields = catalogue.fields()
+        if name not in fields:
+            near = get_close_matches(name, fields, _NEAR, 0.6)
+            yield f"no note has the property {brief(name)!r}" + _also(near)
+        elif not catalogue.bearing(name, value):
+            values = catalogue.values(name, _MOST_VALUES)
+            near = get_close_matches(value, values, _NEAR, 0.5) or values[:_NEAR]
+            yield f"no note has the {brief(name)} {brief(value)!r}" + _also(near)
+
+
+def _also(near: list[str]) -> str:
+    return f"; near: {', '.join(map(brief, near))}" if near else ""

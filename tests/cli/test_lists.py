@@ -1,0 +1,108 @@
+"""`rag search` with filters alone, by properties, by dates of modification, and in other orders."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+NOTES = {
+    "Alpha.md": "---\ncreated: 2025-01-01\nmodified: 2025-09-01\ntags: [仕事]\nstatus: done\n---\n"
+    "# Alpha\n\nThe quokka budget.\n",
+    "beta.md": "---\ncreated: 2025-03-01\nmodified: 2025-04-01\ntags: [仕事]\nstatus: open\n---\n"
+    "# beta\n\nQuokka quokka quokka.\n",
+    "Gamma.md": "---\ncreated: 2025-02-01\nmodified: 2025-12-01\nstatus: Done\n"
+    "owner: Ada Lovelace\n---\n# Gamma\n\nA quokka among other words and animals of the south.\n",
+}
+
+
+@pytest.fixture
+def titles(rag, write_notes):
+    folder = write_notes("work", NOTES)
+    for file in folder.rglob("*.md"):
+        os.utime(file, (1_600_000_000, 1_600_000_000))
+    assert rag("index", "-q", folder).code == 0
+
+    def found(*arguments: str) -> list[str]:
+        return [one["title"] for one in rag("search", *arguments, "--json").json["results"]]
+
+    return found
+
+
+class TestFiltersAlone:
+    @pytest.mark.parametrize(
+        ("options", "found"),
+        [
+            (["--tag", "仕事"], ["beta", "Alpha"]),
+            (["--from", "2025-02"], ["beta", "Gamma"]),
+            (["--vault", "work", "-k", "2"], ["beta", "Gamma"]),
+            (["--path", "G*.md"], ["Gamma"]),
+            (["--where", "status=done"], ["Gamma", "Alpha"]),
+            (["--where", "Status=DONE", "--where", "owner=ada lovelace"], ["Gamma"]),
+            (["--modified-from", "2025-09-01"], ["Gamma", "Alpha"]),
+            (["--modified-to", "2025-09-01", "--from", "2025-02"], ["beta"]),
+            (["", "--tag", "仕事"], ["beta", "Alpha"]),
+        ],
+        ids=lambda value: " ".join(value),
+    )
+    def test_they_list_notes_the_newest_first(self, titles, options, found):
+        assert titles(*options) == found
+
+    def test_neither_a_query_nor_a_filter_gives_2(self, rag, titles):
+        ran = rag("search")
+        assert (ran.code, ran.out) == (2, "")
+        assert "neither a query nor a filter" in ran.err
+
+    def test_nothing_fits_gives_1_and_says_so(self, rag, titles):
+        ran = rag("search", "--from", "2031")
+        assert (ran.code, ran.out) == (1, "")
+        assert "no note fits the filters" in ran.err
+
+    def test_an_unknown_property_is_named_with_the_near_ones(self, rag, titles):
+        ran = rag("search", "--where", "stauts=done")
+        assert (ran.code, ran.out) == (1, "")
+        assert "no note has the property 'stauts'; near: status" in ran.err
+
+    def test_an_unknown_value_is_named_with_the_near_ones(self, rag, titles):
+        err = rag("search", "quokka", "--where", "status=dome").err
+        assert "no note has the status 'dome'; near: " in err
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--where", "status"],
+            ["--where", "=done"],
+            ["--where", "status=done", "--where", "status=open"],
+            ["--modified-from", "2025-02", "--modified-to", "2025-01"],
+            ["--modified-from", "yonder"],
+            ["--tag", "仕事", "--sort", "size"],
+        ],
+        ids=" ".join,
+    )
+    def test_what_cannot_be_meant_gives_2(self, rag, titles, options):
+        assert rag("search", *options).code == 2
+
+
+class TestOrder:
+    @pytest.mark.parametrize(
+        ("order", "found"),
+        [
+            ("created", ["beta", "Gamma", "Alpha"]),
+            ("modified", ["Gamma", "Alpha", "beta"]),
+            ("title", ["Alpha", "beta", "Gamma"]),
+        ],
+    )
+    def test_of_a_list_and_of_results(self, titles, order, found):
+        assert titles("--from", "2025", "--sort", order) == found
+        assert titles("quokka", "--sort", order) == found
+
+    def test_a_list_takes_the_first_of_all_notes(self, titles):
+        assert titles("--from", "2025", "--sort", "title", "-k", "1") == ["Alpha"]
+        assert titles("--from", "2025", "--sort", "modified", "-k", "1") == ["Gamma"]
+
+    def test_results_are_the_best_whatever_their_order(self, titles):
+        best = titles("quokka", "-k", "2")
+        assert titles("quokka", "-k", "2", "--sort", "title") == sorted(best, key=str.lower)
+
+    def test_by_score_is_the_usual_order(self, titles):
+        assert titles("quokka", "--sort", "score") == titles("quokka")
