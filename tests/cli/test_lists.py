@@ -24,7 +24,7 @@ def titles(rag, write_notes):
     assert rag("index", "-q", folder).code == 0
 
     def found(*arguments: str) -> list[str]:
-        return [one["title"] for one in rag("search", *arguments, "--json").json["results"]]
+        return [one["title"] for one in rag("search", "--json", *arguments).json["results"]]
 
     return found
 
@@ -106,3 +106,39 @@ class TestOrder:
 
     def test_by_score_is_the_usual_order(self, titles):
         assert titles("quokka", "--sort", "score") == titles("quokka")
+
+
+class TestPropertiesInTheQuery:
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("status:done", ["Gamma", "Alpha"]),
+            ("-status:done quokka", ["beta"]),
+            ('quokka owner:"Ada Lovelace"', ["Gamma"]),
+            ("status:done OR tag:仕事", ["beta", "Gamma", "Alpha"]),
+            ("status:open | owner:Ada", ["beta"]),
+            ("title:alpha OR path:beta.md", ["beta", "Alpha"]),
+        ],
+    )
+    def test_they_choose_notes(self, titles, query, found):
+        result = titles("--", query)
+        assert (sorted(result) if "title:" in query else result) == (
+            sorted(found) if "title:" in query else found
+        )
+
+    def test_a_name_that_no_note_has_is_a_word(self, titles):
+        assert "beta" in titles("quokka colour:red")
+
+    def test_a_value_that_no_note_has_is_named(self, rag, titles):
+        ran = rag("search", "quokka status:dome")
+        assert (ran.code, ran.out) == (1, "")
+        assert "no note has the status 'dome'; near: " in ran.err
+
+
+class TestOr:
+    def test_of_phrases_one_is_enough(self, titles):
+        assert sorted(titles('"quokka budget" OR "quokka quokka"')) == ["Alpha", "beta"]
+        assert titles('"quokka budget" "quokka quokka"') == []
+
+    def test_a_word_beside_it_lets_a_phrase_be_missing(self, titles):
+        assert sorted(titles('"quokka budget" OR animals')) == ["Alpha", "Gamma", "beta"]

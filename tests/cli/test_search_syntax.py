@@ -377,13 +377,14 @@ def test_the_examples_of_the_help_run(rag, tmp_path, monkeypatch):
     for vault, files in notes.items():
         for path, text in files.items():
             (tmp_path / vault / path).parent.mkdir(parents=True, exist_ok=True)
-            tagged = f"---\ntags: [runbook]\ncreated: 2025-07-01\n---\n{text} Restore it.\n"
+            head = "---\ntags: [runbook]\ncreated: 2025-07-01\nstatus: done\n---\n"
+            tagged = f"{head}{text} Restore it.\n"
             (tmp_path / vault / path).write_text(tagged, "utf-8")
         assert rag("index", "-q", tmp_path / vault).code == 0
     examples = EXAMPLES.findall(rag("search", "--help").out)
     assert len(examples) >= 5
     for example in examples:
-        ran = rag(*shlex.split(example)[1:])
+        ran = rag(*shlex.split(example.split("   ")[0])[1:])
         assert (ran.code, bool(ran.out)) == (0, True), example
         assert bool(ran.err) == ("--plan" in example), example  # it says what it understood
 

@@ -6,10 +6,23 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from rag.index.manifest import Manifest
+from rag.query.syntax import parse_query
+from rag.search.query_understanding import known_properties
+from rag.search.results import QueryFilters
 from rag.text.messages import brief
 
 _MOST_VALUES = 1_000  # of a property, among which a near one is looked for
 _NEAR = 3
+
+
+def asked_properties(
+    manifest: Manifest, query: str, filters: QueryFilters
+) -> Iterator[tuple[str, str]]:
+    """Yield name and value of each property that a query, or filters beside it, want."""
+    yield from (filters.values or {}).items()
+    for term in parse_query(query, known_properties(manifest, query)).properties:
+        if not term.negated:
+            yield term.field, term.value
 
 
 def unknown_properties(manifest: Manifest, asked: Iterable[tuple[str, str]]) -> Iterator[str]:

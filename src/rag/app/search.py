@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rag.app.index_state import IndexState
 from rag.app.notes.excerpts import Excerpt, read_excerpts
 from rag.app.opening import begin
-from rag.app.properties import unknown_properties
+from rag.app.properties import asked_properties, unknown_properties
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
 from rag.clients.factory import embedding_provider
@@ -68,9 +68,10 @@ def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
         order=request.order,
     )
     response.notices = [*opening.notices, *response.notices]
-    if not response.results and opening.filters.values:
+    if not response.results:
         with snapshot.manifest() as manifest:
-            response.notices += unknown_properties(manifest, opening.filters.values.items())
+            asked = asked_properties(manifest, request.query, opening.filters)
+            response.notices += unknown_properties(manifest, asked)
     _leave_out_low(response, request.min_score)
     around = request.context
     excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)

@@ -134,6 +134,11 @@ class CatalogTables:
         ranked = sorted((-counts[number], name) for name, number in names)
         return [name for _, name in ranked[:limit]]
 
+    def has_field(self, name: str) -> bool:
+        """Return whether a note has this front matter field."""
+        wanted = "SELECT 1 FROM facts WHERE field = ? AND field != ? LIMIT 1"
+        return self._db.execute(wanted, (name, TAGS)).fetchone() is not None
+
     def fields(self) -> list[str]:
         """Return the names of the front matter fields, sorted."""
         # One look for each name, where a DISTINCT would read all values.

@@ -1,4 +1,4 @@
-"""The query syntax people know from other search boxes.
+r"""The query syntax people know from other search boxes.
 
 | written | means |
 |---|---|
@@ -6,12 +6,15 @@
 | `-word`, `-"a phrase"`, `-kube*` | no note that holds it |
 | `kube*` | words that begin so |
 | `tag:`, `vault:`, `path:`, `title:` | only such notes; with `-` before it, none of these |
+| `status:done` | the same of a property that notes have in their front matter |
+| `tag:a OR tag:b`, `"one phrase" \| "another"` | only notes of which one of these holds |
 
 A value with spaces is quoted (`title:"Daily note"`). Curly and full-width quotes, full-width
 colons and minus signs count too. Whatever else is written is plain text: a quote that is never
 closed, a minus alone, before a digit or a single letter, a colon after any other word. In what
 looks like a pasted command (`tar -xzf notes.tar`, `--force -it`) so is a minus before up to four
-letters. Nothing is a syntax error.
+letters. Nothing is a syntax error. Words need not all be found, so `OR` between them changes
+nothing; between a word and a phrase it lets the phrase be missing.
 Of each kind the first count (`rag.query.limits`): a phrase or beginning too many is plain text, any
 other condition too many is passed over.
 """
@@ -19,7 +22,9 @@ other condition too many is passed over.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from rag.query.limits import MOST_BEGINNINGS, MOST_EXCLUDED, MOST_FIELDS, MOST_PHRASES
@@ -44,21 +49,36 @@ _OPTION = re.compile(r"--[a-z][\w-]*(?:=.*)?|-[a-z]", re.IGNORECASE)
 _LETTER = re.compile("[a-z]")
 
 FIELDS = ("tag", "vault", "path", "title")
+PHRASE = '"'  # as the field of an alternative; no property has that name
+_OR = ("OR", "|", "||", "｜")
 
 _QUOTES = '"“”＂„'
 _QUOTED = '"[^"]*"|“[^”]*”|”[^”]*”|＂[^＂]*＂|„[^“”]*[“”]'
-_TOKEN = re.compile(
-    rf"""(?P<minus>(?<!\S)[-－−](?=[^\s\-－−\d]))?
-    (?:(?P<field>{"|".join(FIELDS)})[:：](?:(?P<quoted_value>{_QUOTED})|(?P<value>[^\s{_QUOTES}]\S*))
-    |(?P<phrase>{_QUOTED})
-    |(?P<word>\S+))""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _FIELD = re.compile(rf"(?:{'|'.join(FIELDS)})[:：]", re.IGNORECASE)
+# A word before a colon, which may be the name of a property.
+_NAMED = re.compile(rf"(?<!\S)[-－−]?([^\W\d][^\s:：{_QUOTES}]*):(?=\S)")
+
+
+@lru_cache(16)
+def _token(properties: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the expression of one part of a query.
+
+    :param properties: names that are fields too, those first that others begin with.
+    """
+    # Of a property a full-width colon makes no field: `著者：田中` is how people write.
+    others = f"|(?:{'|'.join(map(re.escape, properties))})(?=:)" if properties else ""
+    fields = f"(?:{'|'.join(FIELDS)})(?=[:：]){others}"
+    return re.compile(
+        rf"""(?P<minus>(?<!\S)[-－−](?=[^\s\-－−\d]))?
+        (?:(?P<field>{fields})[:：](?:(?P<quoted_value>{_QUOTED})|(?P<value>[^\s{_QUOTES}]\S*))
+        |(?P<phrase>{_QUOTED})
+        |(?P<word>\S+))""",
+        re.IGNORECASE | re.VERBOSE,
+    )
 
 
 class FieldTerm(NamedTuple):
-    """A condition on a note's tag, vault, path or title."""
+    """A condition on a note's tag, vault, path, title or on a property of it."""
 
     field: str
     value: str
@@ -72,7 +92,8 @@ class ParsedQuery:
     `text` is what notes are ranked by: the plain words, with those of phrases, prefixes and
     titles, in the order in which they were written. `phrases` must stand in a note, `excluded`
     words and phrases must not; `prefixes` are beginnings of words, without the star, and
-    `excluded_prefixes` those of words that must not. `beyond` says of what there was too much.
+    `excluded_prefixes` those of words that must not. Of each of `either` one must hold: a field, or
+    a `PHRASE`. `beyond` says of what there was too much.
     """
 
     text: str
@@ -81,39 +102,112 @@ class ParsedQuery:
     prefixes: tuple[str, ...] = ()
     excluded_prefixes: tuple[str, ...] = ()
     fields: tuple[FieldTerm, ...] = ()
+    either: tuple[tuple[FieldTerm, ...], ...] = ()
     beyond: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.text or self.excluded or self.excluded_prefixes or self.fields)
+        return bool(self.text or self.has_conditions)
 
     @property
     def has_conditions(self) -> bool:
         """Whether it says which notes may be found, besides words to rank them by."""
-        return bool(self.phrases or self.excluded or self.excluded_prefixes or self.fields)
+        stated = (self.phrases, self.excluded, self.excluded_prefixes, self.fields, self.either)
+        return any(stated)
+
+    @property
+    def properties(self) -> list[FieldTerm]:
+        """Return the conditions on properties."""
+        return [term for term in self.fields if term.field not in FIELDS]
 
     def values(self, field: str, negated: bool = False) -> list[str]:
         """Return the values given for one field."""
         return [f.value for f in self.fields if (f.field, f.negated) == (field, negated)]
 
 
-def parse_query(query: str) -> ParsedQuery:
-    """Read a query; every text is one."""
+def named_properties(query: str) -> list[str]:
+    """Return the names in a query that may be those of properties, in lower case.
+
+    >>> named_properties("status:done -Owner:Ada at 10:30 note: x tag:ops")
+    ['owner', 'status']
+    """
+    return sorted({found[1].lower() for found in _NAMED.finditer(query)} - {*FIELDS})
+
+
+class _Operands:
+    """What of a query `OR` may stand between; a plain word is `None`."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[FieldTerm | None]] = []
+        self.joined = ""  # the OR that was just read
+
+    def add(self, operand: FieldTerm | None) -> None:
+        if self.joined:
+            self.groups[-1].append(operand)
+        else:
+            self.groups.append([operand])
+        self.joined = ""
+
+    def add_word(self, word: str) -> list[str]:
+        """Return what a word adds to the text: with the OR before it, if a word stands there too,
+        as a title may hold all three."""
+        is_between = self.joined and self.groups[-1][-1] is None
+        found = [self.joined, word] if is_between else [word]
+        self.add(None)
+        return found
+
+    def alternatives(self, titles: dict[int, FieldTerm]) -> list[int]:
+        """Return where those titles stand that are alternatives to something."""
+        return [at for at, title in titles.items() if not self.required([title])]
+
+    def is_or(self, word: str) -> bool:
+        """Return whether a word joins what stands before it and what comes."""
+        if word not in _OR or self.joined or not self.groups:
+            return False
+        self.joined = word
+        return True
+
+    def required(self, terms: list[FieldTerm]) -> list[FieldTerm]:
+        """Return those terms that are alternatives to nothing."""
+        others = {id(term) for group in self.groups if len(group) > 1 for term in group}
+        return [term for term in terms if id(term) not in others]
+
+    def either(self) -> list[tuple[FieldTerm, ...]]:
+        """Return the alternatives; a group with a plain word asks for nothing."""
+        return [
+            tuple(term for term in group[:MOST_FIELDS] if term)
+            for group in self.groups
+            if len(group) > 1 and None not in group
+        ]
+
+
+def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
+    """Read a query; every text is one.
+
+    :param properties: names in lower case that are fields too.
+    """
     query = without_halves(query)
     is_command = _is_command(query)
     words: list[str] = []
-    phrases: list[str] = []
+    phrases: list[FieldTerm] = []
     excluded: list[str] = []
     prefixes: list[str] = []
     excluded_prefixes: list[str] = []
     fields: list[FieldTerm] = []
-    for token in _TOKEN.finditer(query):
+    titles: dict[int, FieldTerm] = {}  # by where they stand among the words
+    operands = _Operands()
+    names = tuple(sorted(properties, key=len, reverse=True))
+    for token in _token(names).finditer(query):
         prefix = _beginning(token["word"])
-        term = _field_term(token)
+        term = _field_term(token, names)
         if term:
             fields += [term] if term.value else []
-            words += [term.value] if term.field == "title" and not term.negated else []
+            if term.value and not term.negated:
+                operands.add(term)
+                if term.field == "title":
+                    titles[len(words)] = term
+                    words.append(term.value)
         elif is_command and token["minus"] and len(token["word"] or "") in _OPTION_LENGTHS:
-            words.append(token[0])
+            words += operands.add_word(token[0])
         elif token["minus"] and prefix and prefix == cleaned(token["word"][:-1]):
             excluded_prefixes.append(prefix)
         elif token["minus"] and _is_excluded(token):
@@ -121,21 +215,27 @@ def parse_query(query: str) -> ParsedQuery:
             excluded.append(text.strip())
         elif token["phrase"] and not token["minus"]:
             if has_words(token["phrase"]):
-                phrases.append(token["phrase"][1:-1].strip())
-                words.append(phrases[-1])
-        elif prefix:
-            prefixes.append(prefix)
-            words.append(token["word"][:-1])
-        else:
-            words.append(token[0])
+                phrases.append(FieldTerm(PHRASE, token["phrase"][1:-1].strip()))
+                words.append(phrases[-1].value)
+                operands.add(phrases[-1])
+        elif not operands.is_or(token[0]):
+            if prefix:
+                prefixes.append(prefix)
+            words += operands.add_word(token["word"][:-1] if prefix else token[0])
+    words += [operands.joined] if operands.joined else []
     beyond: list[str] = []
+    required = [phrase.value for phrase in operands.required(phrases)]
+    conditions = operands.required(fields)
+    for at in operands.alternatives(titles):  # a note of the other kind has no such words
+        words[at] = ""
     return ParsedQuery(
         " ".join(filter(None, words)),
-        _first(MOST_PHRASES, "phrases", phrases, beyond),
+        _first(MOST_PHRASES, "phrases", required, beyond),
         _first(MOST_EXCLUDED, "excluded words and phrases", excluded, beyond),
         _first(MOST_BEGINNINGS, "beginnings of words", prefixes, beyond),
         _first(MOST_BEGINNINGS, "excluded beginnings of words", excluded_prefixes, beyond),
-        _first(MOST_FIELDS, "conditions on tags, vaults, paths and titles", fields, beyond),
+        _first(MOST_FIELDS, "conditions on tags, vaults, paths and titles", conditions, beyond),
+        _first(MOST_FIELDS, "alternatives", operands.either(), beyond),
         tuple(beyond),
     )
 
@@ -152,18 +252,19 @@ def _first(most: int, kind: str, found: list[T], beyond: list[str]) -> tuple[T, 
 
 def condition_spans(query: str) -> list[tuple[int, int]]:
     """Return where fields, excluded words and beginnings of words stand; phrases are not among
-    them."""
+    them. Whatever may be the name of a property is taken for one."""
+    names = tuple(sorted(named_properties(query), key=len, reverse=True))
     return [
         token.span()
-        for token in _TOKEN.finditer(query)
-        if _field_term(token) or _beginning(token["word"]) or token["minus"]
+        for token in _token(names).finditer(query)
+        if _field_term(token, names) or _beginning(token["word"]) or token["minus"]
     ]
 
 
-def _field_term(token: re.Match[str]) -> FieldTerm | None:
+def _field_term(token: re.Match[str], properties: Collection[str] = ()) -> FieldTerm | None:
     """Return the condition that a token states, `None` when it states none."""
     field = (token["field"] or "").lower()
-    if field not in FIELDS:  # `re` takes the Turkish i for ours
+    if field not in (*FIELDS, *properties):  # `re` takes the Turkish i for ours
         return None
     value = (token["value"] or token["quoted_value"][1:-1]).strip()
     if field == "tag" and value and not has_words(value):

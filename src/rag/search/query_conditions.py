@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from rag.index.manifest import Manifest
 from rag.query.limits import MOST_WORDS
-from rag.query.syntax import ParsedQuery
+from rag.query.syntax import FIELDS, PHRASE, FieldTerm, ParsedQuery
 from rag.search.filters import (
     Filter,
     all_of,
@@ -17,7 +17,7 @@ from rag.search.filters import (
     none_of,
     one_of,
 )
-from rag.search.phrase_match import Occurrences
+from rag.search.phrase_match import Found, Occurrences
 from rag.search.results import QueryFilters
 from rag.search.title_lookup import Places
 from rag.stores.base.batch import Batch
@@ -46,21 +46,28 @@ def find_conditions(
     """
     manifest = store.manifest()
     occurrences = Occurrences(
-        store, manifest, parsed.phrases, *_unwanted(manifest, parsed, notices)
+        store,
+        manifest,
+        [*parsed.phrases, *_alternative_phrases(parsed)],
+        *_unwanted(manifest, parsed, notices),
     )
     store.expect({*dimensions, *occurrences.dimensions})
     places = Places(manifest)
+    phrases = dict.fromkeys([*parsed.phrases, *_alternative_phrases(parsed)])
     holding, unwanted = occurrences.wanted(), occurrences.unwanted()
     notices += filter(None, (found.notice for found in (*holding, *unwanted)))
     if all(found.counts for found in unwanted):
         notices += _left_out(parsed)
-    matched = [found.notes for found in holding if found.counts]
+    found_by = dict(zip(phrases, holding, strict=True))
+    required = [found_by[phrase] for phrase in dict.fromkeys(parsed.phrases)]
+    matched = [found.notes for found in required if found.counts]
     matched += map(places.titled, dict.fromkeys(parsed.values("title")))
     conditions = [
         build_qdrant_filters(filters),
         *_stated(parsed, manifest),
+        *(_any_of(group, manifest, places, found_by) for group in parsed.either),
         _in_all([*matched, *_selected(manifest, places, parsed, filters)]),
-        _in_none([*_excluded(places, parsed), *(found.notes for found in unwanted)]),
+        _in_none([*_excluded(places, parsed, manifest), *(found.notes for found in unwanted)]),
     ]
     return all_of(conditions), list(dict.fromkeys(chain.from_iterable(matched)))
 
@@ -94,6 +101,9 @@ def _selected(
     """Yield the ids of the notes that each path of a query, and each filter, lets through of which
     the points know nothing."""
     yield from map(places.on_path, dict.fromkeys(parsed.values("path")))
+    for term in parsed.properties:
+        if not term.negated:
+            yield manifest.catalogue.bearing(term.field, term.value) if manifest else []
     if filters is None:
         return
     if filters.paths:
@@ -121,8 +131,47 @@ def _stated(parsed: ParsedQuery, manifest: Manifest | None) -> Iterator[Filter |
     yield build_qdrant_filters(QueryFilters(excluded_tags=parsed.values("tag", negated=True)))
 
 
-def _excluded(places: Places, parsed: ParsedQuery) -> Iterator[list[str]]:
-    """Yield the ids of the notes of each path and title that is not wanted."""
+def _alternative_phrases(parsed: ParsedQuery) -> list[str]:
+    return [term.value for group in parsed.either for term in group if term.field == PHRASE]
+
+
+def _any_of(
+    group: Sequence[FieldTerm],
+    manifest: Manifest | None,
+    places: Places,
+    found_by: Mapping[str, Found],
+) -> Filter | None:
+    """Return the filter for notes of which one of some conditions holds.
+
+    :param found_by: the notes that hold each phrase; one that is too frequent to be a condition
+        lets all notes through.
+    """
+    conditions: list[Filter] = []
+    within: list[str] = []
+    for term in group:
+        if term.field == PHRASE:
+            if not found_by[term.value].counts:
+                return None
+            within += found_by[term.value].notes
+        elif term.field == "vault":
+            conditions.append(one_of("vault", [_vault(term.value, manifest)]))
+        elif term.field == "tag":
+            conditions += filter(None, [build_qdrant_filters(QueryFilters(tags=[term.value]))])
+        elif term.field in FIELDS:
+            within += (places.titled if term.field == "title" else places.on_path)(term.value)
+        elif manifest:
+            within += manifest.catalogue.bearing(term.field, term.value)
+    conditions.append(one_of("file_id", Batch(sorted({*within}))))
+    return {"operator": "OR", "conditions": conditions}
+
+
+def _excluded(
+    places: Places, parsed: ParsedQuery, manifest: Manifest | None
+) -> Iterator[list[str]]:
+    """Yield the ids of the notes of each path, title and property that is not wanted."""
+    for term in parsed.properties:
+        if term.negated and manifest:
+            yield manifest.catalogue.bearing(term.field, term.value)
     yield from map(places.on_path, dict.fromkeys(parsed.values("path", negated=True)))
     yield from map(places.titled, dict.fromkeys(parsed.values("title", negated=True)))
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rag.exceptions import QueryError, Remedy
+from rag.index.manifest import Manifest
 from rag.query.limits import bounded
-from rag.query.syntax import parse_query
+from rag.query.syntax import named_properties, parse_query
 from rag.search.filters import Filter
 from rag.search.results import NearWord, QueryFilters
 from rag.search.unknown_words import Unknown, find_unknown
@@ -72,12 +73,13 @@ def understand(
     :raises QueryError: when the query is empty, or a path is no pattern.
     :raises UsageError: for a vault that the index does not hold.
     """
-    parsed = parse_query(bounded(query))
+    manifest = store.manifest()
+    parsed = parse_query(bounded(query), known_properties(manifest, query))
     if not (parsed or lists):
         raise QueryError(
             "the query is empty", hint="Say what to look for.", remedy=Remedy.TYPE_QUERY
         )
-    manifest, notices = store.manifest(), [*parsed.beyond]
+    notices = [*parsed.beyond]
     beginning: list[str] = []
     if parsed.prefixes:
         from rag.search.query_conditions import words_beginning
@@ -115,3 +117,10 @@ def understand(
     if manifest and corrections:
         return replace(understood, named=manifest.named(understood.meant))
     return understood
+
+
+def known_properties(manifest: Manifest | None, query: str) -> list[str]:
+    """Return the names in a query that are those of properties of the notes."""
+    if manifest is None or not isinstance(query, str) or not {":", "："} & {*query}:
+        return []
+    return [name for name in named_properties(query) if manifest.catalogue.has_field(name)]

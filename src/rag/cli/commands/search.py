@@ -50,7 +50,7 @@ def search(
         typer.Argument(
             metavar="QUERY",
             help='What to look for: words, "an exact phrase", -without, begin*, tag: vault: path:'
-            " title:; without any, the notes that filters select",
+            " title:, a property (status:done), OR; without any, the notes that filters select",
         ),
     ] = None,
     vaults: Vaults = None,
@@ -119,7 +119,7 @@ def search(
     rag search "error budget" --path "runbooks/**" --paths
     rag search --tag runbook --where status=done --sort modified
     rag search 'rollb* "error budget" -draft'
-    rag search "error budget" --format lines | fzf --delimiter : --preview 'cat {1}'
+    rag search "error budget" --format lines     as vim, fzf and grep tools read it
     rag search "notes tagged runbook about the error budget" --plan
     """
     from rag.app.requests import SearchRequest

@@ -78,7 +78,7 @@ class IntentRouter(QueryComponent):
         """
         bundle = as_bundle(query)
         rest = parse_query(extraction.text)
-        syntax = rest.fields or rest.excluded or rest.excluded_prefixes
+        syntax = rest.fields or rest.either or rest.excluded or rest.excluded_prefixes
         filters = extraction.metadata.filters_anything or bool(syntax)
         if not has_words(rest.text):
             reason = "only filters" if filters else "nothing to rank by"

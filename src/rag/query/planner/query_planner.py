@@ -303,7 +303,7 @@ def _searchable(plan: FullTransformationResult) -> FullTransformationResult:
     """Give a plan that would neither filter nor rank the query itself to rank by, and one that
     only filters nothing."""
     parsed = parse_query(plan.text)
-    conditions = parsed.fields or parsed.excluded or parsed.excluded_prefixes
+    conditions = parsed.fields or parsed.either or parsed.excluded or parsed.excluded_prefixes
     text = plan.text
     if not has_words(parsed.text) and not conditions:
         text = "" if plan.metadata.filters_anything else plan.query
