@@ -490,3 +490,10 @@ def test_a_generation_whose_lock_may_not_be_written_is_held_against_removal(
 def test_nobody_else_may_read_an_index(index: IndexDirectory) -> None:
     publish(index, 1)
     assert index.path.stat().st_mode & 0o777 == 0o700
+
+
+def test_disk_usage_counts_a_file_with_two_names_once(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(os.urandom(200_000))
+    (tmp_path / "inner").mkdir()
+    os.link(tmp_path / "one", tmp_path / "inner/two")
+    assert 200_000 <= disk_usage(tmp_path) < 300_000

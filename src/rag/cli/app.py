@@ -53,10 +53,10 @@ def root(
     """Search your Markdown notes and ask them questions, on this machine.
 
     \b
-    rag index ~/notes                   index a folder of notes (again: only what changed)
-    rag search "rolling back a deploy"  find notes
-    rag ask "How do I renew the certificate?"
-    rag get "On-call handover"          print a note by title, alias, path or id
+    rag index ~/notes                index a folder (again: only what changed)
+    rag search "rolling back"        find notes
+    rag ask "How do holds expire?"   answer from them, with sources
+    rag get "On-call handover"       print a note by title, alias, path or id
     """
 
 

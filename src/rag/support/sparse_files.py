@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -151,8 +152,14 @@ def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def disk_usage(folder: Path) -> int:
-    """Return the bytes that the files of a folder take on disk, holes not counted."""
-    return sum(map(size_on_disk, files_below(folder)))
+    """Return the bytes that the files of a folder take on disk, holes not counted; a file that has
+    several names there counts once."""
+    sizes = {}
+    for file in files_below(folder):
+        with suppress(FileNotFoundError):
+            stat = os.lstat(file)
+            sizes[stat.st_dev, stat.st_ino] = _blocks(stat)
+    return sum(sizes.values())
 
 
 def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) -> Iterator[str]:
@@ -165,8 +172,11 @@ def files_below(folder: Path, skip: Callable[[str], bool] = lambda name: False) 
 def size_on_disk(file: str) -> int:
     """Return the bytes that a file takes on disk, holes not counted; none when it is gone."""
     try:
-        stat = os.lstat(file)
+        return _blocks(os.lstat(file))
     except FileNotFoundError:
         return 0
+
+
+def _blocks(stat: os.stat_result) -> int:
     blocks: int = getattr(stat, "st_blocks", stat.st_size // 512 + 1)
     return blocks * 512

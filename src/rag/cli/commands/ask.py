@@ -78,7 +78,7 @@ def ask(
     \b
     rag ask "When do holds expire?"
     rag ask 取り置きの期限は何日？ --vault エンジニア
-    rag ask "Who is on call?" --no-model             quote, whatever models there are
+    rag ask "Who is on call?" --no-model     quote, whatever models there are
     echo "What is a Pod?" | rag ask - --json
     """
     from rag.app.requests import AskRequest

@@ -59,7 +59,7 @@ def audit(
     \b
     rag audit
     rag audit --since "last week" --json
-    rag audit mwq7q1aj                    show a record with all that the models said
+    rag audit mwq7q1aj               show a record with all that models said
     rag audit --replay mwq7q1aj
     """
     from rag.app.workspace import Workspace

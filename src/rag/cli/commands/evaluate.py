@@ -70,9 +70,9 @@ def evaluate(
     (paired bootstrap over the questions of both runs) lies wholly below 0.
 
     \b
-    echo '{"query": "rolling back", "relevant": ["runbooks/Rollback.md"]}' | rag eval -
+    echo '{"query": "rolling back", "relevant": ["Rollback.md"]}' | rag eval -
     rag eval questions.jsonl --save before.json
-    rag eval questions.jsonl --compare before.json      exit code 1 when it is worse
+    rag eval questions.jsonl --compare before.json   exit code 1 when it is worse
     rag eval questions.jsonl --modes lexical,hybrid
     """
     from rag.app.requests import EvaluateRequest

@@ -63,11 +63,11 @@ def index(
     """Index notes: all the first time, then only what changed.
 
     \b
-    rag index ~/notes              index a folder; it is a vault named "notes" from now on
+    rag index ~/notes              index a folder as the vault "notes"
     rag index                      bring every known vault up to date
-    rag index -q                   the same for cron: silent unless something happened
+    rag index -q                   for cron: silent unless something happened
     rag index --dry-run            what would be done
-    rag index --to-server          copy the index to the server that store.url names
+    rag index --to-server          copy the index to the server of store.url
     """
     from rag.app.requests import SyncRequest
     from rag.app.workspace import Workspace

@@ -119,7 +119,7 @@ def search(
     rag search "error budget" --path "runbooks/**" --paths
     rag search --tag runbook --where status=done --sort modified
     rag search 'rollb* "error budget" -draft'
-    rag search "error budget" --format lines     as vim, fzf and grep tools read it
+    rag search "error budget" --format lines   as vim, fzf and grep tools read it
     rag search "notes tagged runbook about the error budget" --plan
     """
     from rag.app.requests import SearchRequest

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rag.app.status import StatusReport
     from rag.index.embedding_space import Embedded
 
+_NAMES = 10  # columns for what a line is about
+
 
 def status(
     problems: Annotated[
@@ -44,28 +46,32 @@ def status(
 def _print(found: StatusReport) -> None:
     changed = found.changed
     age = "up to date" if changed == 0 else f"{plural(changed or 0, 'note')} changed since"
-    print_line(f"index     {found.path} ({found.size / 1e6:.1f} MB)")
+    _say(f"index     {found.path} ({found.size / 1e6:.1f} MB)")
     if found.server:
         silent = "" if found.server.answers else " (it does not answer: this is what is known here)"
-        print_line(f"server    {found.server.url}, collection {found.server.collection}{silent}")
+        _say(f"server    {found.server.url}, collection {found.server.collection}{silent}")
     if found.writer:
         who = "this machine" if found.writer.here else found.writer.name
-        print_line(f"written   by {who}, since {found.writer.since}")
+        _say(f"written   by {who}, since {found.writer.since}")
     if found.writer and not found.writer.here:
         age = "as it was published there"
     elif changed is None:
         age = "unknown if stale"
-    print_line(f"indexed   {found.indexed_at}, {age}")
-    print_line(f"notes     {found.notes:,} in {plural(found.chunks, 'chunk')}")
+    _say(f"indexed   {found.indexed_at}, {age}")
+    _say(f"notes     {found.notes:,} in {plural(found.chunks, 'chunk')}")
     if found.embedded:
-        print_line(_embedding(found.embedded))
+        _say(_embedding(found.embedded))
     for vault in found.vaults:
         away = "" if Path(vault.path).is_dir() else "  (the folder is not there)"
-        print_line(f"  {vault.name}  {plural(vault.notes, 'note')}  {vault.path}{away}")
+        _say(f"  {vault.name}  {plural(vault.notes, 'note')}  {vault.path}{away}")
     for name in found.not_indexed:
-        print_line(f"  {name}  not indexed yet (`rag index`)")
+        _say(f"  {name}  not indexed yet (`rag index`)")
     if found.problems:
-        print_line(f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)")
+        _say(f"problems  {plural(len(found.problems), 'note')} (`rag status --problems`)")
+
+
+def _say(line: str) -> None:
+    print_line(line, _NAMES)
 
 
 def _embedding(made: Embedded) -> str:

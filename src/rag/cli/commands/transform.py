@@ -32,7 +32,7 @@ def transform(
     Without --transform it is what `rag search` would do. No index is needed.
 
     \b
-    rag transform "how do we undo a release" --transform multi-query --transform step-back
+    rag transform "how do we undo a release" --transform step-back
     rag transform "tag:ops rolback"
     """
     from rag.app.workspace import Workspace

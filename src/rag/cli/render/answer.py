@@ -7,7 +7,14 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rag.cli.render.console import clean, make_console, print_error, say, visible
+from rag.cli.render.console import (
+    clean,
+    make_console,
+    print_between_words,
+    print_error,
+    say,
+    visible,
+)
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -170,7 +177,7 @@ class AnswerPrinter:
             say("")
             say(notice(self._question, key, confidence=answer.confidence))
         elif answer.model:
-            self._messages.print(summary(answer), style="dim", soft_wrap=True)
+            print_between_words(self._messages, summary(answer), style="dim")
         if answer.partial and answer.failure:
             print_error(answer.failure, as_json=False)
 
@@ -243,5 +250,9 @@ def print_sources(
 
     for number, source in enumerate(sources, 1):
         line = (lines or {}).get(number, 0)
-        text = Text(f"[{number}] ", style="cyan").append(f"{visible(source.title)}  ", style="bold")
-        console.print(text.append_text(place(source, facts.file(source), line)), soft_wrap=True)
+        text = (
+            Text()
+            .append(f"[{number}] ", style="cyan")
+            .append(f"{visible(source.title)}  ", style="bold")
+        )
+        print_between_words(console, text.append_text(place(source, facts.file(source), line)))

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rag.cli.render.remedies import worded
 from rag.exceptions import RAGError
@@ -22,8 +22,10 @@ from rag.text.sanitize import visible as visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 SCHEMA = 1
+_NARROW = 20  # characters, which fit any terminal
 clean = without_controls  # what a note or a model says; names are made `visible`
 
 
@@ -37,9 +39,12 @@ def to_json_text(value: Any, indent: int | None = None) -> str:
     return escaped_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-def print_line(text: str) -> None:
-    """Print a line of data, in which every character is seen."""
-    sys.stdout.write(visible(worded(text)) + "\n")
+def print_line(text: str, indent: int = 0) -> None:
+    """Print a line of data, in which every character is seen.
+
+    :param indent: columns that its further lines begin after, where a terminal is too narrow.
+    """
+    _write_line(sys.stdout, visible(worded(text)), indent)
 
 
 def print_text(text: str) -> None:
@@ -83,7 +88,21 @@ def _write_exactly(text: str) -> None:
 
 def say(text: str) -> None:
     """Print a message, one line, for the person at the terminal."""
-    sys.stderr.write(visible(worded(text)) + "\n")
+    _write_line(sys.stderr, visible(worded(text)))
+
+
+def _write_line(stream: TextIO, line: str, indent: int = 0) -> None:
+    """Write a line; on a terminal that is too narrow it is broken between words."""
+    if len(line) > _NARROW and stream.isatty():
+        from rag.cli.render.wrapping import columns_of, wrapped
+
+        line = wrapped(line, columns_of(stream), indent)
+    stream.write(line + "\n")
+
+
+def print_between_words(console: Console, text: Text | str, style: str | None = None) -> None:
+    """Print a line on a console: broken between words on a terminal, whole off it."""
+    console.print(text, style=style, soft_wrap=not console.is_terminal)
 
 
 def print_report(report: object) -> None:

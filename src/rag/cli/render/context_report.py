@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rag.cli.render.console import make_console, visible
+from rag.cli.render.console import make_console, print_between_words, visible
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def print_window(answer: Answer) -> None:
     not, and what took how long."""
     console = make_console(stderr=True)
     for line in _lines(answer):
-        console.print(visible(line), style="dim", soft_wrap=True)
+        print_between_words(console, visible(line), style="dim")
 
 
 def _lines(answer: Answer) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.render.console import clean, make_console, visible
+from rag.cli.render.console import clean, make_console, print_between_words, visible
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResponse, SearchResult
 from rag.text.snippets import match_spans
@@ -44,11 +44,11 @@ def print_results(report: SearchReport, full: bool = False) -> None:
     """
     console, facts = make_console(), report.index
     for rank, result in enumerate(report.response.results, 1):
-        head = Text(f"{rank:>2}  ", style="dim")
+        head = Text().append(f"{rank:>2}  ", style="dim")
         head.append(visible(result.title), style="bold")
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
-        console.print(head, soft_wrap=True)
+        print_between_words(console, head)
         where = place(result, facts.file(result))
         heading = [part for part in result.heading if part != result.title]
         if heading:
@@ -95,7 +95,7 @@ def print_plan(response: SearchResponse) -> None:
     """Print which route a query took, what was searched for besides it, and what that took."""
     console = make_console()
     for line in plan_lines(response.route, response.variants):
-        console.print(Text(visible(line), style="dim"), soft_wrap=True)
+        print_between_words(console, Text(visible(line), style="dim"))
     if took := response.timings.get("transforms"):
         console.print(Text(f"transforms took {took:,.0f} ms", style="dim"))
 
