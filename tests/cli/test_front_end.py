@@ -86,7 +86,7 @@ def test_a_vault_that_is_added_or_removed_has_json(indexed: Path, tmp_path: Path
     (tmp_path / "more").mkdir()
     with Workspace(load_config()) as workspace:
         added = to_json(workspace.add_vault(tmp_path / "more"))
-        assert added == {"vault": "more", "notes": 0, "notice": ""}
+        assert added == {"vault": "more", "notes": 0, "notice": "its folder holds no .md files yet"}
         assert to_json(workspace.remove_vault("work"))["notes"] == 3
 
 

@@ -131,4 +131,4 @@ def near_tags(tags: Iterable[str] | None, state: IndexState) -> Iterator[tuple[s
     for tag in tags or ():
         name = next(iter(normalize_tags([tag])), "")
         if name not in state.tags:
-            yield name, get_close_matches(name, list(state.tags), 3, 0.5)
+            yield name, get_close_matches(name, list(state.tags), 3, 0.6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from pathlib import Path
 
 from rag.app.index_state import open_index
 from rag.config import RAGConfig
-from rag.exceptions import IndexUnavailableError, with_hint
+from rag.exceptions import IndexUnavailableError, UsageError, with_hint
 from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, known_vaults, unknown_vault
 from rag.stores import open_directory
+from rag.vault.readers import is_note
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,40 @@ def add_vault(config: RAGConfig, folder: Path, name: str = "") -> VaultChange:
     _require_writer(config)
     with IndexDirectory.of(config).writing():
         registry = Registry.load(config)
-        return VaultChange(registry.register(config, folder, name), notice=registry.notice)
+        added = registry.register(config, folder, name)
+    empty = "" if _holds_notes(folder) else "its folder holds no .md files yet"
+    return VaultChange(added, notice=registry.notice or empty)
+
+
+def _holds_notes(folder: Path) -> bool:
+    names = (name for _, _, names in os.walk(folder.expanduser()) for name in names)
+    return any(map(is_note, names))
+
+
+def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
+    """Give a vault another name, in the index too; its files are left alone.
+
+    Its notes are read again, and get the ids of notes of that name.
+
+    :raises UsageError: when there is no such vault, its folder is gone, or the name is taken.
+    :raises LockedError: when another process is writing the index.
+    """
+    from rag.app.requests import SyncRequest
+    from rag.app.sync import sync
+
+    name, wanted = (unicodedata.normalize("NFC", one) for one in (name, wanted))
+    found = {vault.name: vault.path for vault in list_vaults(config).vaults}
+    if name not in found:
+        raise unknown_vault(name, list(found))
+    if wanted in found:
+        raise UsageError(
+            f"a vault named {wanted!r} exists already: {found[wanted]}", hint="Choose another name."
+        )
+    folder = found[name]
+    Registry.load(config).identify(config, folder, wanted)  # a bad name is refused first
+    gone = remove_vault(config, name)
+    report = sync(config, SyncRequest([folder], wanted, quiet=True)).run
+    return VaultChange(wanted, report.vaults[wanted].added, gone.notice)
 
 
 def remove_vault(config: RAGConfig, name: str) -> VaultChange:

@@ -234,6 +234,12 @@ class Workspace:
 
         return add_vault(self.config, folder, name)
 
+    def rename_vault(self, name: str, wanted: str) -> VaultChange:
+        """Give a vault another name; see `rag.app.vaults.rename_vault`."""
+        from rag.app.vaults import rename_vault
+
+        return rename_vault(self.config, name, wanted)
+
     def remove_vault(self, name: str) -> VaultChange:
         """Take a vault out of the index; see `rag.app.vaults.remove_vault`."""
         from rag.app.vaults import remove_vault

@@ -77,6 +77,8 @@ def run(arguments: list[str]) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     as_json = "--json" in arguments or "--format=json" in arguments
     as_json |= ("--format", "json") in pairwise(arguments)
+    if arguments[:1] == ["help"]:  # as most programs take it
+        arguments = [*(word for word in arguments[1:] if not word.startswith("-")), "--help"]
     try:
         code = _run(arguments, as_json)
         sys.stdout.flush()

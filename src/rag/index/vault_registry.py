@@ -20,6 +20,9 @@ from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
+from rag.text.normalize import name_key
+
+_SHOWN = 5  # vaults, where none is near the one that was named
 
 
 @dataclass
@@ -195,12 +198,15 @@ def check_collision(name: str, root: Path, indexed: dict[str, Path]) -> None:
 
 
 def unknown_vault(name: str, known: list[str]) -> UsageError:
-    """Return the error for a vault that does not exist, with the nearest names."""
-    near = get_close_matches(name, known, 3, 0.4) or known[:5]
+    """Return the error for a vault that does not exist, with the near names, or else some."""
+    keys = {name_key(one): one for one in known}
+    near = [keys[key] for key in get_close_matches(name_key(name), keys, 3, 0.6)]
+    more = ", …" if len(known) > _SHOWN else ""
+    there = f"There are: {', '.join(known[:_SHOWN])}{more}." if known else "There is no vault yet."
     return UsageError(
         f"no vault named {name!r}",
-        hint=f"Did you mean: {', '.join(near)}?" if near else "There is no vault yet.",
-        remedy=Remedy.LIST_VAULTS if near else Remedy.MAKE_VAULT,
+        hint=f"Did you mean: {', '.join(near)}?" if near else there,
+        remedy=Remedy.LIST_VAULTS if known else Remedy.MAKE_VAULT,
     )
 
 

@@ -15,7 +15,9 @@ from rag.cli.render.remedies import worded
 if TYPE_CHECKING:
     from rag.app.workspace import Workspace
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add and remove vaults.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List, add, rename and remove vaults."
+)
 
 
 @app.command("list")
@@ -48,6 +50,22 @@ def add(
         added = workspace.add_vault(folder, name)
     _say(added.notice)
     print_line(f"vault {added.name!r} is registered; `rag index` reads it")
+
+
+@app.command("rename")
+def rename(
+    name: Annotated[str, typer.Argument(metavar="OLD", help="The vault's name.")],
+    wanted: Annotated[str, typer.Argument(metavar="NEW", help="The name it gets.")],
+    quiet: Quiet = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Give a vault another name; its notes are indexed again under it."""
+    with _workspace(config_file) as workspace:
+        renamed = workspace.rename_vault(name, wanted)
+    _say(renamed.notice)
+    if not quiet:
+        notes = plural(renamed.notes, "note")
+        print_line(f"vault {name!r} is {renamed.name!r} now ({notes})")
 
 
 @app.command("remove")

@@ -60,7 +60,7 @@ COMMANDS = {
         "Show what a project's `rag.toml` asks for that takes your trust, and trust it.",
     ),
     "serve": ("serve.serve", "Govern the warm process, in which commands need not start cold."),
-    "vault": ("vault.app", "List, add and remove vaults."),
+    "vault": ("vault.app", "List, add, rename and remove vaults."),
 }
 
 

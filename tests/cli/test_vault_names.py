@@ -1,0 +1,85 @@
+"""Vaults are renamed, near names of them suggested, empty ones told; `rag help` is `--help`."""
+
+from __future__ import annotations
+
+import pytest
+
+
+class TestRename:
+    def test_notes_are_found_under_the_new_name_alone(self, rag, indexed):
+        ran = rag("vault", "rename", "work", "office")
+        assert (ran.code, ran.out) == (0, "vault 'work' is 'office' now (3 notes)\n")
+        assert rag("search", "restore", "-v", "office", "--json").json["total"] == 1
+        assert rag("search", "restore", "-v", "work").code == 2
+        assert set(rag("vault", "list", "--json").json["vaults"]) == {"office"}
+
+    def test_files_stay_and_the_next_run_has_nothing_to_do(self, rag, indexed):
+        assert rag("vault", "rename", "work", "office", "-q").out == ""
+        assert (indexed / "Backups.md").exists()
+        assert "nothing changed" in rag("index").out + rag("index").err
+
+    def test_a_folder_of_vaults_dir_is_not_read_twice(self, rag, indexed, monkeypatch):
+        monkeypatch.setenv("RAG_VAULTS_DIR", str(indexed.parent))
+        assert rag("vault", "rename", "work", "office").code == 0
+        assert set(rag("vault", "list", "--json").json["vaults"]) == {"office"}
+
+    @pytest.mark.parametrize(
+        ("names", "said"),
+        [
+            (("wrok", "office"), "Did you mean: work?"),
+            (("work", "work"), "exists already"),
+            (("work", "a/b"), "cannot name a vault"),
+            (("work", " "), "cannot name a vault"),
+        ],
+        ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+    )
+    def test_what_cannot_be_gives_2_and_changes_nothing(self, rag, indexed, names, said):
+        ran = rag("vault", "rename", *names)
+        assert (ran.code, ran.out) == (2, "")
+        assert said in ran.err
+        assert rag("search", "restore", "-v", "work").code == 0
+
+    def test_a_vault_whose_folder_is_gone_stays(self, rag, indexed):
+        indexed.rename(indexed.with_name("away"))
+        assert rag("vault", "rename", "work", "office").code == 2
+        assert rag("search", "restore", "-v", "work").code == 0
+
+
+class TestNearNames:
+    def test_a_name_that_is_near_nothing_gets_the_list(self, rag, library):
+        err = rag("search", "restore", "-v", "zebra").err
+        assert "Did you mean" not in err
+        assert "There are: work." in err
+
+    def test_case_does_not_matter(self, rag, library):
+        assert "Did you mean: work?" in rag("search", "restore", "-v", "WORK").err
+
+    def test_a_tag_that_is_near_none_gets_none(self, rag, library):
+        assert "near:" not in rag("search", "restore", "-t", "zebra").err
+
+
+class TestToldPlainly:
+    def test_an_empty_folder_is_told_when_it_is_added(self, rag, tmp_path):
+        (tmp_path / "bare").mkdir()
+        ran = rag("vault", "add", tmp_path / "bare")
+        assert ran.code == 0
+        assert "its folder holds no .md files yet" in ran.err
+
+    def test_a_folder_with_notes_is_added_without_a_word(self, rag, notes):
+        assert rag("vault", "add", notes).err == ""
+
+    def test_rerank_without_a_model_is_said(self, rag, library):
+        ran = rag("search", "rolling back backups", "--rerank")
+        assert ran.code == 0
+        assert "not reranked: " in ran.err
+
+
+class TestHelp:
+    @pytest.mark.parametrize("words", [(), ("search",), ("vault",), ("vault", "rename")])
+    def test_it_is_the_help_of_a_command(self, rag, words):
+        assert rag("help", *words).out == rag(*words, "--help").out
+
+    def test_of_no_such_command_it_gives_2(self, rag):
+        ran = rag("help", "bogus")
+        assert (ran.code, ran.out) == (2, "")
+        assert "bogus" in ran.err
