@@ -25,6 +25,7 @@ class IndexState:
     :param tags: its tags, and how many notes have each.
     :param changed: how many notes changed since; `None` when that is not known.
     :param odd_files: by vault and path, the files whose names are spelt otherwise on disk.
+    :param uri: how links to notes are made; see `rag.app.links`.
     """
 
     notes: int
@@ -34,6 +35,7 @@ class IndexState:
     tags: dict[str, int]
     changed: int | None
     odd_files: dict[tuple[str, str], str]
+    uri: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the `index` part of a report's JSON."""
@@ -49,6 +51,14 @@ class IndexState:
         """Return where a result's note is on disk."""
         file = self.odd_files.get((result.vault, result.file_path), result.file_path)
         return Path(self.roots.get(result.vault, "")) / file
+
+    def link(self, result: SearchResult, line: int = 0) -> str:
+        """Return a link to a result, or to another line of its note."""
+        from rag.app.links import link_to
+
+        headings = [part for part in result.heading if part != result.title]
+        heading = headings[-1] if headings else ""
+        return link_to(self.uri, self.file(result), line or result.line, heading)
 
 
 @contextmanager
@@ -96,6 +106,7 @@ def read_state(manifest: Manifest, config: RAGConfig) -> IndexState:
         tags=manifest.catalogue.tags(),
         changed=stale,
         odd_files=manifest.odd_files(),
+        uri=config.links.uri,
     )
 
 

@@ -82,6 +82,16 @@ class SearchConfig:
 
 
 @dataclass(frozen=True)
+class LinksConfig:
+    """`[links]`: where results lead."""
+
+    uri: str = _setting(
+        "", "file, obsidian, or a link with {path}, {line}, {col}; empty: obsidian in its vaults"
+    )
+    opener: str = _setting("", "the command that opens a link; empty: xdg-open, on macOS open")
+
+
+@dataclass(frozen=True)
 class AskConfig:
     """`[ask]`: what an answer is made from."""
 
@@ -331,6 +341,7 @@ class RAGConfig(ModelsConfig):
     )
     index: IndexConfig = field(default_factory=IndexConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
+    links: LinksConfig = field(default_factory=LinksConfig)
     ask: AskConfig = field(default_factory=AskConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     routes: RoutesConfig = field(default_factory=RoutesConfig)
@@ -351,7 +362,7 @@ class RAGConfig(ModelsConfig):
 
 
 SECTIONS = (
-    *("index", "search", "ask", "embedding", "chat", "ollama"),
+    *("index", "search", "links", "ask", "embedding", "chat", "ollama"),
     *("store", "routes", "planner"),
 )
 _INTERNAL = ("origins", "root", "project", "left_out", "vaults_within", "strange_files")

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag.app.notes.hits import own_lines
 from rag.exceptions import RAGError
 
 if TYPE_CHECKING:
@@ -20,18 +21,6 @@ class Excerpt:
 
     first: int
     lines: list[str]
-
-
-def line_text(result: SearchResult) -> str:
-    """Return the line that a result points at, as it was indexed."""
-    lines = _own_lines(result)
-    at = result.line - result.line_start
-    return lines[at] if 0 <= at < len(lines) else lines[0]
-
-
-def _own_lines(result: SearchResult) -> list[str]:
-    """Return the lines of a result's chunk, without those that it repeats from further up."""
-    return result.content.split("\n")[result.repeated :]
 
 
 def read_excerpts(
@@ -49,7 +38,7 @@ def read_excerpts(
 def _excerpt(snapshot: Snapshot, result: SearchResult, around: int) -> Excerpt:
     lines, first = _unchanged_lines(snapshot, result), 1
     if not lines:
-        lines, first = _own_lines(result), result.line_start
+        lines, first = own_lines(result), result.line_start
     at = result.line - first
     start = max(0, at - around)
     return Excerpt(first + start, lines[start : at + around + 1])

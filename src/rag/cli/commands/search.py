@@ -37,8 +37,9 @@ from rag.cli.framework.query import (
     print_unknown_tags,
 )
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_line, print_report
+from rag.cli.render.console import plural, print_line, print_report
 from rag.cli.render.plan import plan_lines, print_interpretation
+from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.search import SearchReport
@@ -89,6 +90,10 @@ def search(
             metavar="N",
             help="Print N lines before and after the matching one.",
         ),
+    ] = None,
+    opened: Annotated[
+        int | None,
+        typer.Option("--open", min=1, metavar="N", help="Open the Nth result: links.uri says how."),
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="Print a table.")] = False,
     json: Json = False,
@@ -168,6 +173,22 @@ def search(
             print_nothing_found(request.query)
             print_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
+    if opened is not None:
+        _open(report, opened, config.links.opener)
+
+
+def _open(report: SearchReport, number: int, opener: str) -> None:
+    """Open a result.
+
+    :raises UsageError: when there are not so many, or it cannot be opened.
+    """
+    from rag.cli.render.opening import open_link
+
+    results = report.response.results
+    if number > len(results):
+        found = plural(len(results), "result")
+        raise UsageError(f"there is no result {number}", hint=f"The search found {found}.")
+    open_link(report.index.link(results[number - 1]), opener)
 
 
 def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:

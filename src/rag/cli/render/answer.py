@@ -255,4 +255,4 @@ def print_sources(
             .append(f"[{number}] ", style="cyan")
             .append(f"{visible(source.title)}  ", style="bold")
         )
-        print_between_words(console, text.append_text(place(source, facts.file(source), line)))
+        print_between_words(console, text.append_text(place(source, facts, line)))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 from xml.etree import ElementTree
 
-from rag.app.notes.excerpts import Excerpt, line_text
+from rag.app.notes.excerpts import Excerpt
+from rag.app.notes.hits import line_text
 from rag.app.schema.results import results_to_json
 from rag.cli.render.console import print_data, to_json_text
 from rag.text.sanitize import visible
@@ -75,7 +74,7 @@ def _csv(report: SearchReport, full: bool) -> Iterator[str]:
 def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
     """Yield a numbered list of links, each with its text as a quotation."""
     for rank, one, body in _bodies(report, full):
-        address = f"file://{quote(os.fsencode(report.index.file(one)))}"
+        address = report.index.link(one)
         where = " › ".join([f"{one.vault}/{one.file_path}:{one.line}", *one.heading[1:]])
         score = f" ({one.score:.2f})" if one.score else ""
         yield f"{rank}. [{_as_markdown(one.title)}]({address}){score} {_as_markdown(where)}\n\n"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -25,15 +23,14 @@ if TYPE_CHECKING:
 _LINES = 2  # of a snippet
 
 
-def place(result: SearchResult, file: Path, line: int = 0) -> Text:
+def place(result: SearchResult, facts: IndexState, line: int = 0) -> Text:
     """Return `vault/path:line`, a link to that line where the terminal knows links.
 
     :param line: another line than the one that matches best.
     """
     line = line or result.line
     text = Text(visible(f"{result.vault}/{result.file_path}:{line}"), style="cyan")
-    # Terminals that open files in an editor take the fragment for the line; others pass it over.
-    text.stylize(f"link file://{quote(os.fsencode(file))}#{line}")
+    text.stylize(Style(link=facts.link(result, line)))
     return text
 
 
@@ -49,7 +46,7 @@ def print_results(report: SearchReport, full: bool = False) -> None:
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
         print_between_words(console, head)
-        where = place(result, facts.file(result))
+        where = place(result, facts)
         heading = [part for part in result.heading if part != result.title]
         if heading:
             where.append(visible(" › " + " › ".join(heading)), style="dim")
@@ -166,6 +163,6 @@ def print_table(results: list[SearchResult], facts: IndexState) -> None:
             str(rank),
             f"{result.score:.2f}" if result.score else "",  # a list of notes has none
             visible(result.title),
-            place(result, facts.file(result)),
+            place(result, facts),
         )
     console.print(table)

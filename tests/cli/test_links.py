@@ -1,0 +1,91 @@
+"""Links of results: to a file, to Obsidian, to an editor; and `rag search --open`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rag.app.links import link_to
+
+FILE = Path("/notes/a b/Ü#1.md")
+
+
+class TestLinks:
+    def test_of_a_file(self):
+        assert link_to("file", FILE, 7, "Holds") == "file:///notes/a%20b/%C3%9C%231.md"
+
+    def test_of_obsidian_with_the_heading(self):
+        link = link_to("obsidian", FILE, 7, "To do: A&B")
+        path = "%2Fnotes%2Fa%20b%2F%C3%9C%231.md"
+        assert link == f"obsidian://open?path={path}%23To%20do%3A%20A%26B"
+
+    def test_of_an_editor(self):
+        link = link_to("vscode://file{path}:{line}:{col}", FILE, 7)
+        assert link == "vscode://file/notes/a%20b/%C3%9C%231.md:7:1"
+
+    def test_a_name_that_reads_like_a_part_of_the_template_is_only_a_name(self):
+        assert link_to("e:{path}:{line}", Path("/n/{line}.md"), 7) == "e:/n/%7Bline%7D.md:7"
+
+    def test_inside_a_folder_of_obsidian_it_is_the_default(self, tmp_path):
+        file = tmp_path / "vault" / "inner" / "a.md"
+        file.parent.mkdir(parents=True)
+        assert link_to("", file, 1).startswith("file://")
+        (tmp_path / "vault" / ".obsidian").mkdir()
+        assert link_to("", file, 1).startswith("obsidian://open?path=")
+
+
+@pytest.fixture
+def opener(tmp_path, monkeypatch):
+    """A program that writes down what it is to open, in the place of the system's."""
+    folder, log = tmp_path / "bin", tmp_path / "opened.txt"
+    folder.mkdir()
+    for name in ("xdg-open", "open"):
+        (folder / name).write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {log}\n')
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return log
+
+
+class TestOpen:
+    def test_the_chosen_result_is_opened(self, rag, library, opener):
+        second = rag("search", "rolling back backups", "--json").json["results"][1]
+        ran = rag("search", "rolling back backups", "--open", "2")
+        assert ran.code == 0
+        assert opener.read_text() == f"file://{library}/{second['path']}\n"
+        assert "opening file://" in ran.err
+
+    def test_by_the_link_and_the_command_of_the_settings(
+        self, rag, library, opener, monkeypatch, tmp_path
+    ):
+        monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}?{line}")
+        monkeypatch.setenv("RAG_LINKS__OPENER", f"{tmp_path}/bin/open --new")
+        assert rag("search", "rolling back", "--open", "1").code == 0
+        link = f"edit://{library}/runbooks/Rollback.md?5"
+        assert opener.read_text() == f"--new\n{link}\n"
+
+    def test_markdown_has_the_same_link(self, rag, library, monkeypatch):
+        monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}?{line}")
+        out = rag("search", "rolling back", "--format", "md").out
+        assert f"(edit://{library}/runbooks/Rollback.md?5)" in out
+
+    def test_a_result_that_is_not_there_gives_2(self, rag, library, opener):
+        ran = rag("search", "rolling back backups", "--open", "9")
+        assert ran.code == 2
+        assert "there is no result 9" in ran.err
+        assert not opener.exists()
+
+    @pytest.mark.parametrize("command", ["nowhere-to-be-found", "false", "'open"])
+    def test_a_command_that_fails_gives_2(self, rag, library, monkeypatch, command):
+        monkeypatch.setenv("RAG_LINKS__OPENER", command)
+        ran = rag("search", "rolling back", "--open", "1")
+        assert ran.code == 2
+        assert "links.opener" in ran.err
+
+
+def test_a_setting_that_is_no_link_is_refused(rag, library, monkeypatch):
+    monkeypatch.setenv("RAG_LINKS__URI", "obsidan")
+    ran = rag("search", "rolling back")
+    assert ran.code == 2
+    assert "links.uri" in ran.err
