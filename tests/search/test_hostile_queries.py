@@ -15,8 +15,8 @@ from hostile_queries import FAMILIES, fragments, query
 from property_examples import examples
 from rag.exceptions import RAGError
 from rag.pipelines import create_search_pipeline, search
-from rag.search.query_understanding import understand
 from rag.search.relaxation import intent_of
+from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 
 NOTES = {
@@ -93,7 +93,7 @@ def test_what_does_not_count_is_said(opened):
 
 
 def test_beginnings_stand_for_so_many_words_together(opened, monkeypatch):
-    monkeypatch.setattr("rag.search.query_conditions.MOST_WORDS", 2)
+    monkeypatch.setattr("rag.search.understanding.query_conditions.MOST_WORDS", 2)
     store, _, _ = opened
     understood = understand(store, "no* re* ch*")
     assert understood.also == ["note", "restore"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rag.pipelines import create_search_pipeline, search
-from rag.search import phrase_match as occurrences
-from rag.search.phrase_match import Occurrences
-from rag.search.query_understanding import understand
+from rag.search.understanding import phrase_match as occurrences
+from rag.search.understanding.phrase_match import Occurrences
+from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 
 NOTES = {

@@ -7,7 +7,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.exceptions import QueryError
 from rag.pipelines import QueryFilters, create_search_pipeline, search
-from rag.search.query_understanding import understand
+from rag.search.understanding.query_understanding import understand
 from rag.stores import get_document_store
 from rag.stores.edge.session import ShardAccess
 

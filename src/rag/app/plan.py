@@ -12,8 +12,8 @@ from rag.app.snapshot import Snapshot
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.search.planned_query import find_intent
-from rag.search.query_understanding import understand
 from rag.search.results import QueryFilters
+from rag.search.understanding.query_understanding import understand
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent

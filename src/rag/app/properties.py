@@ -7,8 +7,8 @@ from difflib import get_close_matches
 
 from rag.index.manifest import Manifest
 from rag.query.syntax import parse_query
-from rag.search.query_understanding import known_properties
 from rag.search.results import QueryFilters
+from rag.search.understanding.query_understanding import known_properties
 from rag.text.messages import brief
 
 _MOST_VALUES = 1_000  # of a property, among which a near one is looked for

@@ -17,9 +17,9 @@ from rag.search.components.query_expander import (
 )
 from rag.search.components.query_router import QueryRouter
 from rag.search.modes import SearchMode
-from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import told
 from rag.search.results import SearchedVariant
+from rag.search.understanding.query_understanding import Understood, understand
 from rag.stores import get_document_store
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.tokenizer import has_words

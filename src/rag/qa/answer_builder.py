@@ -13,9 +13,9 @@ from rag.answers.notices import notice
 from rag.answers.prompt_injection import without_instructions
 from rag.qa.answer import Answer, Quote
 from rag.search.components.note_ranker import Hits
-from rag.search.query_understanding import Understood
 from rag.search.results import SearchResult
 from rag.search.run import to_results
+from rag.search.understanding.query_understanding import Understood
 
 OUTPUTS = {"answer": Answer, "results": list[SearchResult]}
 

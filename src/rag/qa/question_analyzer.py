@@ -9,9 +9,9 @@ from haystack import component
 from rag.query.limits import not_text
 from rag.search.components.query_analyzer import OUTPUTS, QueryAnalyzer
 from rag.search.filter_listing import newest_notes
-from rag.search.query_understanding import Understood
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
+from rag.search.understanding.query_understanding import Understood
 
 
 @component

@@ -24,10 +24,10 @@ from rag.query.syntax import parse_query
 from rag.search.components.query_analyzer import check_top_k
 from rag.search.matching_line import point_at_matches
 from rag.search.planning import ANALYZER, Planned, planned
-from rag.search.query_understanding import understand
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
 from rag.search.run import TOLD, analysed, chosen, open_store, tell_found, to_response
+from rag.search.understanding.query_understanding import understand
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, takes
 from rag.text.messages import brief

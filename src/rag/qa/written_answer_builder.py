@@ -15,8 +15,8 @@ from rag.qa.answer import Answer, Citation, Quote
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
 from rag.qa.answer_checker import Written
 from rag.search.components.note_ranker import Hits
-from rag.search.query_understanding import Understood
 from rag.search.results import SearchResult
+from rag.search.understanding.query_understanding import Understood
 
 
 @component

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.search.components.note_ranker import Hit, Hits, first_chunks
 from rag.search.filters import Filter
 from rag.search.ordering import MODIFIED, TITLE, ordered_notes
-from rag.search.query_understanding import Understood
+from rag.search.understanding.query_understanding import Understood
 from rag.stores.base.document_store import BaseDocumentStore
 
 # Chunks asked of the store for each note wanted: a note is ranked by its best three sections, and

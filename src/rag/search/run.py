@@ -23,10 +23,10 @@ from rag.search.modes import SearchMode
 from rag.search.ordering import check_order, ordered_results
 from rag.search.pipeline import RERANKER
 from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
-from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import told
 from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse, SearchResult
+from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors

@@ -130,7 +130,7 @@ def notes_like(manifest: Manifest, name: str, vaults: Sequence[str] | None = Non
     """
     if not {"*", "?"} & {*name}:
         return []
-    from rag.search.title_lookup import Places
+    from rag.search.understanding.title_lookup import Places
 
     try:
         matched = {*Places(manifest).at_paths([name, f"{name}.md"])}

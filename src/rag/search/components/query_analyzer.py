@@ -12,9 +12,9 @@ from rag.search.components.note_ranker import Hits
 from rag.search.filter_listing import CHUNKS_PER_NOTE, list_notes
 from rag.search.filters import all_of
 from rag.search.modes import SearchMode
-from rag.search.query_understanding import Understood, understand
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
+from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store

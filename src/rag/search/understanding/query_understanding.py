@@ -11,7 +11,7 @@ from rag.query.limits import bounded
 from rag.query.syntax import named_properties, parse_query
 from rag.search.filters import Filter
 from rag.search.results import NearWord, QueryFilters
-from rag.search.unknown_words import Unknown, find_unknown
+from rag.search.understanding.unknown_words import Unknown, find_unknown
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import KATAKANA_WORD, encode_query
 from rag.text.tokenizer import TOKEN, cleaned, has_words
@@ -82,7 +82,7 @@ def understand(
     notices = [*parsed.beyond]
     beginning: list[str] = []
     if parsed.prefixes:
-        from rag.search.query_conditions import words_beginning
+        from rag.search.understanding.query_conditions import words_beginning
 
         beginning = words_beginning(manifest, parsed.prefixes, notices)
     spoken = " ".join([parsed.text, *parsed.phrases, *parsed.excluded])
@@ -90,7 +90,9 @@ def understand(
     combined: Filter | None = None
     matched: list[str] = []
     if parsed.has_conditions or filters not in (None, QueryFilters()):
-        from rag.search.query_conditions import find_conditions  # plain queries do without it
+        from rag.search.understanding.query_conditions import (
+            find_conditions,  # plain queries do without it
+        )
 
         combined, matched = find_conditions(store, parsed, filters, dimensions, notices)
     else:

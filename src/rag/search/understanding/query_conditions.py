@@ -17,9 +17,9 @@ from rag.search.filters import (
     none_of,
     one_of,
 )
-from rag.search.phrase_match import Found, Occurrences
 from rag.search.results import QueryFilters
-from rag.search.title_lookup import Places
+from rag.search.understanding.phrase_match import Found, Occurrences
+from rag.search.understanding.title_lookup import Places
 from rag.stores.base.batch import Batch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import pieces
