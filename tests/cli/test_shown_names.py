@@ -184,6 +184,6 @@ def test_a_bar_shows_the_name_of_a_vault_as_it_is(capsys, monkeypatch) -> None:
 
 
 def test_completion_offers_no_name_that_steers(here) -> None:
-    from rag.cli.framework.options import _offered
+    from rag.cli.framework.completion import offered
 
-    assert _offered([EVIL, "xavier"], "x") == ["xavier"]
+    assert offered([EVIL, "xavier"], "x") == ["xavier"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,12 @@ def test_a_command_in_the_background_of_a_terminal_runs_cold(warm, library, term
     assert code == 0
     assert "Backups.md" in shown
     assert warm.commands() == before
+
+
+def test_completion_is_installed_for_the_shell_that_asks(warm, tmp_path):
+    """The warm process was started by another shell, or by none."""
+    asked = f"{' '.join(map(str, RAG))} --show-completion; true"
+    env = {**warm.environment(), "HOME": str(tmp_path)}
+    ran = subprocess.run(["bash", "-c", asked], env=env, capture_output=True, text=True, timeout=60)
+    assert "complete" in ran.stdout
+    assert "not supported" not in ran.stdout + ran.stderr

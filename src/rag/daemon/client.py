@@ -47,6 +47,8 @@ _STOP = _numbers("SIGTSTP")
 _MILD = _numbers("SIGINT", "SIGWINCH")  # a child tells how these ended
 _OWN_FILES = ("/dev/fd/", "/dev/tty", "/proc/self/", "/proc/thread-self/")
 
+_OF_THE_SHELL = {"--install-completion", "--show-completion"}
+
 
 def hand_over(arguments: list[str]) -> int | None:
     """Run a command in the warm process and return its exit code.
@@ -70,8 +72,11 @@ def hand_over(arguments: list[str]) -> int | None:
 
 
 def _can_be_handed_over(arguments: list[str]) -> bool:
-    """`serve` governs the warm process; a file of this process's own is nobody else's."""
-    if arguments[:1] == ["serve"] or None in (sys.stdin, sys.stdout, sys.stderr):
+    """`serve` governs the warm process; a file of this process's own is nobody else's, and the
+    shell whose completion is installed is the one that started this process."""
+    if arguments[:1] == ["serve"] or _OF_THE_SHELL & {*arguments[:1]}:
+        return False
+    if None in (sys.stdin, sys.stdout, sys.stderr):
         return False
     settings = [value for name, value in os.environ.items() if name.startswith("RAG_")]
     if any(file in text for file in _OWN_FILES for text in (*arguments, *settings)):

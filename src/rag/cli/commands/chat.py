@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from rag.cli.commands.chat_slash import BARE, LEAVE, Commands, as_command
+from rag.cli.framework.completion import complete_sessions
 from rag.cli.framework.line_editor import read_line
 from rag.cli.framework.options import (
     ConfigFile,
@@ -65,7 +66,13 @@ def chat(
         bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")
     ] = False,
     session_id: Annotated[
-        str, typer.Option("--session", metavar="ID", help="Go on with this conversation.")
+        str,
+        typer.Option(
+            "--session",
+            metavar="ID",
+            help="Go on with this conversation.",
+            autocompletion=complete_sessions,
+        ),
     ] = "",
     list_all: Annotated[
         bool, typer.Option("--list", help="List the conversations, the latest first.")

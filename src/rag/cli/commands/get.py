@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag.cli.framework.completion import complete_notes
 from rag.cli.framework.options import ConfigFile, Json, Paths, Print0, Vaults
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_file, print_line, print_report, print_text, say
@@ -21,6 +22,7 @@ def get(
         list[str],
         typer.Argument(
             metavar="NOTE",
+            autocompletion=complete_notes,
             help="Path, vault/path, title, alias, id or [[link]]; `#heading` picks a section,"
             " `:10-20` or `:10:5` lines; a pattern such as `daily/2026-11-*` several notes.",
         ),

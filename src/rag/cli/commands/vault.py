@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag.cli.framework.completion import complete_vaults
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say
@@ -54,7 +55,9 @@ def add(
 
 @app.command("rename")
 def rename(
-    name: Annotated[str, typer.Argument(metavar="OLD", help="The vault's name.")],
+    name: Annotated[
+        str, typer.Argument(metavar="OLD", help="The vault's name.", autocompletion=complete_vaults)
+    ],
     wanted: Annotated[str, typer.Argument(metavar="NEW", help="The name it gets.")],
     quiet: Quiet = False,
     config_file: ConfigFile = None,
@@ -70,7 +73,7 @@ def rename(
 
 @app.command("remove")
 def remove(
-    name: Annotated[str, typer.Argument(help="The vault's name.")],
+    name: Annotated[str, typer.Argument(help="The vault's name.", autocompletion=complete_vaults)],
     quiet: Quiet = False,
     config_file: ConfigFile = None,
 ) -> None:

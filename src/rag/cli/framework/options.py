@@ -3,47 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from rag.config import load_config
-from rag.text.sanitize import visible
-
-
-def _complete_vaults(incomplete: str) -> list[str]:
-    from rag.index.vault_registry import configured_vaults
-
-    try:
-        return _offered(configured_vaults(load_config()), incomplete)
-    except Exception:  # completion must never print an error into the prompt
-        return []
-
-
-def _complete_tags(incomplete: str) -> list[str]:
-    from rag.index.lookup import open_manifest
-
-    try:
-        with open_manifest(load_config()) as manifest:
-            return _offered(manifest.catalogue.tags(), incomplete)
-    except Exception:
-        return []
-
-
-def _complete_transforms(incomplete: str) -> list[str]:
-    from rag.query.registry import transformer_names
-
-    try:
-        return _offered([*transformer_names(), "none"], incomplete)
-    except Exception:
-        return []
-
-
-def _offered(names: Iterable[str], incomplete: str) -> list[str]:
-    """Return the names that begin so; a shell would print one that steers a terminal as it is."""
-    return [name for name in names if name.startswith(incomplete) and visible(name) == name]
+from rag.cli.framework.completion import (
+    complete_modes,
+    complete_tags,
+    complete_transforms,
+    complete_vaults,
+)
 
 
 def _nfc(names: list[str] | None) -> list[str]:
@@ -69,7 +39,7 @@ Vaults = Annotated[
         "-v",
         metavar="NAME",
         help="Only this vault; may be repeated (any of them).",
-        autocompletion=_complete_vaults,
+        autocompletion=complete_vaults,
         callback=_nfc,
     ),
 ]
@@ -80,7 +50,7 @@ Tags = Annotated[
         "-t",
         metavar="TAG",
         help="Only notes with this tag; may be repeated (all of them).",
-        autocompletion=_complete_tags,
+        autocompletion=complete_tags,
     ),
 ]
 DateFrom = Annotated[
@@ -125,7 +95,12 @@ TopK = Annotated[
 ]
 Mode = Annotated[
     str | None,
-    typer.Option("--mode", metavar="MODE", help="auto, lexical, dense or hybrid."),
+    typer.Option(
+        "--mode",
+        metavar="MODE",
+        help="auto, lexical, dense or hybrid.",
+        autocompletion=complete_modes,
+    ),
 ]
 Transforms = Annotated[
     list[str] | None,
@@ -134,7 +109,7 @@ Transforms = Annotated[
         metavar="NAME",
         help="Also search for what this makes of the query: multi-query, step-back, hyde,"
         " decompose, or a plug-in's; may be repeated; none: none of the configured ones.",
-        autocompletion=_complete_transforms,
+        autocompletion=complete_transforms,
     ),
 ]
 Plan = Annotated[
