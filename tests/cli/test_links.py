@@ -62,13 +62,13 @@ class TestOpen:
         monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}?{line}")
         monkeypatch.setenv("RAG_LINKS__OPENER", f"{tmp_path}/bin/open --new")
         assert rag("search", "rolling back", "--open", "1").code == 0
-        link = f"edit://{library}/runbooks/Rollback.md?5"
+        link = f"edit://{library}/runbooks/Rollback.md?7"
         assert opener.read_text() == f"--new\n{link}\n"
 
     def test_markdown_has_the_same_link(self, rag, library, monkeypatch):
         monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}?{line}")
         out = rag("search", "rolling back", "--format", "md").out
-        assert f"(edit://{library}/runbooks/Rollback.md?5)" in out
+        assert f"(edit://{library}/runbooks/Rollback.md?7)" in out
 
     def test_a_result_that_is_not_there_gives_2(self, rag, library, opener):
         ran = rag("search", "rolling back backups", "--open", "9")

@@ -150,24 +150,29 @@ class TestHowMuchText:
 
     def test_context_prints_the_lines_around_with_their_numbers(self, rag, library):
         lines = rag("search", "rolling back", "-k", "1", "--context", "1").out.splitlines()
-        assert "    4  ---" in lines
-        assert "    5  # Rolling back" in lines
+        assert "    7  Rolling back a deploy takes two minutes." in lines
         assert "    6" in [line.rstrip() for line in lines]
 
     def test_context_in_lines_is_as_grep_writes_it(self, rag, library):
         out = rag("search", "rolling back", "-k", "1", "--context", "1", "--format", "lines").out
         file = library / "runbooks/Rollback.md"
-        assert out == f"{file}-4----\n{file}:5:# Rolling back\n{file}-6-\n"
+        assert out == f"{file}-6-\n{file}:7:Rolling back a deploy takes two minutes.\n"
 
     def test_context_in_json_is_an_object_of_its_own(self, rag, library):
         (found,) = rag("search", "rolling back", "-k", "1", "--context", "1", "--json").json[
             "results"
         ]
-        assert found["context"] == {"line_start": 4, "lines": ["---", "# Rolling back", ""]}
+        assert found["context"] == {
+            "line_start": 6,
+            "lines": ["", "Rolling back a deploy takes two minutes."],
+        }
 
     def test_context_of_a_file_that_changed_is_that_of_the_index(self, rag, indexed):
         (indexed / "runbooks/Rollback.md").write_text("other\n" * 9)
         (found,) = rag("search", "rolling back", "-k", "1", "--context", "1", "--json").json[
             "results"
         ]
-        assert found["context"] == {"line_start": 5, "lines": ["# Rolling back", ""]}
+        assert found["context"] == {
+            "line_start": 6,
+            "lines": ["", "Rolling back a deploy takes two minutes."],
+        }

@@ -35,7 +35,7 @@ class TestSearch:
         assert rag("search", QUERY).code == 1
         server.say({"queries": [VARIANT]})
         ran = rag("search", QUERY, "--transform", "multi-query")
-        assert ran.code == 0 and "Rolling back" in ran.out and ran.err == ""
+        assert ran.code == 0 and "Rolling back" in ran.out
 
     def test_json_tells_the_variants_and_who_found_what(self, rag, server):
         server.say({"queries": [VARIANT]}, {"question": "keep backups"})
@@ -162,7 +162,7 @@ class TestTransform:
 
     def test_it_shows_what_was_understood(self, rag, library):
         ran = rag("transform", 'tag:ops "two minutes" rolback -draft')
-        assert (ran.code, ran.err) == (0, "")
+        assert (ran.code, ran.err) == (0, 'left out: notes with "draft"\n')
         assert ran.out.splitlines() == [
             "original   1.00  two minutes rolback",
             "filter     tag:ops",

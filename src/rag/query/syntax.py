@@ -189,9 +189,7 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     is_command = _is_command(query)
     words: list[str] = []
     phrases: list[FieldTerm] = []
-    excluded: list[str] = []
-    prefixes: list[str] = []
-    excluded_prefixes: list[str] = []
+    excluded, prefixes, excluded_prefixes = list[str](), list[str](), list[str]()
     fields: list[FieldTerm] = []
     titles: dict[int, FieldTerm] = {}  # by where they stand among the words
     operands = _Operands()
@@ -199,6 +197,7 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
     for token in _token(names).finditer(query):
         prefix = _beginning(token["word"])
         term = _field_term(token, names)
+        is_denied = token["minus"] and not (is_command and _is_short(token["word"]))
         if term:
             fields += [term] if term.value else []
             if term.value and not term.negated:
@@ -206,11 +205,9 @@ def parse_query(query: str, properties: Collection[str] = ()) -> ParsedQuery:
                 if term.field == "title":
                     titles[len(words)] = term
                     words.append(term.value)
-        elif is_command and token["minus"] and len(token["word"] or "") in _OPTION_LENGTHS:
-            words += operands.add_word(token[0])
-        elif token["minus"] and prefix and prefix == cleaned(token["word"][:-1]):
+        elif is_denied and prefix and prefix == cleaned(token["word"][:-1]):
             excluded_prefixes.append(prefix)
-        elif token["minus"] and _is_excluded(token):
+        elif is_denied and _is_excluded(token):
             text = token["phrase"][1:-1] if token["phrase"] else token["word"]
             excluded.append(text.strip())
         elif token["phrase"] and not token["minus"]:
@@ -297,6 +294,10 @@ def _is_excluded(token: re.Match[str]) -> bool:
         return False
     pieces = ["".join(piece) for piece in TOKEN.findall(cleaned(word))]
     return bool(pieces) and not (len(pieces) == 1 and _LETTER.fullmatch(pieces[0]))
+
+
+def _is_short(word: str | None) -> bool:
+    return len(word or "") in _OPTION_LENGTHS
 
 
 def _is_command(query: str) -> bool:
