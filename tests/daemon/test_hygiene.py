@@ -110,7 +110,8 @@ class TestManyAtOnce:
     def test_every_answer_is_right_and_nothing_is_left(self, warm, library, tmp_path):
         site = Site(tmp_path, warm.environment())
         site.answers["search", "backups", "--paths"] = 0, f"{library}/Backups.md\n".encode(), b""
-        site.answers["search", "xylophone", "--paths"] = 1, b"", b"nothing found for 'xylophone'\n"
+        said = b"no note holds \"xylophone\"\nnothing found for 'xylophone'\n"
+        site.answers["search", "xylophone", "--paths"] = 1, b"", said
         found = burst(site, 20, 5)
         assert (found.wrong, found.right) == ([], 20)
         assert found.is_well

@@ -51,7 +51,8 @@ def answer(folder: Path) -> bool | None:
 def test_the_answer_counts_and_is_kept(ask: Ask, strange: Path, typed: str, trusted: bool) -> None:
     first = ask(*COMMAND)
     shown = first.wait_for(QUESTION)
-    assert f"{strange}/rag.toml asks for" in shown and 'ollama.url = "http://evil:1"' in shown
+    assert f"{strange}/rag.toml asks for" in " ".join(shown.split())
+    assert 'ollama.url = "http://evil:1"' in shown
     first.type(typed)
     code, shown = first.end()
     assert (code, "left out ollama.url" in shown) == (0, not trusted)
