@@ -117,12 +117,14 @@ def read_status(config: RAGConfig) -> StatusReport:
 def _refresh(config: RAGConfig) -> bool:
     """Ask the server of an index for what is new; return whether it answers."""
     from rag.exceptions import StoreConnectionError
+    from rag.index.snapshots import IndexDirectory
     from rag.stores import open_directory
 
     try:
         open_directory(config)
     except StoreConnectionError:
-        open_directory(config, is_needed=False)
+        if IndexDirectory.of(config).current() is None:
+            raise
         return False
     return True
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 
 from rag.config import RAGConfig
 from rag.exceptions import LockedError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.stores.server.api_key import server_key
-from rag.stores.server.catalog import Catalog, ChangedError
+from rag.stores.server.catalog import Catalog, ChangedError, open_catalog
 from rag.stores.server.claim import check_writer, moment
-from rag.stores.server.errors import answering
 from rag.stores.server.head import Head
-from rag.stores.server.identity import Machine, ServerMark, home_of
+from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.replica import Replica
-from rag.stores.server.rest import RestClient
 
 _ASKED = 1.0  # seconds between two looks at whether a run goes on
 
@@ -32,9 +28,9 @@ def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
     :param directory: its folder, up to date.
     :raises UsageError: when another machine writes it; it says who, and since when.
     """
-    with _catalog(config) as catalog:
+    with open_catalog(config.store) as catalog:
         head = catalog.head()
-    machine = _machine(directory)
+    machine = Machine.of(directory)
     check_writer(head, ServerMark.read(directory.path), machine, is_free=lambda head: not head.run)
 
 
@@ -57,9 +53,9 @@ def take_over(
     :returns: whose index it was, "" when there was nothing to take over.
     :raises LockedError: when a run goes on elsewhere.
     """
-    with _catalog(config) as catalog, directory.writing(wait):
+    with open_catalog(config.store) as catalog, directory.writing(wait):
         head = catalog.head()
-        mark, machine = ServerMark.read(directory.path), _machine(directory)
+        mark, machine = ServerMark.read(directory.path), Machine.of(directory)
         if head is None:
             return _take_what_is_here(directory, mark, machine)
         if not head.version and head.machine == machine.id:
@@ -134,14 +130,3 @@ def _is_writing(head: Head) -> LockedError:
         f"{head.name} is writing the index now",
         hint="Try again when its run has ended.",
     )
-
-
-@contextmanager
-def _catalog(config: RAGConfig) -> Iterator[Catalog]:
-    key = server_key(config.store)
-    with answering(config.store, key), closing(RestClient(config.store)) as client:
-        yield Catalog(client)
-
-
-def _machine(directory: IndexDirectory) -> Machine:
-    return Machine.here(home_of(directory))

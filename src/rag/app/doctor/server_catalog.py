@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 
 from rag.app.doctor.check import Check, Examination
 from rag.exceptions import Message, RAGError, Remedy
 from rag.index.snapshots import IndexDirectory
-from rag.stores.server.api_key import server_key
-from rag.stores.server.catalog import Catalog
-from rag.stores.server.errors import answering
+from rag.stores.server.catalog import open_catalog
 from rag.stores.server.identity import ServerMark
-from rag.stores.server.rest import RestClient
 
 _AGAIN = Message(hint="Index again on the machine that writes the index.", remedy=Remedy.RUN_INDEX)
 
@@ -24,11 +20,7 @@ def check_catalog(examination: Examination) -> Iterator[Check]:
     if mark is None:
         return
     try:
-        with (
-            answering(store, server_key(store)),
-            closing(RestClient(store)) as client,
-        ):
-            catalog = Catalog(client)
+        with open_catalog(store) as catalog:
             head = catalog.head()
             is_whole = head is not None and catalog.is_whole(head)
     except RAGError as error:

@@ -45,15 +45,10 @@ def find_conditions(
     :raises UsageError: for a vault that the index does not hold.
     """
     manifest = store.manifest()
-    occurrences = Occurrences(
-        store,
-        manifest,
-        [*parsed.phrases, *_alternative_phrases(parsed)],
-        *_unwanted(manifest, parsed, notices),
-    )
+    phrases = dict.fromkeys([*parsed.phrases, *_alternative_phrases(parsed)])
+    occurrences = Occurrences(store, manifest, phrases, *_unwanted(manifest, parsed, notices))
     store.expect({*dimensions, *occurrences.dimensions})
     places = Places(manifest)
-    phrases = dict.fromkeys([*parsed.phrases, *_alternative_phrases(parsed)])
     holding, unwanted = occurrences.wanted(), occurrences.unwanted()
     notices += filter(None, (found.notice for found in (*holding, *unwanted)))
     if all(found.counts for found in unwanted):

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from rag.config import StoreConfig
 from rag.exceptions import IndexUnavailableError, UsageError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import MANIFEST
+from rag.stores.server.api_key import server_key
 from rag.stores.server.blocks import Listing, cut, pack, unpack
+from rag.stores.server.errors import answering
 from rag.stores.server.head import FORMAT, Head
 from rag.stores.server.identity import new_id
 from rag.stores.server.rest import RestClient
@@ -133,15 +136,15 @@ class Catalog:
 
         A change that was made the first time does nothing the second: its token has gone.
         """
-        for pause in _PAUSES:
+        for pause in (*_PAUSES, None):
             try:
                 self._client.request(method, f"{self._path}{path}", body, **_ORDERED)
                 return
             except httpx.HTTPStatusError as error:
-                if error.response.status_code != httpx.codes.INTERNAL_SERVER_ERROR:
+                is_passing = error.response.status_code == httpx.codes.INTERNAL_SERVER_ERROR
+                if pause is None or not is_passing:
                     raise
-                time.sleep(pause)
-        self._client.request(method, f"{self._path}{path}", body, **_ORDERED)
+            time.sleep(pause)
 
     def _payload(self, which: Any) -> dict[str, Any]:
         asked = {"ids": [_HEAD], "with_payload": which, "with_vector": False}
@@ -299,6 +302,13 @@ class Catalog:
         for start in range(0, len(gone), _PAGE):
             some = {"points": gone[start : start + _PAGE]}
             self._client.request("POST", f"{self._path}/points/delete", some, **_WAITING)
+
+
+@contextmanager
+def open_catalog(settings: StoreConfig) -> Iterator[Catalog]:
+    """Open the catalog of a collection; the server's failures are ours meanwhile."""
+    with answering(settings, server_key(settings)), closing(RestClient(settings)) as client:
+        yield Catalog(client)
 
 
 def _times(known: Any) -> list[tuple[float, list[str]]]:

@@ -18,7 +18,7 @@ from rag.exceptions import LockedError, Remedy, UsageError
 from rag.index.snapshots import IndexDirectory
 from rag.stores.server.catalog import Catalog, ChangedError
 from rag.stores.server.head import Head
-from rag.stores.server.identity import Machine, ServerMark, home_of, new_id
+from rag.stores.server.identity import Machine, ServerMark, new_id
 
 _RENEWED = 5.0  # seconds after which a run says again that it is writing
 
@@ -161,7 +161,7 @@ class WriterClaim:
         self._held = time.time()
 
     def _machine(self) -> Machine:
-        return Machine.here(home_of(self._directory()))
+        return Machine.of(self._directory())
 
     def _place(self) -> str:
         settings = self._catalog.settings

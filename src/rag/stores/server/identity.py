@@ -66,6 +66,11 @@ class Machine:
     name: str
 
     @classmethod
+    def of(cls, directory: IndexDirectory) -> Machine:
+        """Return this machine, as the data folder of an index knows it; errors are of `here`."""
+        return cls.here(_home_of(directory))
+
+    @classmethod
     def here(cls, folder: Path) -> Machine:
         """Return this machine, as a folder of data knows it; it is made known when it is new.
 
@@ -85,10 +90,10 @@ class Machine:
 def is_written_here(directory: IndexDirectory) -> bool:
     """Return whether this machine writes an index, as far as that is known here."""
     mark = ServerMark.read(directory.path)
-    return mark is None or mark.machine in ("", _machine_id(home_of(directory)))
+    return mark is None or mark.machine in ("", _machine_id(_home_of(directory)))
 
 
-def home_of(directory: IndexDirectory) -> Path:
+def _home_of(directory: IndexDirectory) -> Path:
     """Return the folder that knows which machine this is."""
     return directory.home or directory.path
 

@@ -140,9 +140,10 @@ class Replica:
             listing.write(folder, known, catalog.fetch)
 
         number = max(directory.newest() + 1, head.revision)
-        if ServerMark.read(directory.path) is None:  # without it a folder without points is none
-            ServerMark(head.index).write(directory.path)
-        mark = ServerMark.read(directory.path) or ServerMark(head.index)
+        mark = ServerMark.read(directory.path)
+        if mark is None:  # without it a folder without points is none
+            mark = ServerMark(head.index)
+            mark.write(directory.path)
         # What is staged here goes on from a catalog only if it was published from here.
         is_mine = head.version in mark.known() or not (directory.work / MANIFEST).exists()
         directory.import_files(number, head.points, fill)
