@@ -37,6 +37,15 @@ def test_notes_are_the_markdown_files_of_all_folders_sorted(vault: Path) -> None
     assert paths(vault) == ["a.MD", "b.md", "日記/二月.md", "日記/深い/x.md"]
 
 
+def test_all_kinds_of_notes_are_notes(vault: Path) -> None:
+    fill(
+        vault, "a.md", "b.markdown", "c.canvas", "d.base", "e.excalidraw.md", "f.json", "g.MARKDOWN"
+    )
+    assert paths(vault) == [
+        *("a.md", "b.markdown", "c.canvas", "d.base", "e.excalidraw.md", "g.MARKDOWN")
+    ]
+
+
 def test_a_note_comes_with_its_size_and_time(vault: Path) -> None:
     fill(vault, "a.md")
     os.utime(vault / "a.md", ns=(1, 1_700_000_000_123_456_789))
@@ -136,7 +145,10 @@ def test_a_pattern_that_is_none_is_reported_and_the_others_are_followed(vault: P
     (vault / ".gitignore").write_text("a.md\n!\n")
     found = scan_folder(str(vault))
     assert [note.path for note in found.notes] == ["b.md"]
-    assert found.problems == {".gitignore": "ignore file: not a pattern: '!'"}
+    assert (found.problems, found.notices) == (
+        {},
+        {".gitignore": "ignore file: not a pattern: '!'"},
+    )
 
 
 def test_a_configured_pattern_that_is_none_is_an_error(vault: Path) -> None:
@@ -149,7 +161,7 @@ def test_an_ignore_file_that_cannot_be_read_is_reported(vault: Path) -> None:
     (vault / ".ragignore").mkdir()
     found = scan_folder(str(vault))
     assert [note.path for note in found.notes] == ["a.md"]
-    assert found.problems == {".ragignore": "ignore file: Is a directory"}
+    assert (found.problems, found.notices) == ({}, {".ragignore": "ignore file: Is a directory"})
 
 
 # Names
@@ -191,10 +203,18 @@ def test_a_name_that_is_not_utf_8_is_listed_under_a_name_that_is(vault: Path) ->
 # Symbolic links
 
 
-def test_a_link_to_a_note_inside_is_a_note(vault: Path) -> None:
+def test_a_link_to_a_note_inside_is_left_out_where_that_is_listed(vault: Path) -> None:
     fill(vault, "folder/a.md")
-    (vault / "別名.md").symlink_to(vault / "folder" / "a.md")
-    assert paths(vault) == ["folder/a.md", "別名.md"]
+    (vault / "1.md").symlink_to(vault / "folder" / "a.md")
+    (vault / "別名.md").symlink_to("1.md")
+    assert paths(vault) == ["folder/a.md"]
+
+
+def test_a_link_to_a_note_that_is_not_listed_is_a_note_once(vault: Path) -> None:
+    fill(vault, ".hidden/a.md", "old/b.md")
+    for link, target in (("2", ".hidden/a.md"), ("1", ".hidden/a.md"), ("b", "old/b.md")):
+        (vault / f"{link}.md").symlink_to(target)
+    assert paths(vault, "old/") == ["1.md", "b.md"]
 
 
 def test_links_that_leave_the_vault_are_left_out(vault: Path) -> None:
@@ -237,7 +257,55 @@ def test_the_vault_itself_may_be_a_link(vault: Path) -> None:
     (vault / "link.md").symlink_to("a.md")
     entry = vault.parent / "entry"
     entry.symlink_to(vault, target_is_directory=True)
-    assert paths(entry) == ["a.md", "folder/b.md", "link.md"]
+    assert paths(entry) == ["a.md", "folder/b.md"]
+
+
+# Linked folders
+
+
+def test_a_linked_folder_inside_is_followed_where_nothing_else_leads_there(vault: Path) -> None:
+    fill(vault, ".shared/a.md", ".shared/deep/b.md")
+    (vault / "共有").symlink_to(vault / ".shared", target_is_directory=True)
+    assert paths(vault) == ["共有/a.md", "共有/deep/b.md"]
+
+
+def test_a_folder_that_is_listed_anyway_is_listed_once(vault: Path) -> None:
+    fill(vault, "real/a.md", "real/deep/b.md")
+    for link, target in (("again", "real"), ("below", "real/deep"), ("real/up", "real")):
+        (vault / link).symlink_to(vault / target, target_is_directory=True)
+    assert paths(vault) == ["real/a.md", "real/deep/b.md"]
+
+
+def test_of_several_links_to_a_folder_the_first_by_name_is_followed(vault: Path) -> None:
+    fill(vault, ".shared/a.md", ".shared/deep/b.md")
+    for link, target in (("b", ".shared"), ("c", ".shared"), ("a", ".shared/deep")):
+        (vault / link).symlink_to(vault / target, target_is_directory=True)
+    assert paths(vault) == ["a/b.md", "b/a.md"]
+
+
+def test_linked_folders_in_circles_end(vault: Path) -> None:
+    fill(vault, ".one/a.md", ".two/b.md")
+    (vault / "one").symlink_to(".one", target_is_directory=True)
+    (vault / ".one" / "two").symlink_to("../.two", target_is_directory=True)
+    (vault / ".two" / "one").symlink_to("../.one", target_is_directory=True)
+    (vault / "self").symlink_to("self", target_is_directory=True)
+    assert paths(vault) == ["one/a.md", "one/two/b.md"]
+
+
+def test_a_linked_folder_may_be_ignored_by_the_name_of_the_link(vault: Path) -> None:
+    fill(vault, ".shared/a.md")
+    (vault / "link").symlink_to(".shared", target_is_directory=True)
+    assert paths(vault, "link/") == []
+
+
+def test_a_linked_folder_that_leads_out_is_told(vault: Path) -> None:
+    fill(vault.parent / "outside", "x.md", "y.md")
+    (vault / "folder").symlink_to(vault.parent / "outside", target_is_directory=True)
+    found = scan_folder(str(vault))
+    assert (found.notes, found.problems) == ([], {})
+    why = "this link leads to a folder outside the vault: it is not followed"
+    assert found.notices == {"folder": why}
+    assert scan_folder(str(vault), ["folder/"]).notices == {}
 
 
 # What cannot be read

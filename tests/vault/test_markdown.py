@@ -375,3 +375,15 @@ def test_code_is_what_it_is_in_plain_text_too(code: str) -> None:
 @given(st.text(alphabet="`~[]()|*_=%^#!> a1\0\n"))
 def test_plain_text_of_anything_has_as_many_lines_at_most(text: str) -> None:
     assert plain(text).count("\n") <= text.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("# Title *em*", "Title em"),
+        ("# _Title_ and `*code*`", "Title and `*code*`"),
+        ("# 2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
+    ],
+)
+def test_a_heading_has_no_marks_of_emphasis(line: str, text: str) -> None:
+    assert headings(line) == [(1, text)]

@@ -58,10 +58,10 @@ def test_utf_16_that_is_cut_short_is_read_and_reported() -> None:
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_and_reported() -> None:
-    latin = note(b"# caf\xe9\n\ntext #tag\n")
-    assert latin.lines == ["# caf\ufffd", "", "text #tag"]
-    assert latin.tags == ["tag"]
-    assert latin.problems == ["not UTF-8: byte 5 was replaced by \ufffd"]
+    odd = note(b"# odd \xff\n\ntext #tag\n")
+    assert odd.lines == ["# odd \ufffd", "", "text #tag"]
+    assert odd.tags == ["tag"]
+    assert odd.problems == ["not UTF-8: byte 6 was replaced by \ufffd"]
 
 
 def test_a_nul_becomes_a_space_and_is_reported() -> None:

@@ -53,4 +53,4 @@ def test_an_ignore_file_that_is_a_pipe_is_told_and_not_waited_for(
     os.mkfifo(tmp_path / name)
     found = scan_folder(str(tmp_path))
     assert [note.path for note in found.notes] == ["a.md"]
-    assert found.problems == {name: "ignore file: not a regular file"}
+    assert (found.problems, found.notices) == ({}, {name: "ignore file: not a regular file"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -11,12 +12,16 @@ from typing import Any
 
 from rag.config import IndexConfig
 from rag.index.note_rows import ChunkKey, NoteRow
+from rag.index.vault_facts import Span
+from rag.indexing.copied_files import own_time
 from rag.indexing.note_limits import bound_chunks
 from rag.support.regular_files import open_file
 from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id
-from rag.vault.properties import searchable_fields
+from rag.vault.note_dates import CREATED, MODIFIED
+from rag.vault.properties import property_lines, searchable_fields
 from rag.vault.readers import reader_of
+from rag.vault.suffixes import RENDERED
 
 # A file changed within this time of being read may change again without a new mtime.
 _RACY_NS = 2_000_000_000
@@ -31,9 +36,11 @@ class ReadNote:
     metas: list[dict[str, Any]] = field(default_factory=list)
 
 
-def read_file(root: str, vault: str, file: NoteFile, config: IndexConfig) -> ReadNote:
-    """Read and cut one note; errors are those of `open_note`."""
-    row, note = open_note(root, vault, file, config)
+def read_file(
+    root: str, vault: str, file: NoteFile, config: IndexConfig, copied: Sequence[Span] = ()
+) -> ReadNote:
+    """Read and cut one note; parameters and errors are those of `open_note`."""
+    row, note = open_note(root, vault, file, config, copied)
     if not is_wanted(note, config):
         return ReadNote(row)
     chunks = cut_note(note, config.chunk_size, config.chunk_overlap)
@@ -60,9 +67,12 @@ def is_wanted(note: Note, config: IndexConfig) -> bool:
     return all(note.fields.get(name) == value for name, value in config.only.items())
 
 
-def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tuple[NoteRow, Note]:
+def open_note(
+    root: str, vault: str, file: NoteFile, config: IndexConfig, copied: Sequence[Span] = ()
+) -> tuple[NoteRow, Note]:
     """Read one note; return its row, which names no chunks yet, and the note.
 
+    :param copied: when the vault was copied: file times of then are no dates.
     :raises FileNotFoundError: when the file vanished.
     :raises OSError: when it cannot be read.
     """
@@ -86,13 +96,17 @@ def open_note(root: str, vault: str, file: NoteFile, config: IndexConfig) -> tup
     )
     cut = []
     if len(raw) > limit:
-        raw = raw[: raw.rfind(b"\n", 0, limit) + 1 or limit]
+        # A part of what is no text to read, as a canvas, is damaged.
+        is_rendered = file.path.lower().endswith(RENDERED)
+        raw = b"" if is_rendered else raw[: raw.rfind(b"\n", 0, limit) + 1 or limit]
+        read = f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
         cut.append(
             f"larger than {config.max_note_mb:g} MB (index.max_note_mb): "
-            f"only the first {len(raw):,} of {stat.st_size:,} bytes are indexed"
+            f"{'its text is not read' if is_rendered else read}"
         )
     born = getattr(stat, "st_birthtime", None)
-    note = reader_of(file.path).read(raw, vault, file.path, stat.st_mtime, born)
+    modified, made = own_time(stat.st_mtime, copied), own_time(born, copied)
+    note = reader_of(file.path).read(raw, vault, file.path, modified, made)
     note.problems[:0] = cut
     _describe(row, note)
     return row, note
@@ -119,6 +133,10 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
         # Other names of the note are words of its first chunk only, or they would weigh
         # as much as there are chunks.
         meta["aliases"] = note.aliases
+    if chunk.position == 0 and note.fields:
+        dates = (*CREATED, *MODIFIED)  # they are filtered by
+        if lines := property_lines(searchable_fields(note.fields), dates):
+            meta["properties"] = lines
     return meta
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.exceptions import ConfigError, IndexingError
 from rag.support.regular_files import open_file
+from rag.support.unicode_forms import nfc
 from rag.vault.limits import LARGEST_IGNORE_FILE
 from rag.vault.readers import is_note
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _IGNORE_FILES = (".gitignore", ".ragignore")
+# What the system says of a folder, a pipe, a socket, or a link to nothing: it stays so.
+_NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ENXIO, errno.ENOENT, errno.ELOOP)
+FOLDER = ".obsidian"
+_RULE_FILES = (*_IGNORE_FILES, FOLDER)
+_TWINS = "two files have this name, written in different Unicode"
+_LEADS_OUT = "this link leads to a folder outside the vault: it is not followed"
 
 
 class NoteFile(NamedTuple):
@@ -33,129 +40,217 @@ class NoteFile(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """What a vault's folder holds. `problems` maps a path to why it could not be listed."""
+    """What a vault's folder holds.
+
+    `problems` maps a path to why it could not be listed, `notices` to what else there is to know
+    of it: nothing is missing that was to be found.
+    """
 
     notes: list[NoteFile] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)
 
 
 class _Rule(NamedTuple):
-    """Ignore patterns and the folder (a prefix ending in `/`, or empty) they are relative to."""
+    """What decides whether a path is ignored, and the folder (a prefix ending in `/`, or empty)
+    that it is relative to."""
 
     base: str
-    spec: PathSpec[Any]
+    verdict: Callable[[str], bool | None]
 
 
-def scan_folder(root: str, ignore: Sequence[str] = (), deadline: float | None = None) -> Scan:
+class _Folder(NamedTuple):
+    """A folder to be listed: `name` is a prefix ending in `/`, or empty for the vault's own; `path`
+    leads through no link."""
+
+    name: str
+    path: str
+    rules: list[_Rule]
+
+
+def scan_folder(
+    root: str,
+    ignore: Sequence[str] = (),
+    deadline: float | None = None,
+    respect_obsidian: bool = True,
+) -> Scan:
     """List the notes below `root`, sorted by path.
 
     Left out: hidden files and folders, what `.gitignore`, `.ragignore` (in any folder) and
-    `ignore` match, everything that is no `.md` file, and symbolic links that leave the vault
-    or lead to a folder inside it, which is walked anyway.
+    `ignore` match, what Obsidian excludes, files that are no notes, and symbolic links that leave
+    the vault. A link to a folder or a file inside is followed unless that is listed without it.
 
     :param ignore: patterns in the syntax of `.gitignore`, relative to `root`.
-    :raises ConfigError: when `ignore` holds something that is no pattern.
     :param deadline: a `time.monotonic()` to give up at.
+    :param respect_obsidian: leave out what the settings in `.obsidian` do.
+    :raises ConfigError: when `ignore` holds something that is no pattern.
     :raises IndexingError: when `root` is no folder that can be listed.
     :raises TimeoutError: when the deadline passed.
     """
-    found = Scan()
-    real_root = os.path.realpath(root)
+    walk = _Walk(root, deadline, respect_obsidian)
     rules: list[_Rule] = []
     if ignore:
         spec, bad = _spec(ignore)
         if bad:
             raise ConfigError(f"not a pattern to ignore notes by: {', '.join(bad)}")
-        rules.append(_Rule("", spec))
-    names: dict[str, NoteFile] = {}
-    folders: list[tuple[str, list[_Rule]]] = [("", rules)]
-    while folders:
-        folder, rules = folders.pop()
+        rules.append(_rule("", spec))
+    return walk.scan(rules)
+
+
+class _Walk:
+    """One visit of a vault's folders, each of which is listed once.
+
+    :param root: the vault's folder; the others are those of `scan_folder`.
+    """
+
+    def __init__(self, root: str, deadline: float | None, respect_obsidian: bool) -> None:
+        self._named, self._root = root, os.path.realpath(root)
+        self._deadline, self._respect_obsidian = deadline, respect_obsidian
+        self._found = Scan()
+        self._folders: list[_Folder] = []
+        self._links: list[_Folder] = []  # to folders inside
+        self._listed: set[str] = set()
+        self._files: set[str] = set()  # of notes, by paths that lead through no link
+        self._linked: list[tuple[NoteFile, str]] = []  # with the files that they lead to
+
+    def scan(self, rules: list[_Rule]) -> Scan:
+        """Return what there is."""
+        names: dict[str, NoteFile] = {}
+        self._folders.append(_Folder("", self._root, rules))
+        while folder := self._next_folder():
+            for note in self._notes(folder):
+                if self._deadline is not None and time.monotonic() > self._deadline:
+                    raise TimeoutError(f"listing {self._named} took too long")
+                self._add(note, names)
+        for note, target in sorted(self._linked):
+            if target not in self._files:
+                self._files.add(target)
+                self._add(note, names)
+        self._found.notes = sorted(names.values())
+        return self._found
+
+    def _add(self, note: NoteFile, names: dict[str, NoteFile]) -> None:
+        twin = names.get(note.path)
+        if twin:
+            self._found.problems[note.path] = (
+                "two files have this name, written in different Unicode"
+            )
+        names[note.path] = min(note, twin or note)  # whatever order the disk lists them in
+
+    def _next_folder(self) -> _Folder | None:
+        """Return a folder that was not listed yet: those without a link first, by their names."""
+        while self._folders or self._links:
+            if not self._folders:
+                self._links.sort(reverse=True, key=lambda link: link.name)
+            folder = (self._folders or self._links).pop()
+            if folder.path not in self._listed:
+                self._listed.add(folder.path)
+                return folder
+        return None
+
+    def _notes(self, folder: _Folder) -> Iterator[NoteFile]:
+        """Yield the notes of a folder, and remember the folders in it."""
+        name, path, rules = folder
         try:
-            entries = list(os.scandir(os.path.join(real_root, folder) if folder else real_root))
+            entries = list(os.scandir(path))
         except OSError as error:
-            if not folder:
-                raise IndexingError(f"cannot list the vault folder {root}", _why(error)) from error
-            found.problems[_name(folder.rstrip("/"))] = f"folder cannot be listed: {_why(error)}"
-            continue
-        rules = rules + _own_rules(entries, folder, found)
-        for note in _notes(entries, folder, rules, real_root, folders, found):
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"listing {root} took too long")
-            twin = names.get(note.path)
-            if twin:
-                found.problems[note.path] = "two files have this name, written in different Unicode"
-            names[note.path] = min(note, twin or note)  # whatever order the disk lists them in
-    found.notes = sorted(names.values())
-    return found
+            if not name:
+                why = _why(error)
+                raise IndexingError(f"cannot list the vault folder {self._named}", why) from error
+            why = f"folder cannot be listed: {_why(error)}"
+            self._found.problems[_name(name.rstrip("/"))] = why
+            return
+        rules = rules + self._own_rules(entries, name)
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            file = name + entry.name
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if not _ignored(file + "/", rules):
+                        self._folders.append(_Folder(file + "/", entry.path, rules))
+                    continue
+                if entry.is_symlink() and not self._is_linked_note(entry, file, rules):
+                    continue
+                if not is_note(entry.name) or (rules and _ignored(file, rules)):
+                    continue
+                if not entry.is_file():
+                    continue
+                stat = entry.stat()
+            except OSError as error:
+                if is_note(entry.name) and not isinstance(error, FileNotFoundError):
+                    self._found.problems[_name(file)] = f"cannot be examined: {_why(error)}"
+                continue
+            note = NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)
+            if entry.is_symlink():
+                self._linked.append((note, os.path.realpath(entry.path)))
+            else:
+                self._files.add(entry.path)
+                yield note
+
+    def _is_linked_note(self, entry: os.DirEntry[str], file: str, rules: list[_Rule]) -> bool:
+        """Return whether a link leads to a file inside; remember the folder that it leads to."""
+        target = os.path.realpath(entry.path)
+        if not os.path.isdir(target):
+            is_inside = _is_inside(target, self._root)
+            return is_note(entry.name) and is_inside and os.path.isfile(target)
+        if _ignored(file + "/", rules):
+            return False
+        if _is_inside(target, self._root):
+            self._links.append(_Folder(file + "/", target, rules))
+        elif target != self._root:
+            self._found.notices[_name(file)] = _LEADS_OUT
+        return False
+
+    def _own_rules(self, entries: list[os.DirEntry[str]], folder: str) -> list[_Rule]:
+        """Return the rules that a folder brings: its last one counts most."""
+        rules = []
+        paths = {entry.name: entry.path for entry in entries if entry.name in _RULE_FILES}
+        if self._respect_obsidian and FOLDER in paths:
+            rules += self._obsidian_rules(paths[FOLDER], folder)
+        for name in _IGNORE_FILES:  # in this order: what `.ragignore` says counts more
+            if name not in paths:
+                continue
+            try:
+                with open_file(paths[name]) as file:
+                    text = file.read(LARGEST_IGNORE_FILE).decode("utf-8-sig", "replace")
+            except OSError as error:
+                found = self._found
+                told = found.notices if error.errno in _NO_FILE else found.problems
+                told[_name(folder + name)] = f"ignore file: {_why(error)}"
+                continue
+            spec, bad = _spec(re.split("\r\n|\r|\n", text))
+            rules.append(_rule(folder, spec))
+            if bad:
+                why = f"ignore file: not a pattern: {', '.join(bad)}"
+                self._found.notices[_name(folder + name)] = why
+        return rules
+
+    def _obsidian_rules(self, path: str, folder: str) -> list[_Rule]:
+        from rag.vault.obsidian_ignore import ObsidianRules
+
+        def report(name: str, why: str) -> None:
+            notices, file = self._found.notices, _name(f"{folder}{FOLDER}/{name}")
+            notices[file] = f"{notices[file]}; {why}" if file in notices else why
+
+        rules = ObsidianRules(path, report)
+        return [_Rule(folder, rules.verdict)] if rules else []
 
 
-def _notes(
-    entries: list[os.DirEntry[str]],
-    folder: str,
-    rules: list[_Rule],
-    root: str,
-    folders: list[tuple[str, list[_Rule]]],
-    found: Scan,
-) -> Iterator[NoteFile]:
-    """Yield the notes among `entries`; put the folders among them on `folders`."""
-    for entry in entries:
-        name = entry.name
-        if name.startswith("."):
-            continue
-        file = folder + name
-        try:
-            linked = entry.is_symlink()
-            if entry.is_dir(follow_symlinks=False):
-                if not _ignored(file + "/", rules):
-                    folders.append((file + "/", rules))
-                continue
-            if not is_note(name) or (linked and not _stays_inside(entry.path, root)):
-                continue
-            if rules and _ignored(file, rules):
-                continue
-            if not entry.is_file():
-                continue
-            stat = entry.stat()
-        except OSError as error:
-            if is_note(name) and not isinstance(error, FileNotFoundError):
-                found.problems[_name(file)] = f"cannot be examined: {_why(error)}"
-            continue
-        yield NoteFile(_name(file), file, stat.st_size, stat.st_mtime_ns)
-
-
-def _stays_inside(path: str, root: str) -> bool:
-    target = os.path.realpath(path)
-    return target.startswith(root + os.sep) and os.path.isfile(target)
+def _is_inside(target: str, root: str) -> bool:
+    return target.startswith(root + os.sep)
 
 
 def _name(file: str) -> str:
     """Return the name the index uses: NFC, `/`, and valid Unicode even where the disk's is not."""
-    name = _nfc(file.replace(os.sep, "/"))
+    if file.isascii() and os.sep == "/":
+        return file
+    name = nfc(file.replace(os.sep, "/"))
     return name.encode("utf-8", "replace").decode("utf-8") if _SURROGATE.search(name) else name
 
 
-def _nfc(name: str) -> str:
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
-
-
-def _own_rules(entries: list[os.DirEntry[str]], folder: str, found: Scan) -> list[_Rule]:
-    rules = []
-    paths = {entry.name: entry.path for entry in entries if entry.name in _IGNORE_FILES}
-    for name in _IGNORE_FILES:  # in this order: what `.ragignore` says counts more
-        if name not in paths:
-            continue
-        try:
-            with open_file(paths[name]) as file:
-                text = file.read(LARGEST_IGNORE_FILE).decode("utf-8-sig", "replace")
-        except OSError as error:
-            found.problems[_name(folder + name)] = f"ignore file: {_why(error)}"
-            continue
-        spec, bad = _spec(re.split("\r\n|\r|\n", text))
-        rules.append(_Rule(folder, spec))
-        if bad:
-            found.problems[_name(folder + name)] = f"ignore file: not a pattern: {', '.join(bad)}"
-    return rules
+def _rule(base: str, spec: PathSpec[Any]) -> _Rule:
+    return _Rule(base, lambda path: spec.check_file(path).include)
 
 
 def _spec(patterns: Sequence[str]) -> tuple[PathSpec[Any], list[str]]:
@@ -169,7 +264,7 @@ def _spec(patterns: Sequence[str]) -> tuple[PathSpec[Any], list[str]]:
     bad: list[str] = []
     for pattern in patterns:
         try:
-            good += PathSpec.from_lines("gitignore", [_nfc(pattern)]).patterns
+            good += PathSpec.from_lines("gitignore", [nfc(pattern)]).patterns
         except ValueError:
             bad.append(repr(pattern))
     return PathSpec(good), bad
@@ -178,10 +273,10 @@ def _spec(patterns: Sequence[str]) -> tuple[PathSpec[Any], list[str]]:
 def _ignored(file: str, rules: list[_Rule]) -> bool:
     """Apply the rules from the outermost folder inward; the last pattern that matches decides."""
     ignored = False
-    for base, spec in rules:
-        include = spec.check_file(_nfc(file[len(base) :])).include
-        if include is not None:
-            ignored = include
+    for base, verdict in rules:
+        found = verdict(nfc(file[len(base) :]))
+        if found is not None:
+            ignored = found
     return ignored
 
 

@@ -9,6 +9,12 @@ import re
 _MOST_BACKQUOTES = 8
 CODE_SPAN = rf"(?<!`)(`{{1,{_MOST_BACKQUOTES}}})(?!`)[^`\n]*+(?:(?!\1(?!`))`++[^`\n]*+)*+\1(?!`)"
 
+# Emphasis by single marks, and code, in which they are none. A mark within a word is a letter.
+_EMPHASIS = re.compile(
+    rf"{CODE_SPAN}"
+    r"|(?<![A-Za-z0-9*])\*(?=[^\s*])(?P<star>[^*\n]*[^\s*])\*(?![A-Za-z0-9*])"
+    r"|(?<!\w)_(?=[^\s_])(?P<line>[^_\n]*[^\s_])_(?!\w)"
+)
 _OPENING = re.compile(r"(\*\*|__|~~|==)(?=\S)")
 _CLOSING = {mark: re.compile(rf"(?<=\S){re.escape(mark)}|\n") for mark in ("**", "__", "~~", "==")}
 
@@ -33,3 +39,10 @@ def without_emphasis(text: str) -> str:
             unclosed[mark] = closing.start() if closing else len(text)
     kept.append(text[done:])
     return "".join(kept)
+
+
+def without_single_marks(text: str) -> str:
+    """Return Markdown without the single marks of emphasis around words."""
+    if "*" not in text and "_" not in text:
+        return text
+    return _EMPHASIS.sub(lambda found: found["star"] or found["line"] or found[0], text)

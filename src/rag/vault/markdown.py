@@ -15,7 +15,8 @@ from urllib.parse import unquote
 from rag.support.unicode_forms import compose
 from rag.vault import limits
 from rag.vault.frontmatter import FrontMatter
-from rag.vault.inline_marks import CODE_SPAN, without_emphasis
+from rag.vault.inline_marks import CODE_SPAN, without_emphasis, without_single_marks
+from rag.vault.suffixes import SUFFIXES
 
 # A quote mark at the head of a line, any depth: callouts and quotes may hold fences.
 _QUOTE = re.compile(r"[ ]{0,3}(?:>[ ]?)+")
@@ -158,7 +159,7 @@ def _add_heading(found: Outline, level: int, title: str, line: int, last_line: i
     if len(found.headings) == limits.MOST_HEADINGS:
         found.problems[_MANY_HEADINGS] = None
         return
-    text = plain(title)
+    text = without_single_marks(plain(title))
     if len(text) > limits.LONGEST_HEADING:
         found.problems[limits.cut_short("heading", limits.LONGEST_HEADING)] = None
         text = text[: limits.LONGEST_HEADING].rstrip()
@@ -206,7 +207,8 @@ def _read_inline(found: Outline, text: str) -> None:
     if "](" in text:
         for link in _MD_LINK.finditer(text):
             path = compose(unquote((link[1] or link[2]).partition("#")[0]))
-            if path.lower().endswith(".md") and "://" not in path and not _keep_link(found, path):
+            is_note = path.lower().endswith(SUFFIXES) and "://" not in path
+            if is_note and not _keep_link(found, path):
                 break
         text = _MD_LINK.sub("] ", text)  # [text](#heading) holds no tag
     if "[[" in text:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any
 
 from rag.support.unicode_forms import compose
 from rag.vault import limits
-from rag.vault.frontmatter import as_strings, as_text, as_timestamp, split_front_matter
-from rag.vault.markdown import INVISIBLE, Outline, outline
+from rag.vault.formats.drawing import OWN_HEADINGS, blank_drawing, is_drawing, name_without_suffix
+from rag.vault.frontmatter import FrontMatter, as_strings, as_text, split_front_matter
+from rag.vault.markdown import INVISIBLE, Heading, Outline, outline
+from rag.vault.note_dates import FileTimes, date_created, date_modified
 
-_CREATED_FIELDS = ("created", "date", "created_at", "date created", "作成日")
-_MODIFIED_FIELDS = ("modified", "updated", "updated_at", "date modified", "更新日")
+_ESCAPE = "\x1b$"  # before Japanese in ISO-2022-JP
 
 
 @dataclass(slots=True)
@@ -42,40 +42,62 @@ class Note:
 
 
 def read_note(
-    raw: bytes, vault: str, path: str, mtime: float, birthtime: float | None = None
+    raw: bytes, vault: str, path: str, mtime: float | None, birthtime: float | None = None
 ) -> Note:
-    """Make a note of a file's bytes.
+    """Make a note of the bytes of a Markdown file.
 
     :param path: the path inside the vault.
-    :param mtime: seconds since the epoch; the note's dates where its front matter has none.
+    :param mtime: seconds since the epoch, for a note that names no date itself; `None` where the
+        time says nothing about it.
     :param birthtime: when the file was made, where the system knows it.
     """
     problems: list[str] = []
     lines = split_lines(decode(raw, problems))
-    if len(lines) > limits.MOST_LINES:
-        problems.append(limits.too_many("lines", limits.MOST_LINES))
-        del lines[limits.MOST_LINES :]
     front = split_front_matter(lines)
     if front.problem:
         problems.append(front.problem)
-    found = outline(lines, front)
+    return make_note(lines, vault, path, FileTimes(mtime, birthtime), problems, front)
+
+
+def make_note(
+    lines: list[str],
+    vault: str,
+    path: str,
+    times: FileTimes,
+    problems: list[str],
+    front: FrontMatter | None = None,
+) -> Note:
+    """Make a note of lines.
+
+    :param problems: what was wrong with them; more may be added.
+    :param front: their front matter; `None` for a kind of file that has none, and whose headings
+        are no title.
+    """
+    if len(lines) > limits.MOST_LINES:
+        problems.append(limits.too_many("lines", limits.MOST_LINES))
+        del lines[limits.MOST_LINES :]
+    head = front or FrontMatter({}, 0, "")
+    is_sketch = is_drawing(path, head.fields)
+    if is_sketch:
+        blank_drawing(lines, head.body_line)
+    found = outline(lines, head)
     problems += found.problems
-    fields = front.fields
-    lower = {key.lower(): value for key, value in fields.items()}
-    tags = as_strings(lower.get("tags", lower.get("tag")), r"[,\s、]+")
+    own = [one for one in found.headings if not (is_sketch and one.text in OWN_HEADINGS)]
+    fields = {key.lower(): value for key, value in head.fields.items()}
+    tags = as_strings(fields.get("tags", fields.get("tag")), r"[,\s、]+")
     return Note(
         vault=vault,
         path=path,
-        title=_title(lower.get("title"), found, path, problems),
+        title=_title(fields.get("title"), own if front else [], path, problems),
         lines=lines,
         outline=found,
-        aliases=_aliases(lower.get("aliases", lower.get("alias")), problems),
+        aliases=_aliases(fields.get("aliases", fields.get("alias")), problems),
         tags=normalize_tags([*tags, *found.tags], problems),
-        created=_date(lower, _CREATED_FIELDS, mtime if birthtime is None else birthtime, problems),
-        modified=_date(lower, _MODIFIED_FIELDS, mtime, problems),
+        created=date_created(fields, path, times, problems),
+        modified=date_modified(fields, times, problems),
         links=list(found.links),
-        fields=fields,
-        body_line=front.body_line,
+        fields=head.fields,
+        body_line=head.body_line,
         problems=problems,
     )
 
@@ -124,30 +146,59 @@ def split_lines(text: str) -> list[str]:
 def decode(raw: bytes, problems: list[str]) -> str:
     """Return the text of a note's bytes; what had to be replaced is added to `problems`."""
     name, encoding = "UTF-8", "utf-8-sig"
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):  # the first begins as UTF-16's
+        name = encoding = "UTF-32"
+    elif raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = encoding = "UTF-16"
     try:
         text = raw.decode(encoding)
+        if _ESCAPE in text:
+            text = _decode_escaped(raw, text, problems)
     except UnicodeDecodeError as error:
-        text = raw.decode(encoding, "replace")
-        problems.append(f"not {name}: byte {error.start} was replaced by \ufffd")
+        text = _decode_other(raw, name, error.start, problems)
     if "\0" in text:
         problems.append("holds NUL characters; is it a text file?")
         text = text.replace("\0", " ")
     return text
 
 
-def _title(value: Any, found: Outline, path: str, problems: list[str]) -> str:
+def _decode_escaped(raw: bytes, text: str, problems: list[str]) -> str:
+    """Return the text of bytes with escapes in them, which ISO-2022-JP has.
+
+    :param text: what they are otherwise.
+    """
+    from rag.vault.encodings import decode_escaped
+
+    found = decode_escaped(raw)
+    if found is None:
+        return text
+    problems.append(f"not UTF-8: read as {found.encoding}")
+    return found.text
+
+
+def _decode_other(raw: bytes, expected: str, wrong: int, problems: list[str]) -> str:
+    """Return the text of bytes that are not in the encoding that was expected."""
+    if expected == "UTF-8":
+        from rag.vault.encodings import decode_other
+
+        if found := decode_other(raw):
+            problems.append(f"not UTF-8: read as {found.encoding}")
+            return found.text
+    problems.append(f"not {expected}: byte {wrong} was replaced by \ufffd")
+    return raw.decode("utf-8-sig" if expected == "UTF-8" else expected, "replace")
+
+
+def _title(value: Any, headings: list[Heading], path: str, problems: list[str]) -> str:
     title = as_text(value)
     if len(title) > limits.LONGEST_TITLE:
         problems.append(limits.cut_short("title", limits.LONGEST_TITLE))
         title = title[: limits.LONGEST_TITLE].rstrip()
     if title:
         return title
-    for heading in found.headings:
+    for heading in headings:
         if heading.level == 1 and heading.text:
             return heading.text
-    return PurePosixPath(path).stem
+    return name_without_suffix(path)
 
 
 def _aliases(value: Any, problems: list[str]) -> list[str]:
@@ -158,24 +209,3 @@ def _aliases(value: Any, problems: list[str]) -> list[str]:
     if len(kept) > limits.MOST_ALIASES:
         problems.append(limits.too_many("aliases", limits.MOST_ALIASES))
     return kept[: limits.MOST_ALIASES]
-
-
-def _date(
-    fields: dict[str, Any], names: tuple[str, ...], fallback: float, problems: list[str]
-) -> str:
-    for name in names:
-        value = fields.get(name)
-        if value in (None, ""):
-            continue
-        stamp = as_timestamp(value)
-        if stamp:
-            return stamp
-        shown = as_text(value)[:40] or type(value).__name__
-        problems.append(f"front matter: {name!r} is not a date: {shown!r}")
-    try:
-        return datetime.fromtimestamp(fallback).replace(microsecond=0).isoformat()
-    except (OSError, OverflowError, ValueError):
-        problem = f"the file's own date is out of range: {fallback:.0f} seconds after 1970"
-        if problem not in problems:
-            problems.append(problem)
-        return ""

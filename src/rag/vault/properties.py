@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from typing import Any
 
@@ -30,6 +30,14 @@ def searchable_fields(fields: Mapping[str, Any]) -> dict[str, list[str]]:
         found[name] = [*known, value]
         count += 1
     return found
+
+
+def property_lines(fields: Mapping[str, list[str]], but: Collection[str] = ()) -> list[str]:
+    """Return what `searchable_fields` gave as a reader knows it: `name: value, value`.
+
+    :param but: names of fields to leave out.
+    """
+    return [f"{name}: {', '.join(values)}" for name, values in fields.items() if name not in but]
 
 
 def _pairs(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

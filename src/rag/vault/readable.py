@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rag.vault.frontmatter import FrontMatter
-from rag.vault.inline_marks import CODE_SPAN
+from rag.vault.inline_marks import without_single_marks
 from rag.vault.markdown import Comments, Kind, Outline, closes_fence, outline, plain
 
 _LAST_READ = 32  # texts of results: where each matches is found first, then it is shown
@@ -20,12 +20,6 @@ _CALLOUT = re.compile(r"\[![\w-]+\][+-]?\s*")
 _HTML_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*$")
 _FENCE = re.compile(r"\s*(?:[-*+]\s+|\d{1,9}[.)]\s+)*(?:`{3,}[^`]*|~{3,}.*)$")
-# Emphasis by single marks, and code, in which they are none. A mark within a word is a letter.
-_EMPHASIS = re.compile(
-    rf"{CODE_SPAN}"
-    r"|(?<![A-Za-z0-9*])\*(?=[^\s*])(?P<star>[^*\n]*[^\s*])\*(?![A-Za-z0-9*])"
-    r"|(?<!\w)_(?=[^\s_])(?P<line>[^_\n]*[^\s_])_(?!\w)"
-)
 _BAR = re.compile(r"(?<!\\)\|")
 
 Span = tuple[int, int]
@@ -113,10 +107,7 @@ def _paragraph_line(number: int, line: str, goes_on: bool) -> ReadableLine:
 
 
 def _plain(text: str) -> str:
-    text = plain(_HTML_BREAK.sub(" ", text) if "<" in text else text)
-    if "*" not in text and "_" not in text:
-        return text
-    return _EMPHASIS.sub(lambda found: found["star"] or found["line"] or found[0], text)
+    return without_single_marks(plain(_HTML_BREAK.sub(" ", text) if "<" in text else text))
 
 
 def _cells(line: str) -> list[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from rag.vault.note import Note, decode, read_note, split_lines
+from rag.vault.note import Note, decode, make_note, read_note, split_lines
+from rag.vault.note_dates import FileTimes
+from rag.vault.suffixes import BASE, CANVAS, MARKDOWN
 
 
 class NoteReader(Protocol):
     """What a file type needs: a note of its bytes, and the lines that are shown of it."""
 
     def read(
-        self, raw: bytes, vault: str, path: str, mtime: float, birthtime: float | None = None
+        self, raw: bytes, vault: str, path: str, mtime: float | None, birthtime: float | None = None
     ) -> Note:
         """Return the note that a file holds; see `rag.vault.note.read_note`."""
 
@@ -24,7 +27,7 @@ class MarkdownReader:
     """Notes in Markdown, with YAML front matter."""
 
     def read(
-        self, raw: bytes, vault: str, path: str, mtime: float, birthtime: float | None = None
+        self, raw: bytes, vault: str, path: str, mtime: float | None, birthtime: float | None = None
     ) -> Note:
         """Return the note that a file holds."""
         return read_note(raw, vault, path, mtime, birthtime)
@@ -34,8 +37,46 @@ class MarkdownReader:
         return split_lines(decode(raw, []))
 
 
-# A further file type is an entry here. Suffixes are in lower case.
-READERS: dict[str, NoteReader] = {".md": MarkdownReader()}
+class RenderedReader:
+    """Files that are no text to read: their notes hold what is to be read of them.
+
+    :param render: returns the lines of a file's text, and adds what is wrong with it to a list.
+    """
+
+    def __init__(self, render: Callable[[str, list[str]], list[str]]) -> None:
+        self._render = render
+
+    def read(
+        self, raw: bytes, vault: str, path: str, mtime: float | None, birthtime: float | None = None
+    ) -> Note:
+        """Return the note that a file holds; it is called as the file is."""
+        problems: list[str] = []
+        lines = self._render(decode(raw, problems), problems)
+        return make_note(lines, vault, path, FileTimes(mtime, birthtime), problems)
+
+    def lines(self, raw: bytes) -> list[str]:
+        """Return the lines that there are to read of a file."""
+        return self._render(decode(raw, []), [])
+
+
+def _canvas(text: str, problems: list[str]) -> list[str]:
+    from rag.vault.formats.canvas import canvas_lines
+
+    return canvas_lines(text, problems)
+
+
+def _base(text: str, problems: list[str]) -> list[str]:
+    from rag.vault.formats.base import base_lines
+
+    return base_lines(text, problems)
+
+
+# A further file type is an entry here, and its suffix in `suffixes`.
+READERS: dict[str, NoteReader] = {
+    **dict.fromkeys(MARKDOWN, MarkdownReader()),
+    CANVAS: RenderedReader(_canvas),
+    BASE: RenderedReader(_base),
+}
 
 
 def reader_of(path: str) -> NoteReader:

@@ -1,0 +1,1 @@
+"""Files that are notes and no plain Markdown."""

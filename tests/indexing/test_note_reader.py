@@ -1,0 +1,34 @@
+"""One file, as it is read to be indexed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag.config import IndexConfig
+from rag.indexing.note_reader import open_note
+from rag.vault import scan_folder
+
+
+def problems_of(folder: Path) -> list[str]:
+    [file] = scan_folder(str(folder)).notes
+    return open_note(str(folder), "v", file, IndexConfig(max_note_mb=0.001))[1].problems
+
+
+def test_of_a_note_that_is_too_large_the_first_lines_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("A line.\n" * 200)
+    assert problems_of(tmp_path) == [
+        "larger than 0.001 MB (index.max_note_mb): only the first 1,000 of 1,600 bytes are indexed"
+    ]
+
+
+@pytest.mark.parametrize("name", ["board.canvas", "Board.CANVAS", "tasks.base"])
+def test_of_a_file_that_is_no_text_to_read_no_part_is_taken_for_a_damaged_one(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text(json.dumps({"nodes": [{"type": "text", "text": "a " * 2_000}]}))
+    assert problems_of(tmp_path) == [
+        "larger than 0.001 MB (index.max_note_mb): its text is not read"
+    ]

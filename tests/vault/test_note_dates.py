@@ -1,0 +1,125 @@
+"""The days of a note: its front matter before its file's name, and that before its file's time."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.vault import read_note
+from rag.vault.note_dates import date_in_name
+
+NOON = datetime(2024, 5, 31, 12).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2026-11-18", "2026-11-18"),
+        ("20261118", "2026-11-18"),
+        ("2026_11_18", "2026-11-18"),
+        ("2026.11.18", "2026-11-18"),
+        ("2026年11月18日", "2026-11-18"),
+        ("2026年1月8日の日記", "2026-01-08"),
+        ("２０２６年１１月１８日", "2026-11-18"),
+        ("2026-11-18 Meeting with Anna", "2026-11-18"),
+        ("Meeting with Anna 2026-11-18", "2026-11-18"),
+        ("会議2026-11-18議事録", "2026-11-18"),
+        ("202611181430 Idea", "2026-11-18"),
+        ("20261118T143000", "2026-11-18"),
+        ("2026-11-18-2", "2026-11-18"),
+        ("2028-02-29", "2028-02-29"),
+        ("2026-11-01 to 2026-11-07", "2026-11-01"),
+        ("2026-13-40 and 2026-11-18", "2026-11-18"),
+    ],
+)
+def test_a_name_may_hold_a_day(name: str, day: str) -> None:
+    assert date_in_name(name) == day
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("2026-W47", "2026-11-16"),
+        ("2026W47", "2026-11-16"),
+        ("2026-W01 plans", "2025-12-29"),
+        ("2026-11", "2026-11-01"),
+        ("2026-11 Review", "2026-11-01"),
+        ("2026年11月", "2026-11-01"),
+    ],
+)
+def test_a_week_and_a_month_count_as_their_first_day(name: str, first: str) -> None:
+    assert date_in_name(name) == first
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "2026-13-40",
+        "2026-11-40",
+        "2026-02-29",
+        "20269999",
+        "90123456",
+        "03-20261118-55",
+        "120261118",
+        "2026111899",
+        "1899-12-31",
+        "2101-01-01",
+        "18991231",
+        "2026-W54",
+        "2026-W00",
+        "2026-13",
+        "2026",
+        "1914-18",
+        "2026-11.18",
+        "4.2026-11-18",
+        "",
+        "Rollback",
+    ],
+)
+def test_what_is_no_day_is_none(name: str) -> None:
+    assert date_in_name(name) == ""
+
+
+@given(st.dates(date(1900, 1, 1), date(2100, 12, 31)))
+def test_every_day_of_two_centuries_is_read_in_each_spelling(day: date) -> None:
+    japanese = f"{day.year}年{day.month}月{day.day}日"
+    for name in (f"{day:%Y-%m-%d}", f"{day:%Y%m%d}", japanese):
+        assert date_in_name(f"x {name} y") == day.isoformat()
+
+
+@given(st.text(max_size=40) | st.text("0123456789-年月日W_. ", max_size=25))
+def test_any_name_gives_a_day_within_the_years_or_none(name: str) -> None:
+    found = date_in_name(name)
+    assert found == "" or 1899 <= date.fromisoformat(found).year <= 2100
+
+
+def created(source: str, path: str) -> str:
+    return read_note(source.encode(), "v", path, NOON).created
+
+
+def test_the_day_of_a_daily_note_is_its_names() -> None:
+    assert created("text", "Daily/2026-11-18.md") == "2026-11-18"
+
+
+def test_front_matter_always_counts_more_than_the_name() -> None:
+    assert created("---\ncreated: 2020-01-02\n---\n", "2026-11-18.md") == "2020-01-02"
+
+
+def test_front_matter_that_is_no_date_leaves_the_name_to_count() -> None:
+    assert created("---\ndate: soon\n---\n", "2026-11-18.md") == "2026-11-18"
+
+
+def test_the_files_time_counts_where_the_name_holds_no_day() -> None:
+    assert created("text", "2026/notes.md") == "2024-05-31T12:00:00"
+
+
+def test_a_name_says_nothing_about_the_last_change() -> None:
+    assert read_note(b"text", "v", "2026-11-18.md", NOON).modified == "2024-05-31T12:00:00"
+
+
+def test_a_note_without_any_time_has_no_date_and_no_problem() -> None:
+    note = read_note(b"text", "v", "a.md", None)
+    assert (note.created, note.modified, note.problems) == ("", "", [])

@@ -1,0 +1,157 @@
+"""What Obsidian excludes is left out: its filters, and the folders of templates."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag.vault import Scan, obsidian_ignore, scan_folder
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    for name in ("a.md", "Private/p.md", "Privateer.md", "Templates/t.md", "深い/Private/q.md"):
+        file = tmp_path / "v" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    return tmp_path / "v"
+
+
+EVERYTHING = ["Private/p.md", "Privateer.md", "Templates/t.md", "a.md", "深い/Private/q.md"]
+
+
+def settle(vault: Path, held: Any, name: str = "app.json") -> None:
+    file = vault / ".obsidian" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(held if isinstance(held, str) else json.dumps(held), "utf-8")
+
+
+def filters(vault: Path, *entries: Any) -> Scan:
+    settle(vault, {"userIgnoreFilters": [*entries]})
+    return scan_folder(str(vault))
+
+
+def left(scan: Scan) -> list[str]:
+    return [note.path for note in scan.notes]
+
+
+def test_a_filter_is_the_beginning_of_a_path(vault: Path) -> None:
+    assert left(filters(vault, "Private/")) == EVERYTHING[1:]
+    assert left(filters(vault, "Private")) == EVERYTHING[2:]
+
+
+def test_a_filter_between_slashes_is_a_pattern_for_files(vault: Path) -> None:
+    assert left(filters(vault, "/(^|/)Private\\//")) == EVERYTHING[1:4]
+    assert left(filters(vault, "/^(?!.*\\.md$)/")) == EVERYTHING
+
+
+def test_filters_are_those_of_the_folder_that_obsidian_opens(vault: Path) -> None:
+    settle(vault / "深い", {"userIgnoreFilters": ["Private/"]})
+    assert left(scan_folder(str(vault))) == EVERYTHING[:4]
+
+
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        ("templates.json", {"folder": "Templates"}),
+        ("templates.json", {"folder": "/Templates/"}),
+        ("plugins/templater-obsidian/data.json", {"templates_folder": "Templates"}),
+    ],
+)
+def test_the_folder_of_templates_is_left_out(vault: Path, name: str, held: Any) -> None:
+    settle(vault, held, name)
+    assert "Templates/t.md" not in left(scan_folder(str(vault)))
+
+
+@pytest.mark.parametrize("folder", ["", "/", ".", " ", "..", "gone"])
+def test_a_folder_of_templates_that_is_none_hides_nothing(vault: Path, folder: str) -> None:
+    settle(vault, {"folder": folder}, "templates.json")
+    settle(vault, {"templates_folder": folder}, "plugins/templater-obsidian/data.json")
+    assert left(scan_folder(str(vault))) == EVERYTHING
+
+
+def test_a_ragignore_may_take_back_what_obsidian_excludes(vault: Path) -> None:
+    (vault / ".ragignore").write_text("!Private/\n")
+    assert left(filters(vault, "Private/")) == EVERYTHING
+
+
+def test_it_counts_for_nothing_when_that_is_wanted(vault: Path) -> None:
+    filters(vault, "Private/")
+    assert left(scan_folder(str(vault), respect_obsidian=False)) == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ("{broken", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a table of settings"),
+        ({"userIgnoreFilters": "Private/"}, "userIgnoreFilters: not a list"),
+        ({"userIgnoreFilters": [7]}, "userIgnoreFilters: not a text: 7"),
+        ({"userIgnoreFilters": ["/(/"]}, "userIgnoreFilters: not a pattern: ("),
+        ({"userIgnoreFilters": ["/" + "x" * 501 + "/"]}, "userIgnoreFilters: too large"),
+        ({"userIgnoreFilters": ["/((a{99}){99}){99}/"]}, "userIgnoreFilters: too large"),
+        ({"userIgnoreFilters": [f"/{n}/" for n in range(40)]}, "only 30 patterns count"),
+        ({"a": "x" * 1_000_000}, "larger than 1 MB: not read"),
+    ],
+)
+def test_what_makes_no_sense_hides_nothing_and_is_told(vault: Path, held: Any, why: str) -> None:
+    settle(vault, held)
+    found = scan_folder(str(vault))
+    assert (left(found), found.problems) == (EVERYTHING, {})
+    assert why in found.notices[".obsidian/app.json"]
+
+
+def test_a_filter_beside_one_that_makes_no_sense_counts(vault: Path) -> None:
+    assert left(filters(vault, "/(/", None, "Private")) == EVERYTHING[2:]
+
+
+@pytest.mark.parametrize("pattern", ["/^(a|a)*$/", "/^(a|aa)+$/"])
+def test_a_pattern_that_takes_too_long_is_stopped(vault: Path, pattern: str, monkeypatch) -> None:
+    monkeypatch.setattr(obsidian_ignore, "_PATIENCE", 0.05)
+    (vault / ("a" * 60 + "!.md")).write_text("x")
+    found = filters(vault, pattern, "Private")
+    assert "Private/p.md" not in left(found) and "a.md" in left(found)
+    assert "takes too long" in found.notices[".obsidian/app.json"]
+
+
+def test_a_pattern_has_one_second_for_all_files_together(vault: Path, monkeypatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock) * 0.4)
+    found = filters(vault, "/nothing/")
+    assert "takes too long" in found.notices[".obsidian/app.json"]
+
+
+def test_a_pipe_in_the_place_of_settings_is_not_waited_for(vault: Path) -> None:
+    (vault / ".obsidian").mkdir()
+    os.mkfifo(vault / ".obsidian" / "app.json")
+    assert left(scan_folder(str(vault))) == EVERYTHING
+
+
+def test_a_file_named_like_the_folder_of_settings_is_none(vault: Path) -> None:
+    (vault / ".obsidian").write_text("x")
+    assert (left(scan_folder(str(vault))), scan_folder(str(vault)).notices) == (EVERYTHING, {})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=10),
+        lambda held: (
+            st.lists(held, max_size=4)
+            | st.dictionaries(st.sampled_from(["userIgnoreFilters", "folder"]), held, max_size=2)
+        ),
+        max_leaves=8,
+    )
+)
+def test_any_settings_give_a_list_of_notes(vault: Path, held: Any) -> None:
+    settle(vault, held)
+    settle(vault, held, "templates.json")
+    assert scan_folder(str(vault)).problems == {}
