@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import unquote
 
+from rag.text.bm25_documents import Beside
 from rag.text.tokenizer import TOKEN, cleaned
+from rag.text.word_parts import word_parts
 from rag.vault.markdown import plain
+
+_LINK = re.compile(r"\]\(<?((?:[a-z][a-z0-9+.-]*://|mailto:)[^()\s<>]+)", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:(?://)?(?:www\.)?", re.IGNORECASE)
+_MOST_LINKS = 30  # of a chunk; a page of bookmarks has more, and each is a dozen words
+_LONGEST_ADDRESS = 100  # characters; what follows are keys and hashes
 
 
 def file_name(meta: Mapping[str, Any]) -> str:
@@ -26,6 +36,26 @@ def lexical_parts(meta: Mapping[str, Any], content: str | None) -> list[str]:
         stem = TOKEN.findall(cleaned(file_name(meta)))
         names.append(" ".join("".join(piece) for piece in stem if piece not in known))
     return [*names, body]
+
+
+def with_word_parts(text: str) -> str:
+    """Return a text with the parts of its words in mixed case after it, each once."""
+    parts = dict.fromkeys(part.text for part in word_parts(text))
+    return f"{text}\n{' '.join(parts)}" if parts else text
+
+
+def beside(meta: Mapping[str, Any], content: str | None) -> Beside:
+    """Return what a chunk is found by that a reader does not see in it: the front matter of its
+    note, and the addresses that its links hide."""
+    return Beside("\n".join(meta.get("properties") or ()), " ".join(_addresses(content or "")))
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """Yield the addresses of links, without the scheme, as far as they may be searched for."""
+    if "](" not in text:
+        return
+    for link in islice(_LINK.finditer(text), _MOST_LINKS):
+        yield unquote(_SCHEME.sub("", link[1]))[:_LONGEST_ADDRESS]
 
 
 def embedded_text(meta: Mapping[str, Any], content: str | None) -> str:

@@ -22,6 +22,11 @@ def compose(text: str, form: Literal["NFC", "NFKC", "NFD"] = "NFC") -> str:
     return unicodedata.normalize(form, with_few_marks(text))
 
 
+def nfc(name: str) -> str:
+    """Return a name in NFC, with all its marks: another name is another file."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 def with_few_marks(text: str) -> str:
     """Return a text without the marks on a letter past the 30th."""
     return _LONG_RUN.sub(_without_excess, text)

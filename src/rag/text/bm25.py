@@ -10,12 +10,13 @@ vector holds the term-frequency part, the query vector the weight and qtf, and a
 the query by idf from the counts of the whole index (`rag.index.frequencies`), so no vector changes
 when another note does.
 
-Four fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
+Six fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
 29 hash the term. `words` are stemmed, and runs of katakana are words; `grams` stand in for words
 in scripts without spaces; `shingles` are two words side by side; `edges` are the first four and
 six letters of longer words, which join what the stemmer keeps apart (administer, administration).
 Four letters are shared by chance too (numbat, number): they have bits of their own, and a text
-that shares no more than they with a query is not found by it.
+that shares no more than they with a query is not found by it. `properties` are words of the front
+matter, `addresses` those of what links lead to; neither is seen in the text, and both count less.
 
 There are more shingles than all other terms together, most of them in one text only, and whoever
 opens an index reads a table of its dimensions: so they are folded into 2^16. Some share one then;
@@ -25,7 +26,6 @@ to rank by a shingle that is not there, a tenth of a word, it takes a chance of 
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -55,18 +55,23 @@ B = 0.7
 AVERAGE_WORDS = 120.0
 CHARACTERS_PER_WORD = 3.0
 
-FIELDS = ("words", "grams", "shingles", "edges")
+BESIDE = ("properties", "addresses")
+FIELDS = ("words", "grams", "shingles", "edges", *BESIDE)
 _HASH_MASK = (1 << 29) - 1
 # Words have the upper bits 0. Edges of four letters have others than those of six.
 SHINGLES, EDGES, GRAMS, SHORT_EDGES = (field << 29 for field in (1, 2, 3, 4))
+PROPERTIES, ADDRESSES = (field << 29 for field in (5, 6))
 SHINGLE_MASK = (1 << 16) - 1
 SHINGLE_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
 EDGE_LENGTHS = (4, 6)
 
+MOST_STATED = (
+    8  # words of a query that may be what a field of front matter says; a question has more
+)
 MOST_TERMS = 1_024  # of a query; a page of text has as many
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
-LEXICAL_VERSION = 6
+LEXICAL_VERSION = 7
 
 _BREAK = "\0"  # stands where an unsegmented run parted two words
 _RUN = re.compile(f"[{UNSEGMENTED}]+")
@@ -90,6 +95,8 @@ class FieldWeights:
 
     :param loans: a run of katakana as a word; its pairs of characters count too.
     :param grams: against what `rag.text.ngrams` says of each.
+    :param beside: a word in the front matter or an address, or two characters, against a word.
+    :param stated: two words side by side in one field of the front matter.
     :param guessed: a word that was not typed, against one that was.
     """
 
@@ -98,6 +105,8 @@ class FieldWeights:
     grams: float = 1.0
     shingles: float = 0.15
     edges: float = 0.1
+    beside: float = 0.1
+    stated: float = 1.0
     guessed: float = 0.8
 
 
@@ -145,6 +154,19 @@ def shingle_dimension(first: int, second: int) -> int:
     return SHINGLES | (first * SHINGLE_MIX ^ second) & SHINGLE_MASK
 
 
+def beside_dimension(field: int, term: str) -> int:
+    """Return the dimension of a term, as `tokens.terms` gives them, of what is beside the text.
+
+    :param field: `PROPERTIES` or `ADDRESSES`.
+    """
+    return field | word_dimension(term)
+
+
+def stated_dimension(first: str, second: str) -> int:
+    """Return the dimension of two words side by side in a field of the front matter."""
+    return beside_dimension(PROPERTIES, f"{stem(first)} {stem(second)}")
+
+
 def content_terms(query: str) -> Counter[str]:
     """Return the terms of `query` (as `tokens.terms` gives them) that name its subject.
 
@@ -176,29 +198,39 @@ def query_terms(
     Of more than `MOST_TERMS` the heaviest are asked, and of equal ones the first.
 
     :param also: further words to look for, such as corrections: only they themselves, each once,
-        and not where the query has them in any form.
+        and not where the query has them in any form. One that the query has is looked for in front
+        matter and addresses, as if it stood in the text.
     :param weights: in the place of the usual ones.
     """
     return _query_terms(query, tuple(also), weights or FieldWeights())
+
+
+def text_terms(query: str, weights: FieldWeights | None = None) -> list[QueryTerm]:
+    """Return what a query asks of texts: `query_terms` without what is sought beside them."""
+    return [term for term in query_terms(query, weights=weights) if term.field not in BESIDE]
 
 
 @lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
 def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tuple[QueryTerm, ...]:
     subject = _content(query, weights) or _content(query, weights, asking=True)
     typed = {dimension for _, _, dimension, _ in subject}
-    guessed = {
-        dimension: (field, text, dimension, weight * weights.guessed)
-        for word in also
-        for field, text, dimension, weight in _content(word, weights, asking=True)
-        if field == "words" and dimension not in typed
-    }
+    guessed = {}
+    for word in also:
+        content = _content(word, weights, asking=True)
+        is_typed = any(dimension in typed for field, _, dimension, _ in content if field == "words")
+        for field, text, dimension, weight in content:
+            if field == "words" and dimension not in typed:
+                guessed[dimension] = (field, text, dimension, weight * weights.guessed)
+            elif field in BESIDE and is_typed:
+                guessed[dimension] = (field, text, dimension, weights.guessed)
     subject += guessed.values()
     words, _ = pieces(cleaned(query))
-    subject += [
-        ("shingles", f"{a} {b}", _shingle(a, b), weights.shingles)
-        for a, b in pairwise(words)
-        if _BREAK not in (a, b)
-    ]
+    pairs = [(a, b) for a, b in pairwise(words) if _BREAK not in (a, b)]
+    subject += [("shingles", f"{a} {b}", _shingle(a, b), weights.shingles) for a, b in pairs]
+    if len(pairs) < MOST_STATED:
+        subject += [
+            ("properties", f"{a} {b}", stated_dimension(a, b), weights.stated) for a, b in pairs
+        ]
     merged: dict[int, QueryTerm] = {}
     for term in map(QueryTerm._make, subject):
         before = merged.get(term.dimension)
@@ -232,16 +264,23 @@ def _content(
             continue
         found.append(("words", word, word_dimension(term), weights.words))
         found += [("edges", f"{e}…", edge_dimension(e), weights.edges) for e in edges(word)]
+        found.append(("addresses", word, beside_dimension(ADDRESSES, term), weights.beside))
+        found.append(("properties", word, beside_dimension(PROPERTIES, term), weights.beside))
     loans = KATAKANA_WORD.findall(unsegmented)
     found += [("words", loan, _stem_dimension(loan), weights.loans) for loan in loans]
     for run in _RUN.findall(unsegmented):
         asks = [0] * len(run)  # where the words that only ask end, for each character in them
         for start, end in () if asking else map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
             asks[start:end] = [end] * (end - start)
+        grams = [g for g in weigh_grams(run) if asks[g.start] < g.start + len(g.text)]
         found += [
             ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight * weights.grams)
-            for gram in weigh_grams(run)
-            if asks[gram.start] < gram.start + len(gram.text)
+            for gram in grams
+        ]
+        found += [
+            ("properties", g.text, beside_dimension(PROPERTIES, g.text), g.weight * weights.beside)
+            for g in grams
+            if len(g.text) == 2
         ]
     return found
 
@@ -263,15 +302,3 @@ def subject_of(query: SparseVector) -> SparseVector:
     beside = (SHINGLES, SHORT_EDGES)
     kept = [at for at, index in enumerate(query.indices) if index & ~_HASH_MASK not in beside]
     return SparseVector([query.indices[at] for at in kept], [query.values[at] for at in kept])
-
-
-def bounded_score(score: float, weight: float) -> float:
-    """Map a BM25 score into [0, 1), rising with it: s / (s + 3·weight).
-
-    :param weight: what the query's terms weigh together, so that .5 means: as if each of them
-        were matched by a term found in one text of twenty (idf = ln 20 = 3). It makes results
-        of one query comparable with those of another, roughly; the order is BM25's.
-    """
-    if not (weight > 0 and score > 0 and math.isfinite(score)):
-        return 0.0
-    return score / (score + 3.0 * weight)

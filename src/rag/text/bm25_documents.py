@@ -8,31 +8,35 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rag.text.bm25 import (
+    ADDRESSES,
     AVERAGE_WORDS,
     CHARACTERS_PER_WORD,
     EDGE_LENGTHS,
     GRAMS,
     K1,
     KATAKANA_WORD,
+    PROPERTIES,
     SHINGLE_MASK,
     SHINGLE_MIX,
     SHINGLES,
     B,
     SparseVector,
+    beside_dimension,
     edge_dimension,
     pieces,
+    stated_dimension,
     word_dimension,
 )
 from rag.text.ngrams import hash_grams
 from rag.text.normalize import fold_accents
-from rag.text.tokenizer import MAX_WORD, cleaned, stem_letters
+from rag.text.tokenizer import MAX_WORD, cleaned, stem_letters, terms
 
 _BATCH = 512  # texts: some 200,000 numbers to sort
 _MAX_WORDS = 1 << 18
@@ -50,6 +54,14 @@ class Encoded(NamedTuple):
     words: list[str]
 
 
+class Beside(NamedTuple):
+    """What a text is found by that does not stand in it: what the front matter says, and where
+    links lead."""
+
+    properties: str = ""
+    addresses: str = ""
+
+
 class DocumentEncoder:
     """Makes the sparse vectors of texts.
 
@@ -60,19 +72,23 @@ class DocumentEncoder:
         self._lock = threading.Lock()
         self._table = _WordTable()
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
-        """Return the vectors of texts, title and headings included."""
+    def encode(self, texts: Sequence[str], beside: Sequence[Beside] | None = None) -> Encoded:
+        """Return the vectors of texts, title and headings included.
+
+        :param beside: for each text what is found with it and does not stand in it.
+        """
         vectors: list[SparseVector] = []
         words: set[str] = set()
         with self._lock:
             for start in range(0, len(texts), _BATCH):
                 self._table.keep_small()
-                part = self._encode([cleaned(text) for text in texts[start : start + _BATCH]])
+                batch = slice(start, start + _BATCH)
+                part = self._encode([cleaned(text) for text in texts[batch]], (beside or ())[batch])
                 vectors += part.vectors
                 words.update(part.words)
         return Encoded(vectors, sorted(words))
 
-    def _encode(self, texts: list[str]) -> Encoded:
+    def _encode(self, texts: list[str], beside: Sequence[Beside]) -> Encoded:
         spaced, loans, unsegmented = _Rows(), _Rows(), []
         row_of = self._table.__getitem__
         for text in texts:
@@ -85,7 +101,9 @@ class DocumentEncoder:
         gram_keys, characters = _gram_keys(unsegmented)
         lengths += characters / CHARACTERS_PER_WORD
         loan_keys = loans.owners() | self._table.lookup(loan_rows)[:, 0]
-        vectors = _weigh(np.concatenate((*word_keys, loan_keys, gram_keys)), lengths)
+        vectors = _weigh(
+            np.concatenate((*word_keys, loan_keys, gram_keys, _beside_keys(beside))), lengths
+        )
         used = np.unique(np.concatenate((spaced_rows, loan_rows))).tolist()
         return Encoded(vectors, [*chain.from_iterable(map(self._table.written, used))])
 
@@ -143,6 +161,28 @@ def _gram_keys(texts: list[str]) -> tuple[Array, Array]:
     keys = owners[starts] << np.uint64(32) | np.uint64(GRAMS) | hashes
     characters = np.bincount(owners[runs].astype(np.int64), minlength=len(texts))
     return keys, characters
+
+
+def _beside_keys(beside: Sequence[Beside]) -> Array:
+    """Return the keys of what is beside each text; a term counts once."""
+    keys = [
+        at << 32 | dimension
+        for at, one in enumerate(beside)
+        for dimension in {*_stated(one.properties), *_terms(ADDRESSES, one.addresses)}
+    ]
+    return np.array(keys, np.uint64)
+
+
+def _stated(lines: str) -> Iterator[int]:
+    """Yield the dimensions of the terms of front matter, and of the words beside each other."""
+    yield from _terms(PROPERTIES, lines)
+    for line in lines.split("\n") if lines else ():
+        words, _ = pieces(cleaned(line))
+        yield from (stated_dimension(a, b) for a, b in pairwise(words) if "\0" not in (a, b))
+
+
+def _terms(field: int, text: str) -> Iterator[int]:
+    return (beside_dimension(field, term) for term in (terms(text) if text else ()))
 
 
 def _weigh(keys: Array, lengths: Array) -> list[SparseVector]:

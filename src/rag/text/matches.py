@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rag.text.bm25 import content_terms, content_words, query_terms
 from rag.text.normalize import fold_accents, normalize
 from rag.text.tokenizer import ASCII_WORD, TOKEN, run_grams, stem
+from rag.text.word_parts import word_parts
 
 # What a word counts for that is the query's in another form: one that the stemmer joins with it,
 # and one that begins alike, as those of languages that the stemmer does not know.
@@ -46,23 +47,35 @@ class _Word(NamedTuple):
     is_run: bool = False
 
 
+_OTHER = _Word("")
+
+
+def _head(word: str) -> str:
+    """Return what all forms of an ASCII word begin with: its first two letters, y as i, since the
+    stemmer joins dying and die."""
+    return word[:2].replace("y", "i")
+
+
 @dataclass(frozen=True)
 class _Wanted:
     """The terms of a query: stems and pairs of characters, the words as they are written, those by
-    their first letters, and which follow each other. `known` are words that were looked up."""
+    their first letters, and which follow each other. `heads` are what all words of the query begin
+    with, from `_head`. `known` are words that were looked up."""
 
     terms: frozenset[str]
     pairs: frozenset[str]
     exact: frozenset[str]
     beginning: dict[str, list[tuple[str, str]]]
     neighbours: frozenset[tuple[str, str]]
+    heads: frozenset[str]
     known: dict[str, _Word] = field(default_factory=dict)
 
     def look_up(self, word: str) -> _Word:
         """Return what a word is, and remember it."""
         if len(self.known) >= _MOST_KNOWN:
             self.known.clear()
-        self.known[word] = found = self._find(word)
+        is_other = word.isascii() and _head(word) not in self.heads  # most words of a text are
+        self.known[word] = found = _OTHER if is_other else self._find(word)
         return found
 
     def _find(self, word: str) -> _Word:
@@ -96,13 +109,16 @@ def _wanted(query: str) -> _Wanted:
             beginning.setdefault(word[:_HEAD], []).append((word, stem(word)))
     order = [stem(token[0]) for token in TOKEN.finditer(normalize(query)) if not token[1]]
     pairs = frozenset(term for term in terms if len(term) == 2)
-    return _Wanted(terms, pairs, frozenset(written), beginning, frozenset(pairwise(order)))
+    heads = frozenset(map(_head, (*written, *order, *terms)))
+    neighbours = frozenset(pairwise(order))
+    return _Wanted(terms, pairs, frozenset(written), beginning, neighbours, heads)
 
 
 def find_matches(text: str, query: str) -> list[Match]:
     """Return every part of `text` that a word of `query` matches, in any form, in order.
 
-    In unsegmented scripts a part matches when two characters together stand in the query.
+    In unsegmented scripts a part matches when two characters together stand in the query. So does
+    a part of a word in mixed case (`OOM` in `OOMKilled`).
     """
     wanted = _wanted(query)
     found: list[Match] = []
@@ -119,6 +135,18 @@ def find_matches(text: str, query: str) -> list[Match]:
         elif known.is_run:
             found += _run_matches(word, token.start(), wanted)
         before = known.term
+    inside = _part_matches(text, wanted)
+    return sorted([*found, *inside]) if inside else found
+
+
+def _part_matches(text: str, wanted: _Wanted) -> list[Match]:
+    """Return the parts of words in mixed case that match, where the whole word does not."""
+    found: list[Match] = []
+    for part in word_parts(text):
+        term = stem(part.text)
+        is_new = not found or part.start >= found[-1].end
+        if term in wanted.terms and is_new:
+            found.append(Match(part.start, part.end, term, INFLECTED))
     return found
 
 

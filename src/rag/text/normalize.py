@@ -15,6 +15,11 @@ _PHRASES = "\ufdfa\ufdfb"
 _LONGEST_PHRASE = 18
 _MOST_GROWTH = 2
 _GRACE = 200
+# Letters that are written in two ways, and have no marks that could be taken off: Swiss German has
+# no ß, Russian mostly leaves the dots of ё out.
+_OTHER_SPELLINGS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ё": "е"}
+)
 _LAST_LATIN = "\u024f"
 # A letter with what may be a mark of it.
 _MARKED_LATIN = re.compile(f"[\0-{_LAST_LATIN}](?![\0-\u02ff])\\W")
@@ -46,11 +51,12 @@ def fold_accents(word: str) -> str:
     """Drop the accents of Latin letters (`café` -> `cafe`); other scripts stay as they are.
 
     An accent on a Cyrillic or Devanagari letter makes another letter, so only a mark that
-    follows a Latin base letter is dropped.
+    follows a Latin base letter is dropped; of `ё` the dots are, since few write them. `ß` becomes
+    `ss`, and so with a few more that stand for two letters or for a crossed one.
     """
     if word.isascii():
         return word
-    apart = compose(word, "NFD")
+    apart = compose(word.translate(_OTHER_SPELLINGS), "NFD")
     if _ASCII_AND_ACCENTS.fullmatch(apart):  # nearly every word
         return apart.encode("ascii", "ignore").decode("ascii")
     is_marked = _MARKED_LATIN.search(apart)

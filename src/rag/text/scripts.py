@@ -7,11 +7,16 @@ import unicodedata
 from collections import Counter
 from functools import cache
 
+# Characters of a script, as a class of a regular expression has them.
+HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+HANGUL = "\uac00-\ud7a3"
+HIRAGANA = "\u3041-\u3096"
+KATAKANA = "\u30a1-\u30fa\u30fc"
 _LATIN = re.compile(r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 _MOSTLY = 0.8
 _KANA = re.compile("[\u3041-\u30fa\u30fd-\u30ff\uff66-\uff9f]")
 _JAPANESE = ("HIRAGANA", "KATAKANA", "CJK")
-_HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_HAN = re.compile(f"[{HAN}]")
 _LATIN_WORD = re.compile(rf"{_LATIN.pattern}+")
 # Words that a Latin name seldom holds and an English sentence or search often does.
 _ENGLISH_WORDS = (

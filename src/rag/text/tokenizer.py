@@ -1,9 +1,9 @@
 """Words and runs: how text is cut in any language, without an analyser.
 
-Scripts that put spaces between words give words: lower case, accents folded, English
-endings stemmed. Scripts that do not (Japanese, Chinese, Thai, …) give runs; what compares
-texts as they stand (quotations, highlighting, near-duplicates) sees every character of a run
-and every pair of neighbours, while the index weighs them by script (`rag.text.ngrams`).
+Scripts that put spaces between words give words: lower case, accents folded, English and Russian
+endings stemmed. An emoji is a word. Scripts that do not (Japanese, Chinese, Thai, …) give runs;
+what compares texts as they stand (quotations, highlighting, near-duplicates) sees every character
+of a run and every pair of neighbours, while the index weighs them by script (`rag.text.ngrams`).
 """
 
 from __future__ import annotations
@@ -21,19 +21,23 @@ from rag.text.normalize import fold_accents, normalize
 # Marks that belong to the letter before them but are no letters to `re`: combining
 # accents, Hebrew and Arabic points, and the vowel signs of the Indic scripts.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0900-\u0963\u0966-\u096f\u0971-\u0dff"
+# Pictures, without the marks of skin colour that may follow one.
+EMOJI = "\u2600-\u27bf\u2b50\u2b55\U0001f1e6-\U0001f1ff\U0001f300-\U0001f3fa\U0001f400-\U0001faff"
 _RUN = f"[{UNSEGMENTED}]+"
 _WORD = f"(?:(?![{UNSEGMENTED}])[^\\W_]|[{_MARKS}])+"
 # C++, C# and F# are words to those who write them, with a version after them too.
 _SYMBOL_WORD = rf"(?:(?<!\w)|(?<=[{UNSEGMENTED}]))[a-z](?:\+\+|#)(?=[{UNSEGMENTED}]|(?![^\W\d]))"
-TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD})")
+TOKEN = re.compile(f"({_RUN})|({_SYMBOL_WORD}|{_WORD}|[{EMOJI}])")
 # The words of text without unsegmented scripts, and of ASCII text: several times as fast.
-SPACED_WORD = f"{_SYMBOL_WORD}|(?:[^\\W_]|[{_MARKS}])+"
+SPACED_WORD = f"{_SYMBOL_WORD}|(?:[^\\W_]|[{_MARKS}])+|[{EMOJI}]"
 ASCII_WORD = r"\b[a-z](?:\+\+|#)(?![a-z_])|[a-z0-9]+"
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 
 MAX_WORD = 64  # longer "words" are base64, hashes and rulers; their head identifies them
 _MAX_CACHED = 1 << 18
-_stem_word = Stemmer.Stemmer("english", 0).stemWord
+_stem_english = Stemmer.Stemmer("english", 0).stemWord
+_stem_russian = Stemmer.Stemmer("russian", 0).stemWord
+_CYRILLIC = ("\u0400", "\u0530")
 
 
 class _Stems(dict[str, str]):
@@ -48,7 +52,8 @@ class _Stems(dict[str, str]):
 
 def stem_letters(letters: str) -> str:
     """Return the index term of a word without accents, cut to `MAX_WORD`."""
-    stem: str = _stem_word(letters)
+    first, last = _CYRILLIC
+    stem: str = (_stem_russian if first <= letters < last else _stem_english)(letters)
     return stem
 
 

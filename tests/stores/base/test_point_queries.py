@@ -349,9 +349,16 @@ def test_the_newest_are_filtered_before_they_are_cut(store: Store) -> None:
     assert ids(store.newest(WORK, top_k=2)) == ["3", "2"]
 
 
-def test_a_document_without_a_date_is_not_listed(store: Store) -> None:
+def test_documents_without_a_date_are_listed_after_the_others(store: Store) -> None:
     store.write_documents([doc("dated", created="2025-01-01"), doc("bare"), doc("no", created="")])
-    assert ids(store.newest()) == ["dated"]
+    assert ids(store.newest()) == ["dated", "bare", "no"]
+    assert ids(store.newest(top_k=1)) == ["dated"]
+
+
+def test_documents_without_a_date_fit_the_filters(store: Store) -> None:
+    store.write_documents([doc(str(n), vault="home" if n % 2 else "work") for n in range(30)])
+    assert len(store.newest(WORK, top_k=100)) == 15
+    assert len(store.newest(top_k=4)) >= 4
 
 
 def test_the_newest_name_note_and_section_and_have_no_score(store: Store) -> None:

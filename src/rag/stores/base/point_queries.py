@@ -38,13 +38,16 @@ def scroll_pages(
 
 
 def newest_chunks(backend: Backend, where: Condition | None, top_k: int) -> list[Candidate]:
-    """Return chunks of the notes created last, as `BaseDocumentStore.newest` says."""
+    """Return chunks of the notes created last, as `BaseDocumentStore.newest` says; then those of
+    notes without a date."""
     if top_k < 1:
         return []
     limit, points = 4 * top_k, backend.newest(4 * top_k, where, _DATED_FIELDS)
     while limit == len(points) and _created(points[-1]) == _created(points[top_k - 1]):
         limit *= 4
         points = backend.newest(limit, where, _DATED_FIELDS)
+    if len(points) < limit:
+        points += _undated(backend, where, limit)
     # The engine returns those of one moment in no certain order.
     last = _created(points[top_k - 1]) if top_k < len(points) else ""
     found = [
@@ -55,6 +58,15 @@ def newest_chunks(backend: Backend, where: Condition | None, top_k: int) -> list
     found.sort(key=lambda pair: (pair[1].note, pair[1].id))
     found.sort(key=lambda pair: pair[0], reverse=True)
     return [candidate for _, candidate in found]
+
+
+def _undated(backend: Backend, where: Condition | None, limit: int) -> list[Point]:
+    """Return chunks of notes without a date, of which the engine knows no order; at most as many.
+
+    :param limit: more than the chunks there are of notes with a date.
+    """
+    points, _ = backend.scroll(2 * limit, None, where, fields=_DATED_FIELDS)
+    return [point for point in points if not _created(point)][:limit]
 
 
 def _created(point: Point) -> str:

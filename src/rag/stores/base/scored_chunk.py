@@ -16,7 +16,7 @@ class Candidate(NamedTuple):
 
     `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
     query's: 0 where there is none. `gains` is what of the score is due to variants of the query,
-    by their words and by their meaning.
+    by their words and by their meaning; `forms` what is due to the very words of the query.
     """
 
     id: str
@@ -26,6 +26,7 @@ class Candidate(NamedTuple):
     meaning: float = 0.0
     cosine: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
+    forms: float = 0.0
 
 
 class Candidates(Batch[Candidate]):

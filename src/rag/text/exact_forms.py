@@ -1,0 +1,183 @@
+"""The very words of a query in a text: what the index, which joins all forms of a word, cannot
+tell apart.
+
+A form is a word as it was typed (`geared`, not "gear"), or an identifier with marks inside
+(`2.3.1`, `snake_case`, `example.com`). Case, width and accents do not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from itertools import pairwise
+
+from rag.text.bm25 import GRAMS, KATAKANA_WORD, content_words, word_dimension
+from rag.text.matches import find_matches
+from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
+from rag.text.normalize import fold_accents, normalize
+from rag.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
+from rag.text.tokenizer import cleaned, stem
+
+_IDENTIFIER = re.compile(r"(?<![^\s(\[{\"'`])[^\W_]\w*(?:[.\-_/:@+#~]+\w+)+(?![^\s)\]}\"'`,;.:!?])")
+_WORD = re.compile(r"[^\W_]+")
+_RUN = re.compile(f"[{UNSEGMENTED}]+")
+_MOST_OF = 0.5  # of the pairs of characters of a loan word: one kana more or less leaves as many
+_ONE_SCRIPT = re.compile(f"[{HANGUL}]+|[{HAN}]+|[{KATAKANA}]+")
+_HAN_WORD = re.compile(f"[{HAN}]+")
+_HANGUL_WORD = re.compile(f"[{HANGUL}]{{2,}}")
+# What one form of a letter may be written as besides: only such texts are folded.
+_FOLDED = re.compile("[\u00ad\u00c0-\u024f\u0451\u200b-\u200d\uff10-\uff5a\uff66-\uff9f]")
+_TABLE = {code: fold_accents(normalize(chr(code))) for code in (*range(0xC0, 0x250), 0x451)}
+
+
+class Place(IntEnum):
+    """Where a text holds a form: nowhere, below its names, or in its title, headings, aliases."""
+
+    NOWHERE = 0
+    BODY = 1
+    NAMES = 2
+
+
+class Kind(IntEnum):
+    """What a form is."""
+
+    WORD = 1
+    IDENTIFIER = 2
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form that a query asks for.
+
+    :ivar text: as it is looked for, in lower case and without accents.
+    :ivar dimensions: of the lexical index, those that whatever holds the form has.
+    :ivar alone: whether it is all that the query asks for.
+    :ivar search: finds it in a text that holds its letters; without it, it is a word between what
+        are no letters.
+    """
+
+    text: str
+    kind: Kind
+    dimensions: tuple[int, ...]
+    alone: bool
+    search: Callable[[str], re.Match[str] | None] | None = None
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is of a script that puts no space between words."""
+        return _RUN.match(self.text) is not None
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text in lower case holds the form."""
+        at = text.find(self.text)
+        if at >= 0 and self.search:
+            return self.search(text) is not None
+        while at >= 0:
+            end = at + len(self.text)
+            before = at and text[at - 1].isalnum()
+            if not (before or text[end : end + 1].isalnum()):
+                return True
+            at = text.find(self.text, at + 1)
+        return False
+
+
+class SearchedText:
+    """A text in which forms are looked for: its names, and what stands below them."""
+
+    def __init__(self, names: Iterable[str], body: str) -> None:
+        self._names, self._body = _folded("\n".join(names).lower()), _folded(body.lower())
+
+    def place(self, form: Form) -> Place:
+        """Return where the text holds a form; of two places the better."""
+        if form.is_in(self._names):
+            return Place.NAMES
+        return Place.BODY if form.is_in(self._body) else Place.NOWHERE
+
+    def matches(self, words: str) -> bool:
+        """Return whether the text holds any of some spaced words in any form."""
+        return any(find_matches(text, words) for text in (self._names, self._body))
+
+    def is_about(self, parts: RunParts) -> bool:
+        """Return whether the text holds any of the parts of a query."""
+        return parts.are_in(self._names) or parts.are_in(self._body)
+
+
+def _folded(text: str) -> str:
+    """Return a text in lower case with the letters that are looked for, where it has others."""
+    if text.isascii() or not _FOLDED.search(text):
+        return text
+    return normalize(text).translate(_TABLE)
+
+
+@lru_cache(8)
+def asked_forms(query: str) -> tuple[Form, ...]:
+    """Return the forms that a query asks for, each once.
+
+    They are its spaced words, question words aside, its words of Hangul, and its identifiers; and a
+    query of ideographs or katakana alone, which may be one word.
+    """
+    text = fold_accents(cleaned(query))
+    alone = len(text.split()) == 1
+    identifiers = dict.fromkeys(_IDENTIFIER.findall(text))
+    words = dict.fromkeys(fold_accents(word) for word in content_words(query))
+    found = [_identifier(one, alone) for one in identifiers]
+    sole = alone and not found and len(words) == 1 and not _RUN.search(text)
+    found += [_word(word, sole) for word in words if len(word) > 1 or not word.isalnum()]
+    runs = dict.fromkeys(_HANGUL_WORD.findall(text))
+    if alone and len(text) > 1 and _ONE_SCRIPT.fullmatch(text):
+        runs[text] = None
+    found += [_run(run, alone and run == text) for run in runs]
+    return tuple(found)
+
+
+def _identifier(text: str, alone: bool) -> Form:
+    # 2.3.1 is not in 2.3.10 or 12.3.1, nor in 2.3.1.4; it may end a sentence.
+    pattern = rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)"
+    dimensions = tuple(word_dimension(stem(word)) for word in _WORD.findall(text))
+    return Form(text, Kind.IDENTIFIER, dimensions, alone, re.compile(pattern).search)
+
+
+def _word(text: str, alone: bool) -> Form:
+    return Form(text, Kind.WORD, (word_dimension(stem(text)),), alone)
+
+
+def _run(text: str, alone: bool) -> Form:
+    script = next(s for s in (HANGUL, HAN, KATAKANA) if re.match(f"[{s}]", text))
+    pattern = re.compile(f"(?<![{script}]){re.escape(text)}(?![{script}])")
+    rare = [gram for gram in weigh_grams(text) if len(gram.text) > 1]
+    dimensions = tuple(GRAMS | hash_gram(gram.text) for gram in rare)
+    return Form(text, Kind.WORD, dimensions, alone, pattern.search)
+
+
+class RunParts:
+    """What of a query's unsegmented runs a text must hold some of, to be about it: two ideographs
+    (with kana between them perhaps), most of a loan word, the head of a Korean word.
+
+    Single characters and pieces of words stand in texts on other things: 相 and 撲 are in many that
+    have no 相撲. What the query has none of tells nothing: without any, every text will do.
+    """
+
+    def __init__(self, query: str) -> None:
+        text = normalize(query)
+        parts = [word[:2] for word in _HANGUL_WORD.findall(text)]
+        for word in _HAN_WORD.findall(text):
+            parts += [f"{a}[{HIRAGANA}]{{0,2}}{b}" for a, b in pairwise(word)] or [word]
+        self._loans = [{*pairwise(loan)} for loan in KATAKANA_WORD.findall(text)]
+        self._search = re.compile("|".join(parts)).search if parts else None
+
+    def __bool__(self) -> bool:
+        return bool(self._search or self._loans)
+
+    def are_in(self, text: str) -> bool:
+        """Return whether a text holds any of them."""
+        text = normalize(text)
+        if self._search and self._search(text):
+            return True
+        return bool(self._loans) and any(
+            len(pairs & {*pairwise(word)}) > _MOST_OF * len(pairs)
+            for word in KATAKANA_WORD.findall(text)
+            for pairs in self._loans
+        )

@@ -1,0 +1,133 @@
+"""The very words of a query in a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from property_examples import examples
+from rag.text.exact_forms import Kind, Place, RunParts, SearchedText, asked_forms
+
+
+def place(query: str, names: str = "", body: str = "") -> Place:
+    form = asked_forms(query)[0]  # of an identifier the whole, before its words
+    return SearchedText([names], body).place(form)
+
+
+@pytest.mark.parametrize(
+    ("query", "body"),
+    [
+        ("geared", "It is Geared, they say."),
+        ("geared", "_geared_ up"),
+        ("cafe", "Im Café"),
+        ("Café", "the cafe"),
+        ("grosse", "Große Hunde"),
+        ("große", "Grosse Hunde"),
+        ("елка", "Ёлка во дворе"),
+        ("pdf", "ＰＤＦ を開く"),
+        ("2.3.1", "since 2.3.1."),
+        ("snake_case", "a `snake_case` name"),
+        ("zed@example.org", "write to <zed@example.org>"),
+        ("사이드바에는", "왼쪽 사이드바에는 탭이 있다"),
+        ("同期", "今すぐ同期する"),
+        ("c++", "in C++ and C"),
+    ],
+)
+def test_a_form_is_found_whatever_its_case_width_and_accents(query: str, body: str) -> None:
+    assert place(query, body=body) == Place.BODY
+
+
+@pytest.mark.parametrize(
+    ("query", "body"),
+    [
+        ("geared", "gear and gears"),
+        ("gear", "geared gears"),
+        ("2.3.1", "2.3.10 and 12.3.1 and 2.3.1.4"),
+        ("snake_case", "snake case"),
+        ("사이드바에는", "사이드바를"),
+        ("同期", "非同期処理"),  # of which it is a part
+    ],
+)
+def test_another_form_or_part_of_another_word_is_none(query: str, body: str) -> None:
+    assert place(query, body=body) == Place.NOWHERE
+
+
+def test_a_name_is_a_better_place_than_the_text() -> None:
+    assert place("footnotes", "Footnotes view", "about footnotes") == Place.NAMES
+
+
+def test_question_words_are_no_forms() -> None:
+    assert [form.text for form in asked_forms("how do I roll back a deploy?")] == [
+        "roll",
+        "back",
+        "deploy",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "alone"),
+    [
+        ("geared", True),
+        ("2.3.1", True),
+        ("同期", True),
+        ("geared wheel", False),
+        ("同期の設定", False),
+    ],
+)
+def test_a_query_of_one_word_asks_for_it_alone(query: str, alone: bool) -> None:
+    assert any(form.alone for form in asked_forms(query)) == alone
+
+
+def test_words_joined_by_marks_are_an_identifier() -> None:
+    found = {form.text: form.kind for form in asked_forms("upgrade to 2.3.1 of kube-proxy")}
+    assert found["2.3.1"] == found["kube-proxy"] == Kind.IDENTIFIER
+    assert found["upgrade"] == Kind.WORD
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.text(max_size=40), st.text(max_size=200))
+def test_any_query_may_be_looked_for_in_any_text(query: str, body: str) -> None:
+    text = SearchedText(["名前"], body)
+    for form in asked_forms(query):
+        assert text.place(form) in Place
+    assert isinstance(RunParts(query).are_in(body), bool)
+
+
+@settings(deadline=None, max_examples=examples(100))
+@given(st.text(alphabet="abcdefgh", min_size=2, max_size=9))
+def test_a_word_is_in_itself_between_signs(word: str) -> None:
+    for form in asked_forms(word):
+        assert SearchedText([], f"({word})").place(form) == Place.BODY
+        assert SearchedText([], f"x{word}").place(form) == Place.NOWHERE
+
+
+class TestPartsOfRuns:
+    @pytest.mark.parametrize(
+        ("query", "text"),
+        [
+            ("相撲", "大相撲を見る"),
+            ("引越し", "引っ越しの手続き"),
+            ("インタプリタ", "インタープリターの設定"),  # one kana more
+            ("ノートの同期", "ファイルを同期"),
+            ("노트를", "새 노트가 있다"),
+        ],
+    )
+    def test_a_text_that_speaks_of_the_query_holds_some(self, query: str, text: str) -> None:
+        assert RunParts(query).are_in(text)
+
+    @pytest.mark.parametrize(
+        ("query", "text"),
+        [
+            ("相撲", "相手と打撲"),
+            ("コアラ", "コアプラグイン"),
+            ("ペンギン", "バックアップを開くペン"),
+            ("코끼리", "친구끼리"),
+            ("熊猫", "猫和熊"),
+        ],
+    )
+    def test_pieces_of_its_words_are_none(self, query: str, text: str) -> None:
+        assert not RunParts(query).are_in(text)
+
+    def test_hiragana_alone_asks_for_nothing(self) -> None:
+        assert not RunParts("すもうについて")

@@ -1,0 +1,51 @@
+"""Words inside words in mixed case."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from property_examples import examples
+from rag.text.word_parts import word_parts
+
+
+def parts(text: str) -> list[str]:
+    return [part.text for part in word_parts(text)]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("OOMKilled", ["oom", "killed"]),
+        ("JavaScript", ["java", "script"]),
+        ("getHTTPResponse", ["get", "gethttp", "http", "httpresponse", "response"]),
+    ],
+)
+def test_a_part_begins_with_a_capital(word: str, found: list[str]) -> None:
+    assert parts(word) == found
+
+
+def test_neighbouring_parts_are_found_together_but_not_the_whole() -> None:
+    found = parts("the CrashLoopBackOff state")
+    assert {"backoff", "crashloop", "loopback", "loop"} <= set(found)
+    assert "crashloopbackoff" not in found
+
+
+@pytest.mark.parametrize(
+    "text", ["plain words", "Title Case", "UPPER", "x86", "NaCl", "", "日本語Text", "éA"]
+)
+def test_words_in_one_case_have_none_and_neither_have_short_ones(text: str) -> None:
+    assert parts(text) == []
+
+
+def test_base64_has_none() -> None:
+    assert parts("aGVsbG8gV29ybGQhIFRoaXMgaXMgYmFzZTY0") == []
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(st.text(alphabet="aBcD1 _é日-", max_size=60))
+def test_a_part_is_what_stands_there(text: str) -> None:
+    for part in word_parts(text):
+        assert part.text == text[part.start : part.end].lower()
+        assert len(part.text) >= 3
