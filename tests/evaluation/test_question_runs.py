@@ -10,7 +10,7 @@ import pytest
 from rag.config import RAGConfig
 from rag.evaluation.judging import Judge
 from rag.evaluation.questions import Question
-from rag.evaluation.run import Outcome, Run, run_questions, summaries
+from rag.evaluation.run import Outcome, Run, run_questions, score_auc, summaries
 from rag.indexing.run import IndexRun
 from rag.search.pipeline import create_search_pipeline
 from rag.search.results import QueryFilters
@@ -81,3 +81,21 @@ def test_a_summary_is_the_mean_of_the_metrics_and_the_median_of_the_latency():
     assert list(found["categories"]) == ["b", "a"]
     assert (found["overall"]["ndcg_10"], found["overall"]["latency_ms_p50"]) == (0.375, 2.5)
     assert (found["categories"]["b"]["mrr"], found["categories"]["b"]["queries"]) == (0.75, 2)
+
+
+def scored(score: float, right: bool) -> Outcome:
+    metrics = {"hit_1": float(right)}
+    return Outcome(Question("1", "x", ("a",), ()), [], metrics, 1.0, score)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "area"),
+    [([0.9, 0.8], [0.1, 0.7], 1.0), ([0.5], [0.5], 0.5), ([0.9, 0.2], [0.5], 0.5)],
+)
+def test_the_score_is_judged_by_right_and_wrong_first_results(right, wrong, area):
+    outcomes = [scored(s, True) for s in right] + [scored(s, False) for s in wrong]
+    assert score_auc(outcomes) == area
+
+
+def test_without_a_wrong_first_result_the_score_is_not_judged():
+    assert score_auc([scored(0.5, True)]) is None

@@ -224,6 +224,83 @@ class TestFlags:
         assert found("rollback tagged k8s", paths=["dep*.md"]) == ["deploy.md"]
 
 
+class TestTimes:
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "what happened last month",
+            "先月何があった",
+            "先月の出来事",
+        ],
+    )
+    def test_whoever_asks_what_happened_is_shown_all_of_it(self, plan, run, query):
+        intent = plan(query)
+        assert intent.lists
+        assert paths(run(intent)) == ["backup.md", "deploy.md"]
+
+    def test_the_notes_of_a_time_are_listed_where_none_holds_the_words(self, plan, run):
+        response = run(plan("walrus last month"))
+        assert paths(response) == ["backup.md", "deploy.md"]
+        assert not response.relaxed
+        assert "no note of that time holds these words" in response.notices[0]
+        assert list(response.missing) == ["walrus"]
+        assert "その期間のノート" in run(plan("先月の証明書")).notices[0]
+
+    @pytest.mark.parametrize(
+        ("query", "shown"),
+        [
+            ("beatles yesterday", ["song.md"]),
+            ("Paul McCartney yesterday", ["song.md"]),
+            ("memory usage last month", ["memory.md"]),
+            ("昨日 ビートルズ", ["歌.md"]),
+            ("beatles last week", ["standup.md"]),
+            ("walrus yesterday", ["standup.md"]),
+            ("昨日 予算", ["standup.md"]),
+        ],
+    )
+    def test_a_note_that_holds_all_words_and_the_time_goes_before_that_list(
+        self, build_index, query, shown
+    ):
+        vault = {
+            "song.md": "---\ncreated: 2020-01-01\n---\n# Yesterday\n\nPaul McCartney wrote it."
+            "\n\n## Band\n\nThe Beatles.\n",
+            "memory.md": "---\ncreated: 2020-01-02\n---\nMemory usage rose last month.\n",
+            "歌.md": "---\ncreated: 2020-01-03\n---\n昨日はビートルズの曲。\n",
+            "standup.md": "---\ncreated: 2026-11-19\n---\n# Standup\n\nNext week.\n",
+            "plan.md": "---\ncreated: 2020-01-04\n---\n予算と計画。\n",
+        }
+        if "week" in query:
+            vault["standup.md"] = vault["standup.md"].replace("-19", "-12")
+        config = build_index({"band": vault})
+        with (
+            get_document_store(config) as store,
+            closing(create_search_pipeline(store, config)) as made,
+        ):
+            intent, _ = find_intent(store, config, query, today=TODAY)
+            response = search(made, query, intent=intent)
+            assert paths(response)[:1] == shown
+            is_typed = shown != ["standup.md"]
+            assert response.relaxed == is_typed
+            said = ("searched as typed", "入力した言葉のまま検索しました")
+            assert response.notices[0].endswith(said) == is_typed
+
+    def test_conditions_of_the_query_hold_in_that_list(self, plan, run):
+        assert paths(run(plan("walrus last month tag:ops/backup"))) == ["backup.md"]
+
+    def test_where_that_time_has_no_notes_the_query_is_searched_without_it(self, plan, run):
+        response = run(plan("pods notes from 1999"))
+        assert "pods.md" in paths(response) and response.relaxed
+
+    def test_a_query_that_a_note_is_called_is_not_planned_unless_it_must_be(self, build_index):
+        text = "---\naliases: [Deploys last month]\n---\n# Meetings last week\n"
+        named = build_index({"work": {"a.md": text}})
+        with get_document_store(named) as store:
+            for query in ("meetings last week", "Deploys last month"):
+                assert intent_of(store, named, query)[0] is None
+                assert intent_of(store, named, query, wanted=True)[0] is not None
+            assert intent_of(store, named, "meetings last month")[0] is not None
+
+
 class TestNothingFits:
     def test_what_was_understood_is_let_go_and_that_is_said(self, plan, run):
         response = run(plan("証明書 #kubernetes"))

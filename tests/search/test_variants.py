@@ -32,13 +32,14 @@ from rag.query.registry import create_transformer
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, Hit, Hits, NoteRanker
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.components.query_expander import VariantMaker, wanted_transforms
+from rag.search.explanation import EXACT
 from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.results import QueryFilters
 from rag.search.weights import WEIGHTS
 from rag.search.widening import Lists, widened, wider_depth
 from rag.stores import get_document_store
 from rag.stores.base.scored_chunk import Candidate, Candidates
-from rag.text.bm25 import encode_query
+from rag.text.bm25 import BESIDE, encode_query, query_terms
 
 # The hard set: a question, a note that answers it in other words, and what a model might say.
 HARD = {
@@ -263,7 +264,8 @@ def test_the_order_is_the_same_every_time(find, server):
 
 def test_the_best_find_of_all_variants_gains_half_of_the_query_s_best(find, server):
     plain = find("undo a release", explained=True, top_k=20)
-    best = max(c.score for r in plain.results for c in r.explanation.chunks)
+    found = [chunk for result in plain.results for chunk in result.explanation.chunks]
+    best = max(sum(t.score for t in chunk.terms if t.field != EXACT) for chunk in found)
     server.api.answer = by_query({"undo a release": ["rolling back a deploy", "latency"]})
     wider = find("undo a release", "multi-query", explained=True, top_k=20)
     chunks = [chunk for result in wider.results for chunk in result.explanation.chunks]
@@ -408,9 +410,10 @@ def test_a_blend_of_words_scores_what_the_variants_score_together(index):
         blended = {c.id: c.score for c in store.find_candidates(blended_words(variants))}
         expected: dict[str, float] = {}
         for variant in variants:
-            one = encode_query(variant.text)
-            total = sum(one.values)
-            for c in store.find_candidates(SparseEmbedding(one.indices, one.values)):
+            terms = [t for t in query_terms(variant.text) if t.field not in BESIDE]
+            total = sum(t.weight for t in terms)
+            query = SparseEmbedding([t.dimension for t in terms], [t.weight for t in terms])
+            for c in store.find_candidates(query):
                 expected[c.id] = expected.get(c.id, 0) + variant.weight * c.score / total
     assert blended == pytest.approx(expected, rel=1e-4)
 

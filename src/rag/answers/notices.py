@@ -28,6 +28,8 @@ _ENGLISH = {
     "quoted": "No model wrote this: these are the sentences of your notes nearest to the question "
     "(confidence {confidence:.2f}).",
     "listed": "No model wrote this: it is how the newest of these notes begin.",
+    "quoted_again": "Quoted from your notes (confidence {confidence:.2f}).",
+    "listed_again": "Quoted from the beginnings of the newest notes.",
 }
 _JAPANESE = {
     "not_found": PHRASES["ja"],
@@ -51,6 +53,8 @@ _JAPANESE = {
     "quoted": "モデルの回答ではありません。質問に最も近いノートの文を引用しています"
     "（信頼度 {confidence:.2f}）。",
     "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",
+    "quoted_again": "ノートからの引用です（信頼度 {confidence:.2f}）。",
+    "listed_again": "新しいノートの冒頭からの引用です。",
 }
 NOT_FOUND = _ENGLISH["not_found"]
 SOME_MODEL = "the model"  # one whose generator does not name it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean, median
@@ -23,12 +24,14 @@ LATENCY = "latency_ms_p50"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one question: `ranked` lists `vault/path`, best first."""
+    """What became of one question: `ranked` lists `vault/path`, best first, and `score` is that of
+    the first, 0 where nothing was found."""
 
     question: Question
     ranked: list[str]
     metrics: dict[str, float]
     latency_ms: float
+    score: float = 0.0
 
 
 @dataclass
@@ -72,7 +75,8 @@ def run_questions(
         found = [Place(result.vault, result.file_path) for result in response.results]
         judged = judge.judged(question)
         metrics = score(gains(found, judged), [one.gain for one in judged])
-        run.outcomes.append(Outcome(question, list(map(str, found)), metrics, milliseconds))
+        ranked, first = [*map(str, found)], next((r.score for r in response.results), 0.0)
+        run.outcomes.append(Outcome(question, ranked, metrics, milliseconds, first))
         run.notices = run.notices or response.notices
         used.add(response.mode)
         if not judge.knows(question):
@@ -91,6 +95,24 @@ def summary(outcomes: list[Outcome]) -> dict[str, float]:
         LATENCY: median(one.latency_ms for one in outcomes),
         "queries": len(outcomes),
     }
+
+
+def score_auc(outcomes: Iterable[Outcome]) -> float | None:
+    """Return how well the score tells right first results from wrong ones, in [0, 1].
+
+    It is the area under the ROC curve: how often a right first result scores more than a wrong one
+    of another question; equal scores count a half (Hanley and McNeil, Radiology 143(1), 1982).
+    `None` where none is right or none is wrong.
+    """
+    right: list[float] = []
+    wrong: list[float] = []
+    for one in outcomes:
+        (right if one.metrics["hit_1"] else wrong).append(one.score)
+    if not (right and wrong):
+        return None
+    wrong.sort()
+    below = [(bisect_left(wrong, score) + bisect_right(wrong, score)) / 2 for score in right]
+    return fmean(below) / len(wrong)
 
 
 def summaries(outcomes: list[Outcome]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from haystack import Pipeline
 from rag.config import RAGConfig, load_config
 from rag.exceptions import IndexingError, RAGError
 from rag.index.vault_registry import configured_vaults
+from rag.indexing.copied_files import spans_of_copies
 from rag.indexing.documents import Document, DocumentMeta, IndexingResult
 from rag.indexing.dry_run import compare
 from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note
@@ -44,11 +45,14 @@ def scan_vault(
     root = Path(vault_path)
     if not root.is_dir():
         raise IndexingError(f"vault folder {vault_path} does not exist")
-    index = (config or load_config()).index
+    config = config or load_config()
+    index, respect = config.index, config.obsidian.respect_ignore
+    files = scan_folder(str(root), index.ignore, respect_obsidian=respect).notes
+    copied = spans_of_copies(file.mtime_ns for file in files)
     found = []
-    for file in scan_folder(str(root), index.ignore).notes:
+    for file in files:
         try:
-            _, note = open_note(str(root), vault_name, file, index)
+            _, note = open_note(str(root), vault_name, file, index, copied)
         except OSError:
             continue
         if is_wanted(note, index):

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from rag.search.results import SearchResponse, SearchResult
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.exact_forms import Kind as FormKind
+from rag.text.exact_forms import asked_forms
 from rag.text.matches import Match, find_matches, weigh_matches, weigh_terms
 from rag.text.sanitize import without_controls
 from rag.text.snippets import Span, snippet
@@ -53,12 +55,27 @@ def matching_line(result: SearchResult, query: str, weights: dict[str, float]) -
     raw = [ReadableLine(n, lines[n], Kind.TEXT) for n in own if n < len(lines) and lines[n].strip()]
     first = next(iter([*read, *raw]), None)
     # A word may stand only in what is not shown: a comment, an address, the mark of a fence.
-    best = _best(read, query, weights) if weights else None
+    best = _identified(read, raw, query) if weights else None
+    if best is None and weights:
+        best = _best(read, query, weights)
     if best is None and weights:
         best = _best(raw, query, weights)
     if best is None:
         best = first.number if first else result.repeated
     return result.line_start + best - result.repeated
+
+
+def _identified(
+    read: Sequence[ReadableLine], raw: Sequence[ReadableLine], query: str
+) -> int | None:
+    """Return the number of the first line that holds an identifier of the query, such as the
+    address of a link, which is not shown: its words alone are in many lines."""
+    forms = [form for form in asked_forms(query) if form.kind == FormKind.IDENTIFIER]
+    for form in forms:
+        for line in (*read, *raw):
+            if form.is_in(line.text.lower()):
+                return line.number
+    return None
 
 
 def _best(lines: Iterable[ReadableLine], query: str, weights: dict[str, float]) -> int | None:

@@ -7,6 +7,7 @@ import logging
 from haystack import Pipeline
 
 from rag.config import OllamaConfig, RAGConfig, complete
+from rag.search.components.form_ranker import ExactFormRanker
 from rag.search.components.lexical_embedder import LexicalTextEmbedder
 from rag.search.components.llm_ranker import DEPTH, ModelReranker
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
@@ -33,8 +34,19 @@ _CONNECTIONS = [
     (f"{ANALYZER}.depth", "retriever.top_k"),
     (f"{ANALYZER}.named", "retriever.named"),
     (f"{ANALYZER}.matched", "retriever.matched"),
-    ("retriever.plain", "ranker.plain"),
-    ("retriever.candidates", "ranker.candidates"),
+    (f"{ANALYZER}.meant", "forms.text"),
+    ("embedder.sparse_embedding", "forms.query_sparse_embedding"),
+    ("query_embedder.mode", "forms.mode"),
+    (f"{ANALYZER}.filters", "forms.filters"),
+    (f"{ANALYZER}.depth", "forms.limit"),
+    (f"{ANALYZER}.top_k", "forms.top_k"),
+    (f"{ANALYZER}.doubted", "forms.doubted"),
+    (f"{ANALYZER}.known", "forms.known"),
+    ("retriever.plain", "forms.plain"),
+    ("retriever.candidates", "forms.candidates"),
+    ("forms.plain", "ranker.plain"),
+    ("forms.candidates", "ranker.candidates"),
+    ("forms.read", "loader.read"),
     (f"{ANALYZER}.named", "ranker.named"),
     (f"{ANALYZER}.chunks", "ranker.chunks"),
     (f"{ANALYZER}.top_k", "ranker.top_k"),
@@ -53,8 +65,8 @@ def create_search_pipeline(
     """Make the search pipeline.
 
         query_analyzer -> embedder (LexicalTextEmbedder)  -> retriever (ChunkRetriever)
-                       -> query_embedder (QueryEmbedder) ->     -> ranker (NoteRanker)
-                                                                -> loader (DocumentLoader)
+                       -> query_embedder (QueryEmbedder) ->     -> forms (ExactFormRanker)
+                                            -> ranker (NoteRanker) -> loader (DocumentLoader)
 
     With transforms an expander (QueryExpander) hands the query's variants to the query_embedder
     and the retriever; with routes a router (QueryRouter) stands before both. The query_analyzer
@@ -94,6 +106,7 @@ def search_with(
     pipeline.add_component("embedder", LexicalTextEmbedder())
     pipeline.add_component("query_embedder", QueryEmbedder(store, config))
     pipeline.add_component("retriever", ChunkRetriever(store, MIN_CHUNKS))
+    pipeline.add_component("forms", ExactFormRanker(store, config.search.top_k))
     pipeline.add_component("ranker", NoteRanker())
     pipeline.add_component("loader", DocumentLoader(store, config.search.top_k))
     names = config.search.transforms if transforms is None else transforms

@@ -72,6 +72,12 @@ class Intent:
         return more or days[0] != days[1] or self.typed != self.plan.query
 
     @property
+    def names_time(self) -> bool:
+        """Whether words of the query say of when the notes are, and no flag says otherwise."""
+        window = self.plan.metadata.time_window
+        return bool(window.text and (window.first or window.last))
+
+    @property
     def text(self) -> str:
         """What is searched for: the query as typed, when nothing of it filters."""
         return self.plan.text if self.plan.metadata.filters_anything else self.typed

@@ -54,7 +54,8 @@ def add_planning(
         pipeline.add_component(ROUTER, QueryRouter(store, config.routes, config))
         pipeline.connect(f"{ROUTER}.mode", "query_embedder.mode")
         pipeline.connect(f"{ROUTER}.embedding", "query_embedder.embedding")
-        pipeline.connect(f"{ROUTER}.where", "retriever.where")
+        for name in ("retriever", "forms"):
+            pipeline.connect(f"{ROUTER}.where", f"{name}.where")
         if not chosen:
             rules = config.routes.rules.values()
             may_expand |= any(wanted_transforms(rule.get("transforms", [])) for rule in rules)

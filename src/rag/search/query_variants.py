@@ -16,7 +16,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.results import SearchedVariant
 from rag.search.weights import WEIGHTS
 from rag.stores.base.batch import Batch
-from rag.text.bm25 import SparseVector, encode_query
+from rag.text.bm25 import SparseVector, text_terms
 
 ORIGINAL = "original"  # how results name the query itself among what found them
 HYDE = "hyde"  # the transform whose texts are searched only semantically
@@ -72,7 +72,9 @@ def lexical_vector(variant: Variant) -> SparseEmbedding:
 
 @lru_cache(64)  # asked for once to search, and once to tell who found what
 def _encoded(text: str) -> SparseVector:
-    return encode_query(text, weights=WEIGHTS.fields)
+    # What a model guesses is looked for in texts alone.
+    terms = text_terms(text, WEIGHTS.fields)
+    return SparseVector([term.dimension for term in terms], [term.weight for term in terms])
 
 
 def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.config import RAGConfig
 from rag.exceptions import ConfigError, ConnectionError, IndexUnavailableError, QueryError
+from rag.index.searchable_text import lexical_parts
 from rag.query.limits import MAX_LENGTH
+from rag.query.syntax import condition_spans
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
+from rag.text.bm25 import content_terms
+from rag.text.matches import STEMMED, find_matches
+from rag.text.normalize import normalize
 from rag.text.scripts import is_japanese
+from rag.text.surrogates import without_halves
 
 if TYPE_CHECKING:
+    from rag.search.components.note_ranker import Hit
     from rag.search.planned_query import Intent
 
 
@@ -23,11 +30,15 @@ _NOTICES = {
     "en": {
         "listed": "nothing fits what was understood: the newest notes without those filters",
         "searched": "nothing fits what was understood: searched without those filters",
+        "as_typed": "no note of that time holds these words: searched as typed",
+        "of_then": "no note of that time holds these words: its notes, the newest first",
         "otherwise": "not searched by meaning alone: {}",
     },
     "ja": {
         "listed": "読み取った条件に合うノートがないため、条件を外して新しい順に表示します",
         "searched": "読み取った条件に合うノートがないため、条件を外して検索しました",
+        "as_typed": "この言葉を含むノートがその期間にないため、入力した言葉のまま検索しました",
+        "of_then": "この言葉を含むノートがその期間にないため、その期間のノートを新しい順に示します",
         "otherwise": "意味だけでは検索できませんでした: {}",
     },
 }
@@ -42,6 +53,8 @@ class Attempt(NamedTuple):
     :param rerank: what `--rerank` orders by; empty: the query.
     :param otherwise: the mode to search in when there are no embeddings to search semantically.
     :param notice: what there is to say if this way is taken.
+    :param relaxed: whether filters that were understood are dropped.
+    :param whole: take this way only where a note holds all words of the query; see `holds_all`.
     """
 
     query: str
@@ -53,11 +66,8 @@ class Attempt(NamedTuple):
     rerank: str = ""
     otherwise: str = ""
     notice: str = ""
-
-    @property
-    def relaxed(self) -> bool:
-        """Whether filters that were understood are dropped."""
-        return bool(self.notice)
+    relaxed: bool = False
+    whole: bool = False
 
 
 def wants_plan(config: RAGConfig, query: str, wanted: bool | None = None) -> bool:
@@ -84,15 +94,25 @@ def intent_of(
     wanted: bool | None = None,
 ) -> tuple[Intent | None, list[str]]:
     """Return the intent of a query that is to be planned, `None` of any other, and notices for the
-    user; see `rag.search.planned_query.find_intent`.
+    user; see `rag.search.planned_query.find_intent`. What a note is called is no filter, unless a
+    plan is asked for.
 
     :param wanted: as in `wants_plan`; true asks the models for all that they may say.
     """
     if not wants_plan(config, query, wanted):
         return None, []
+    if not wanted and config.planner.plan == "auto" and _is_name(store, query):
+        return None, []
     from rag.search.planned_query import find_intent  # plain queries do without its imports
 
     return find_intent(store, config, query, filters, full=bool(wanted))
+
+
+def _is_name(store: BaseDocumentStore, query: str) -> bool:
+    """Return whether a note has a query as its title, alias or file name."""
+    with store.pinned():
+        manifest = store.manifest()
+        return bool(manifest and manifest.named(without_halves(query)))
 
 
 def _notices(query: str) -> dict[str, str]:
@@ -105,11 +125,15 @@ def attempts(
     mode: str,
     keep_mode: bool,
     intent: Intent | None,
+    lists_time: bool = False,
 ) -> Iterator[Attempt]:
     """Yield how a query is to be searched, and how when that finds nothing.
 
     What the user typed as filters holds every time; what was only understood does not. Notices
     are in the language of the query.
+
+    :param lists_time: list the notes of a time of which none holds the words, unless a note holds
+        these and the words of that time: "beatles yesterday" may name a song.
     """
     if intent is None:
         yield Attempt(query, filters, mode, keep_mode)
@@ -126,12 +150,46 @@ def attempts(
         otherwise=mode if by_meaning else "",
     )
     yield first
+    again = first._replace(filters=intent.flags, lists=not intent.has_words, relaxed=True)
+    if lists_time and intent.has_words and intent.names_time:
+        notice = _notices(query)["as_typed"]
+        yield again._replace(query=intent.typed, notice=notice, whole=True)
+        conditions = " ".join(intent.text[start:end] for start, end in condition_spans(intent.text))
+        yield first._replace(
+            query=conditions,
+            mode=mode,
+            lists=True,
+            variants=Variants(),
+            otherwise="",
+            notice=_notices(query)["of_then"],
+        )
     if intent.narrows:
-        again = first._replace(filters=intent.flags, lists=not intent.has_words)
         if again.lists:  # words that only lead to filters are none to search for
             yield again._replace(notice=_notices(query)["listed"])
         else:
             yield again._replace(query=intent.typed, notice=_notices(query)["searched"])
+
+
+def holds_all(store: BaseDocumentStore, hits: Iterable[Hit], query: str) -> bool:
+    """Return whether any of the notes that were found holds all words of a query, question words
+    aside, in any form that the index joins.
+
+    :param query: its words, without conditions.
+    """
+    wanted = content_terms(query)
+
+    def is_whole(hit: Hit) -> bool:
+        documents = store.get_documents([part.id for part in hit.parts])
+        held = [part for d in documents for part in lexical_parts(d.meta, d.content)]
+        text = normalize("\n".join(held))
+        found = {match.term for match in find_matches(text, query) if match.form >= STEMMED}
+        # Of a run of ideographs, pairs are matched; those that stand alone are looked for.
+        return all(term in found or (is_alone(term) and term in text) for term in wanted)
+
+    def is_alone(term: str) -> bool:
+        return len(term) == 1 and not term.isascii()
+
+    return any(map(is_whole, hits))
 
 
 def in_a_mode(

@@ -51,11 +51,13 @@ class SearchedVariant:
 
 @dataclass(frozen=True)
 class TermScore:
-    """What one term of one field added to a chunk's score."""
+    """What one term of one field added to a chunk's score. `forms` are those in which the chunk
+    holds the term, where they are others than the one that was asked for."""
 
     field: str
     term: str
     score: float
+    forms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class SearchResult:
     lines at the head of `content` stand further up in the file: the header of a long table.
     `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
     what found it, where variants of the query were searched for too: `original`, and their labels.
+    `gone` says that its file was moved or deleted since it was indexed, where somebody looked.
     """
 
     content: str
@@ -118,6 +121,7 @@ class SearchResult:
     duplicates: list[str] = field(default_factory=list)
     explanation: Explanation | None = None
     found_by: list[str] = field(default_factory=list)
+    gone: bool = False
 
 
 class NearWord(NamedTuple):

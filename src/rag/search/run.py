@@ -24,14 +24,15 @@ from rag.search.ordering import check_order, ordered_results
 from rag.search.pipeline import RERANKER
 from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
 from rag.search.query_variants import told
-from rag.search.relaxation import Attempt, attempts, in_a_mode
-from rag.search.results import QueryFilters, SearchResponse, SearchResult
+from rag.search.relaxation import Attempt, attempts, holds_all, in_a_mode
+from rag.search.relevance import in_order, relevance
+from rag.search.results import NearWord, QueryFilters, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, store_of
-from rag.text.bm25 import bounded_score, query_terms
+from rag.text.bm25 import query_terms
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
@@ -81,11 +82,19 @@ def search(
     is_blank = isinstance(query, str) and not query.strip()
     is_filtered = is_blank and filters not in (None, QueryFilters())
     with store.pinned(), own_errors(QueryError, "the search failed"):
-        for attempt in attempts(query, filters, mode, keep_mode, intent):
+        missing: dict[str, NearWord | None] = {}
+        for attempt in attempts(query, filters, mode, keep_mode, intent, lists_time=True):
             lists = attempt.lists or is_filtered
             understood = understand(store, attempt.query, attempt.filters, lists)
+            if attempt.lists:  # though a list does without the words
+                understood = replace(understood, missing=missing)
+            if attempt.whole and (understood.missing or understood.corrections):
+                continue
             understood = replace(understood, order=order) if order else understood
             output, searched = _searched(pipeline, understood, attempt, top_k, chunks)
+            if attempt.whole and not holds_all(store, output["hits"], understood.text):
+                continue
+            missing = understood.missing
             if output["documents"]:
                 break
         response = to_response(output, understood, searched, attempt, query)
@@ -96,9 +105,9 @@ def search(
             asked = (
                 [] if is_dense else query_terms(understood.text, understood.also, WEIGHTS.fields)
             )
-            for result, why in zip(
-                response.results, explain(store, asked, output["hits"], found), strict=True
-            ):
+            text = "" if is_dense else understood.known
+            explanations = explain(store, asked, output["hits"], found, text)
+            for result, why in zip(response.results, explanations, strict=True):
                 result.explanation = why
         response.results = ordered_results(store.manifest(), response.results, order)
     return response
@@ -218,16 +227,24 @@ def to_results(
     duplicates: Sequence[list[HaystackDocument]],
 ) -> list[SearchResult]:
     """Turn ranked documents into results."""
-    asked = weight_of(understood)
-    return [to_result(*one, asked) for one in zip(documents, hits, duplicates, strict=True)]
+    found = zip(documents, hits, duplicates, strict=True)
+    results = [to_result(*one, understood) for one in found]
+    # A reranker may have changed the order.
+    ranked = [r for _, r in sorted(zip(hits, results, strict=True), key=lambda h: -h[0].score)]
+    for result, score in zip(ranked, in_order([r.score for r in ranked]), strict=True):
+        result.score = score
+    return results
 
 
 def to_result(
-    document: HaystackDocument, hit: Hit, duplicates: list[HaystackDocument], asked: float
+    document: HaystackDocument,
+    hit: Hit,
+    duplicates: list[HaystackDocument],
+    understood: Understood,
 ) -> SearchResult:
     """Turn one ranked document into a result.
 
-    :param asked: what the query's terms weigh together.
+    :param understood: the query.
     """
     meta, score = document.meta, document.score or 0.0
     meaning = sum(part.weight * part.meaning for part in hit.parts)
@@ -239,7 +256,12 @@ def to_result(
         scores["variants"] = gains
     return SearchResult(
         content=document.content or "",
-        score=bounded_score(score, asked),
+        score=relevance(
+            score - hit.bonus - meaning,
+            understood.full,
+            meaning / (weight_of(understood) or 1.0),
+            is_named=bool(hit.bonus),
+        ),
         file_path=str(meta.get("file_path", "")),
         title=str(meta.get("title", "")),
         vault=str(meta.get("vault", "")),

@@ -16,6 +16,13 @@ class RankingWeights:
     """The weights of a search. docs/ranking.md says how they were measured.
 
     :param fields: what a term of a query counts for, by its field.
+    :param exact: a word of the query to the letter, beside what the index counts for any of its
+        forms, as a share of the word's weight. Measured: .05 to .1 ranked best.
+    :param named: the same for one in a title, heading or alias, on top of that.
+    :param identifier: the same for words joined by marks, such as 2.3.1.
+    :param alone: in the place of both where the query is one word or identifier: more than a text
+        with other forms may score for having many, so that those that hold the word come first.
+    :param alone_named: for one of those in a title, heading or alias, on top of that.
     :param sections: what the first, second, … section of a note counts for. Weights of 1, .5, .25
         rank a note above a better one because it is long.
     :param variants: what the best find of all variants together gains, against the best of the
@@ -24,6 +31,11 @@ class RankingWeights:
     """
 
     fields: FieldWeights = field(default_factory=FieldWeights)
+    exact: float = 0.1
+    named: float = 0.25
+    identifier: float = 0.25
+    alone: float = 1.5
+    alone_named: float = 1.0
     sections: tuple[float, ...] = (1.0, 0.3, 0.1)
     variants: float = 0.5
     kept: int = 10

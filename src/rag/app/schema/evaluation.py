@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag.evaluation.run import summaries
+from rag.evaluation.run import score_auc, summaries
 
 if TYPE_CHECKING:
     from rag.app.evaluate import EvaluationReport, ModeReport
@@ -24,6 +24,9 @@ def _mode_to_json(report: ModeReport) -> dict[str, Any]:
         "overall": _rounded(figures["overall"]),
         "categories": {name: _rounded(figure) for name, figure in figures["categories"].items()},
     }
+    auc = score_auc(report.run.outcomes)
+    if auc is not None:
+        found["score_auc"] = round(auc, 6)
     if comparison := report.comparison:
         found["comparison"] = {
             name: {"difference": one.difference, "low": one.low, "high": one.high}

@@ -17,6 +17,7 @@ from rag.query.planner.rules.name_resolver import Resolver
 from rag.query.planner.rules.shared_patterns import EXAMINED
 from rag.query.planner.rules.unwanted_words import wanted_words
 from rag.text.normalize import name_key
+from rag.text.scripts import KATAKANA
 
 _MOST_EXPANSIONS = 8
 _PER_TAG = 5
@@ -75,15 +76,12 @@ class Normaliser:
         return list(dict.fromkeys(chain.from_iterable(found)))
 
 
-_KATAKANA = "\u30a1-\u30fa\u30fc"
-
-
 def _says(text: str, word: str) -> bool:
     """Return whether a text holds a word, as a word: Latin letters and katakana end where others
     begin."""
     if word not in text:
         return False
-    kind = f"[{_KATAKANA}]" if re.match(f"[{_KATAKANA}]", word) else "[a-z0-9]"
+    kind = f"[{KATAKANA}]" if re.match(f"[{KATAKANA}]", word) else "[a-z0-9]"
     before = f"(?<!{kind})" if re.match(kind, word) else ""
     after = f"(?!{kind})" if re.search(f"{kind}$", word) else ""
     return re.search(f"{before}{re.escape(word)}{after}", text) is not None

@@ -6,21 +6,21 @@ import re
 
 from rag.text.ngrams import UNSEGMENTED
 from rag.text.normalize import normalize
+from rag.text.scripts import HIRAGANA, KATAKANA
 from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
 from rag.text.tokenizer import stem
 
-_KATAKANA = "\u30a1-\u30fa\u30fc"
 _KANJI = "\u3005\u3400-\u4dbf\u4e00-\u9fff"
 # Runs of kanji and of katakana are words, or nearly. A kanji alone is one before a particle; before
 # other hiragana it is a verb's or adjective's.
 _WORD = re.compile(
-    f"[{_KATAKANA}]{{2,}}|[{_KANJI}]{{2,}}|[{_KANJI}](?![\u3041-\u3096])"
+    f"[{KATAKANA}]{{2,}}|[{_KANJI}]{{2,}}|[{_KANJI}](?![{HIRAGANA}])"
     f"|[{_KANJI}](?=[のをはがにでとへもや])"
     rf"|\d+(?:[.,]\d+)+|(?:(?![{UNSEGMENTED}])[\w.+#'’/-])+"
 )
 _NUMBER = re.compile(r"\d[\d.,:/-]*(?:年度?|月|日|時間?|分|秒|円|人|個|件|回|台|歳|つ)?")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|『[^』]*』")
-_NAMED = f"[{_KATAKANA}{_KANJI}A-Za-z0-9]"
+_NAMED = f"[{KATAKANA}{_KANJI}A-Za-z0-9]"
 _SEAM = re.compile(
     r"((?<=[?？])\s*|[。；;]\s*|と?、|,\s+|\s+(?:and|as well as|及び|および)\s+|及び|および"
     rf"|(?<={_NAMED})と(?={_NAMED}))",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from haystack import component, default_from_dict, default_to_dict
@@ -16,7 +17,7 @@ from rag.search.query_variants import Variants
 from rag.search.score_fusion import fuse
 from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
-from rag.stores.base.batch import Batch
+from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidate, Candidates
 from rag.stores.edge.retrievers import with_store
@@ -28,6 +29,8 @@ from rag.vault.markdown import plain
 # (Jaccard). Only results whose lengths and scores are as near as this are compared: texts that
 # say the same score the same.
 _SAME_TERMS = 0.9
+_SAME_PIECES = 0.5  # of what stands between spaces; marks and other forms part those of equal terms
+_LONG_WORD = 12  # characters between spaces; where there are more, words are not spaced
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
@@ -37,7 +40,8 @@ class Part(NamedTuple):
     """A chunk's share in its note's score: its document's id, weight, and own score.
 
     `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
-    what is due to variants of the query, by their words and by their meaning.
+    what is due to variants of the query, by their words and by their meaning; `forms` what is due
+    to the very words of the query.
     """
 
     id: str
@@ -46,6 +50,7 @@ class Part(NamedTuple):
     meaning: float = 0.0
     cosine: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
+    forms: float = 0.0
 
 
 class Hit(NamedTuple):
@@ -67,7 +72,7 @@ class Hits(Batch[Hit]):
     """Hits that Haystack does not copy."""
 
 
-class _OverStore:
+class OverStore:
     """What components that read a store share: their arguments, and their serialised form."""
 
     def __init__(self, document_store: BaseDocumentStore, top_k: int = 10) -> None:
@@ -93,7 +98,7 @@ def first_chunks(
 
 
 @component
-class ChunkRetriever(_OverStore):
+class ChunkRetriever(OverStore):
     """Find the chunks that share words with a query, or are near it in meaning.
 
     :param document_store: where to look.
@@ -222,16 +227,12 @@ class NoteRanker:
         sections: dict[int, Candidate] = {}
         for candidate in ranked:
             sections.setdefault(candidate.section, candidate)
+        first, *others = sections.values()
+        # The very words of the query count once for a note, however many of its sections hold them.
+        best = [first, *(c._replace(score=c.score - c.forms, forms=0.0) for c in others)]
         parts = tuple(
-            Part(
-                candidate.id,
-                weight,
-                candidate.score,
-                candidate.meaning,
-                candidate.cosine,
-                candidate.gains,
-            )
-            for weight, candidate in zip(self.weights, sections.values(), strict=False)
+            Part(c.id, weight, c.score, c.meaning, c.cosine, c.gains, c.forms)
+            for weight, c in zip(self.weights, best, strict=False)
         )
         score = sum(part.weight * part.score for part in parts)
         return Hit(ranked[0].id, ranked[0].note, score, parts)
@@ -245,7 +246,7 @@ def _keep(hits: list[Hit], wanted: str, chunks: bool, first: int) -> list[Hit]:
 
 
 @component
-class DocumentLoader(_OverStore):
+class DocumentLoader(OverStore):
     """Read the documents of the best hits, and set near-duplicates aside.
 
     :param document_store: where they are.
@@ -254,26 +255,33 @@ class DocumentLoader(_OverStore):
 
     @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
     def run(
-        self, hits: Hits, top_k: int | None = None, listed: Hits | None = None
+        self,
+        hits: Hits,
+        top_k: int | None = None,
+        listed: Hits | None = None,
+        read: DocumentBatch | None = None,
     ) -> dict[str, Any]:
         """Return `documents`, best first, each with the score of its hit; and, in the same order,
         their `hits` and the `duplicates` that each stands for.
 
         :param listed: notes to show as they are, in the place of `hits`.
+        :param read: documents that need not be read again.
         """
         if listed is not None:
             documents = self.document_store.get_documents([hit.id for hit in listed])
             return {"documents": documents, "hits": listed, "duplicates": [[] for _ in documents]}
         limit = self.top_k if top_k is None else top_k
         shown: list[_Shown] = []
+        known = {document.id: document for document in read or ()}
         for start in range(0, len(hits), limit):
             if len(shown) == limit:
                 break
             batch = hits[start : start + limit]
-            read = {d.id: d for d in self.document_store.get_documents([h.id for h in batch])}
+            new = [hit.id for hit in batch if hit.id not in known]
+            known |= {d.id: d for d in (self.document_store.get_documents(new) if new else ())}
             for hit in batch:
-                if hit.id in read:
-                    _place(shown, hit, replace(read[hit.id], score=hit.score), limit)
+                if hit.id in known:
+                    _place(shown, hit, replace(known[hit.id], score=hit.score), limit)
         return {
             "documents": [one.document for one in shown],
             "hits": Hits(one.hit for one in shown),
@@ -298,8 +306,17 @@ class _Shown:
         sizes = sorted((len(self.document.content or ""), len(other.document.content or "")))
         if sizes[0] < sizes[1] * _SAME_LENGTH:
             return False
+        if not _may_be_same(self.pieces, other.pieces):
+            return False
         common = self.terms() & other.terms()
         return len(common) >= _SAME_TERMS * len(self.terms() | other.terms()) > 0
+
+    @cached_property
+    def pieces(self) -> frozenset[str]:
+        """What stands between spaces, or single characters where there are few."""
+        text = self.document.content or ""
+        words = text.split()
+        return frozenset(words if len(words) * _LONG_WORD > len(text) else text)
 
     def terms(self) -> frozenset[str]:
         """Return the terms of the text; none when it is too short to compare."""
@@ -308,6 +325,12 @@ class _Shown:
             is_long = count_tokens(text) >= _MIN_TOKENS
             self._terms = frozenset(terms(text) if is_long else ())
         return self._terms
+
+
+def _may_be_same(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Return whether so much is common that the terms are worth comparing: to find those takes ten
+    times as long."""
+    return len(mine & theirs) >= _SAME_PIECES * len(mine | theirs)
 
 
 def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> None:

@@ -18,7 +18,7 @@ from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
-from rag.text.bm25 import query_terms
+from rag.text.bm25 import text_terms
 
 # Chunks asked of the store at least: some notes fill the top with chunks of their own.
 MIN_CHUNKS = 100
@@ -26,6 +26,7 @@ OUTPUTS = {
     "understood": Understood,
     "text": str,
     "meant": str,
+    "known": str,
     "also": list[str],
     "mode": str,
     "keep_mode": bool,
@@ -35,6 +36,7 @@ OUTPUTS = {
     "depth": int,
     "named": list[str],
     "matched": list[str],
+    "doubted": bool,
     "variants": Variants | None,
     "chunks": bool,
     "top_k": int,
@@ -137,6 +139,7 @@ def search_inputs(understood: Understood, top_k: int, mode: str) -> dict[str, An
         "understood": understood,
         "text": understood.text,
         "meant": understood.meant,
+        "known": understood.known,
         "also": understood.also,
         "mode": str(mode),
         "keep_vaults": bool(understood.vaults),
@@ -145,13 +148,14 @@ def search_inputs(understood: Understood, top_k: int, mode: str) -> dict[str, An
         "depth": depth,
         "named": [] if mode == SearchMode.DENSE else understood.named,
         "matched": understood.matched[:depth],
+        "doubted": understood.is_doubted,
         "top_k": top_k,
     }
 
 
 def weight_of(understood: Understood) -> float:
-    """Return what the query's terms weigh together."""
-    return sum(term.weight for term in query_terms(understood.text, weights=WEIGHTS.fields))
+    """Return what the query's terms weigh together, those sought beside the text aside."""
+    return sum(term.weight for term in text_terms(understood.text, WEIGHTS.fields))
 
 
 def check_mode(mode: str) -> str:

@@ -19,6 +19,7 @@ from rag.exceptions import (
     Message,
     RAGError,
     Remedy,
+    standing,
     with_hint,
 )
 from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
@@ -229,4 +230,5 @@ class QueryEmbedder:
 def _by_words(error: RAGError) -> str:
     if error.remedy is Remedy.EMBED_ANEW:  # which says that itself
         return with_hint(str(error), error.hint)
-    return with_hint(f"search is by words: {error}", error.hint)
+    notice = with_hint(f"search is by words: {error}", error.hint)
+    return standing(notice) if isinstance(error, ConnectionError) else notice

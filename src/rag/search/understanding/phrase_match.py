@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from haystack.dataclasses import Document
@@ -18,7 +18,15 @@ from haystack.dataclasses import Document
 from rag.index.manifest import Manifest
 from rag.index.searchable_text import file_name, lexical_parts
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import GRAMS, pieces, shingle_dimension, word_dimension
+from rag.text.bm25 import (
+    GRAMS,
+    PROPERTIES,
+    beside_dimension,
+    pieces,
+    shingle_dimension,
+    stated_dimension,
+    word_dimension,
+)
 from rag.text.messages import brief
 from rag.text.ngrams import hash_gram, is_ideograph, weigh_grams
 from rag.text.tokenizer import TOKEN, cleaned, stem
@@ -41,18 +49,22 @@ class Found(NamedTuple):
     counts: bool = True
 
 
+_Either = tuple[int, ...]  # dimensions one of which a text has
+
+
 class _Phrase(NamedTuple):
     """A phrase and how the index is asked for it.
 
-    :ivar parts: dimensions that whatever holds the phrase has, the likely rarest first.
+    :ivar parts: of each dimensions one of which whatever holds the phrase has, in its text or its
+        front matter, the likely rarest first.
     :ivar pairs: those of two neighbours, which tell more; the name of a file may lack them.
     :ivar exact: whether whatever has the one part holds the phrase.
     """
 
     text: str
     tokens: list[tuple[str, str]]
-    parts: list[int]
-    pairs: list[int]
+    parts: list[_Either]
+    pairs: list[_Either]
     exact: bool
 
 
@@ -60,8 +72,8 @@ class Occurrences:
     """Looks up the phrases of one query, and the words that it does not want.
 
     :param wanted: phrases; a note holds one if its words stand in a row in one chunk: in its title
-        or file name, in one heading or alias, or in its text, to the letter: case, width and
-        punctuation do not matter, accents and endings do.
+        or file name, in one heading, alias or field of the front matter, or in its text, to the
+        letter: case, width and punctuation do not matter, accents and endings do.
     :param unwanted: phrases likewise.
     :param words: single words that are not wanted, in any of their forms.
     """
@@ -77,7 +89,8 @@ class Occurrences:
         self._store, self._manifest = store, manifest
         self._wanted = [_phrase(text) for text in dict.fromkeys(wanted)]
         self._unwanted = [_phrase(text) for text in dict.fromkeys(unwanted)]
-        self._words = sorted({word_dimension(stem(cleaned(word))) for word in words})
+        unwanted_words = {stem(cleaned(word)) for word in words}
+        self._words = sorted({d for word in unwanted_words for d in _of_word(word)})
         self._spent = 0  # entries of the index
         self._rows: dict[str, tuple[str, list[str]]] = {}  # a chunk's note and texts, by its id
         self._all: list[str] | None = None  # ids of chunks, of the first by id
@@ -86,7 +99,8 @@ class Occurrences:
     def dimensions(self) -> set[int]:
         """Those of the lexical space that will be asked for."""
         phrases = [*self._wanted, *self._unwanted]
-        return {*self._words, *(d for phrase in phrases for d in (*phrase.parts, *phrase.pairs))}
+        parts = (part for phrase in phrases for part in (*phrase.parts, *phrase.pairs))
+        return {*self._words, *chain.from_iterable(parts)}
 
     def wanted(self) -> list[Found]:
         """Return the notes that hold each phrase."""
@@ -127,7 +141,7 @@ class Occurrences:
     def _rare(self, phrase: _Phrase) -> dict[str, float] | None:
         """Return the chunks that may hold a phrase; `None` unless a part of it is rare."""
         for part in phrase.parts:
-            if (chunks := self._store.points_with([part], RARE)) is not None:
+            if (chunks := self._store.points_with(part, RARE)) is not None:
                 return chunks
         return None
 
@@ -135,17 +149,17 @@ class Occurrences:
         """Return the chunks that may hold a phrase without rare parts; `None` when they are more
         than a query may read."""
         first, *others = phrase.pairs or phrase.parts
-        chunks = self._read([first])
+        chunks = self._read(first)
         if chunks is None:
             return None
         for pair in others:
-            more = self._read([pair])
+            more = self._read(pair)
             if more is None:
                 break
             chunks = {chunk: score for chunk, score in chunks.items() if chunk in more}
         return chunks
 
-    def _read(self, dimensions: list[int]) -> dict[str, float] | None:
+    def _read(self, dimensions: Sequence[int]) -> dict[str, float] | None:
         chunks_in_all = self._manifest.kept_totals()[1] if self._manifest else 0
         room = max(ENTRIES, chunks_in_all // 2) - self._spent
         chunks = self._store.points_with(dimensions, room) if room > 0 else None
@@ -221,11 +235,14 @@ def _phrase(text: str) -> _Phrase:
     exact = len(tokens) == 1 and len(tokens[0][0]) == 2
     grams = [gram for run, _ in tokens for gram in weigh_grams(run) if len(gram.text) > 1]
     grams.sort(key=lambda gram: -gram.weight)
-    in_runs = [GRAMS | hash_gram(gram.text) for gram in grams]
+    in_runs = [_of_gram(gram.text) for gram in grams]
     if len(tokens) == 1 and is_ideograph(tokens[0][0]):
-        exact, in_runs = True, [GRAMS | hash_gram(tokens[0][0])]
-    together = [shingle_dimension(_dimension(a), _dimension(b)) for a, b in neighbours]
-    parts = [*_first(map(_dimension, words)), *_first(in_runs)]
+        exact, in_runs = True, [_of_gram(tokens[0][0])]
+    together = [
+        (shingle_dimension(_dimension(a), _dimension(b)), stated_dimension(a, b))
+        for a, b in neighbours
+    ]
+    parts = [*_first(_of_word(stem(word)) for word in words), *_first(in_runs)]
     return _Phrase(text, tokens, parts, _first([*together, *in_runs] or parts, 2), exact)
 
 
@@ -233,8 +250,16 @@ def _dimension(word: str) -> int:
     return word_dimension(stem(word))
 
 
-def _first(dimensions: Iterable[int], most: int = _PIECES) -> list[int]:
-    return list(dict.fromkeys(dimensions))[:most]
+def _of_word(term: str) -> _Either:
+    return word_dimension(term), beside_dimension(PROPERTIES, term)
+
+
+def _of_gram(gram: str) -> _Either:
+    return GRAMS | hash_gram(gram), beside_dimension(PROPERTIES, gram)
+
+
+def _first(parts: Iterable[_Either], most: int = _PIECES) -> list[_Either]:
+    return list(dict.fromkeys(parts))[:most]
 
 
 def _quoted(phrase: _Phrase) -> str:
@@ -247,7 +272,8 @@ def _note(document: Document) -> str:
 
 def _rows(document: Document) -> tuple[str, list[str]]:
     """Return the note of a chunk, and the texts in which a phrase may stand."""
-    parts = [file_name(document.meta), *lexical_parts(document.meta, document.content)]
+    stated = document.meta.get("properties") or ()
+    parts = [file_name(document.meta), *lexical_parts(document.meta, document.content), *stated]
     return _note(document), [_in_a_row(part) for part in parts]
 
 

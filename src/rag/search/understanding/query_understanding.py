@@ -10,10 +10,11 @@ from rag.index.manifest import Manifest
 from rag.query.limits import bounded
 from rag.query.syntax import named_properties, parse_query
 from rag.search.filters import Filter
+from rag.search.relevance import full_score
 from rag.search.results import NearWord, QueryFilters
 from rag.search.understanding.unknown_words import Unknown, find_unknown
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import KATAKANA_WORD, encode_query
+from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query
 from rag.text.tokenizer import TOKEN, cleaned, has_words
 
 
@@ -23,14 +24,16 @@ class Understood:
 
     `text` is what notes are ranked by, empty when the query has no words; `lists` is true when
     it filters nevertheless, and so asks for a list of notes. `also` are further words to look
-    for: those a prefix stands for, and corrections. `corrections` maps words that no note holds
+    for: those a prefix stands for, corrections, and those of the text that stand in front matter or
+    addresses alone, which then count for more. `corrections` maps words that no note holds
     to the word searched for instead, `missing` are the others that no note holds. `filters` are
     those of the flags and of the query together, as Haystack writes them; `tags` and `vaults`
     those that were chosen among them. `named` are the ids of notes that have the query as
     title, alias or file name; `matched` those of notes that hold a phrase of the query or have
     its `title:`, whatever words the index has of them. `notices` say what of the query does not
     count, because it is too much. `order` is that of a list;
-    see `rag.search.ordering`.
+    see `rag.search.ordering`. `full` is what a text with all words of the query scores; see
+    `rag.search.relevance`.
     """
 
     query: str
@@ -46,6 +49,7 @@ class Understood:
     vaults: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     order: str = ""
+    full: float = 0.0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Understood:
         return self  # Haystack copies what goes from one component to the next
@@ -59,9 +63,25 @@ class Understood:
         return KATAKANA_WORD.sub(lambda m: self.corrections.get(m[0], m[0]), spaced)
 
     @property
+    def known(self) -> str:
+        """What is meant, without the words that no note holds."""
+        if not self.missing:
+            return self.meant
+        return TOKEN.sub(
+            lambda m: "" if m[0] in self.missing else m[0], cleaned(self.meant)
+        ).strip()
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether no note holds any of the words as they are spaced, nor is known to be meant."""
+        known = self.named or self.matched or self.corrections
+        return not known and all(word in self.missing for word in content_words(self.text))
+
+    @property
     def searched(self) -> str:
         """What notes are ranked by: the words, and those added to them."""
-        return " ".join([self.meant, *self.also])
+        known = {*content_words(self.meant)}
+        return " ".join([self.meant, *(word for word in self.also if word not in known)])
 
 
 def understand(
@@ -105,7 +125,7 @@ def understand(
     understood = Understood(
         query=query,
         text=text,
-        also=[*beginning, *corrections.values()],
+        also=[*beginning, *corrections.values(), *unknown.beside],
         corrections=corrections,
         missing=unknown.missing,
         filters=combined,
@@ -116,9 +136,10 @@ def understand(
         matched=matched,
         notices=notices,
     )
+    full = full_score(understood.meant, store.counts.rarity) if text else 0.0
     if manifest and corrections:
-        return replace(understood, named=manifest.named(understood.meant))
-    return understood
+        named = manifest.named(understood.meant)
+    return replace(understood, named=named, full=full)
 
 
 def known_properties(manifest: Manifest | None, query: str) -> list[str]:

@@ -10,11 +10,19 @@ from rag.query.syntax import ParsedQuery
 from rag.search.filters import Filter
 from rag.search.results import NearWord
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import KATAKANA_WORD, content_words, word_dimension
+from rag.text.bm25 import (
+    ADDRESSES,
+    KATAKANA_WORD,
+    PROPERTIES,
+    beside_dimension,
+    content_words,
+    word_dimension,
+)
 from rag.text.dictionary import is_common
 from rag.text.tokenizer import cleaned, stem
 
 _MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
+_DATE_DIGITS = 4
 _MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
 _MOST_COUNTED = 512  # chunks with a word, to say in how many notes it is
 
@@ -24,10 +32,12 @@ class Unknown(NamedTuple):
 
     :ivar corrections: those that are no words, each with the word that it may be a slip of.
     :ivar missing: the others, each with the nearest word that a note holds, if there is one.
+    :ivar beside: those that stand in no text, but in front matter or the address of a link.
     """
 
     corrections: dict[str, str]
     missing: dict[str, NearWord | None]
+    beside: tuple[str, ...] = ()
 
 
 def find_unknown(
@@ -42,15 +52,21 @@ def find_unknown(
     if manifest is None:
         return Unknown({}, {})
     vocabulary, loans = manifest.vocabulary, _loans(parsed.text)
-    words = [word for word in content_words(parsed.text) if word.isalpha() and len(word) > 1]
+    words = [word for word in content_words(parsed.text) if _may_be_missed(word)]
     exact = " ".join([*parsed.phrases, *parsed.prefixes, *parsed.values("title")])
     as_written = {*content_words(exact), *_loans(exact)}
     near: dict[str, list[str]] = {}
+    beside: list[str] = []
     for word in vocabulary.unknown([*words, *loans])[:_MOST_UNKNOWN]:
         # It may be known in another form; part of a longer loan word is found by its characters.
         is_part = word in loans and vocabulary.within(word)
-        if not (word in as_written or is_part or _is_held(store, word)):
-            near[word] = [*vocabulary.near(word)]
+        if word in as_written or is_part or _is_held(store, word):
+            continue
+        if any(store.is_used(dimension) for dimension in _beside(word)):
+            beside.append(word)
+        else:
+            # One number is no slip of another.
+            near[word] = [*vocabulary.near(word)] if word.isalpha() else []
     store.expect(map(_dimension, chain.from_iterable(near.values())))
     looks = iter(range(_MOST_LOOKS))
 
@@ -62,7 +78,7 @@ def find_unknown(
     meant = {w: near for w, near in nearest.items() if near and near not in loans}
     corrections = {word: other for word, other in meant.items() if not is_common(word)}
     missing = {w: _nearest(store, n) for w, n in nearest.items() if w not in corrections}
-    return Unknown(corrections, missing)
+    return Unknown(corrections, missing, tuple(beside))
 
 
 def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
@@ -79,6 +95,16 @@ def _loans(text: str) -> list[str]:
 
 def _is_held(store: BaseDocumentStore, word: str, filters: Filter | None = None) -> bool:
     return store.is_used(_dimension(word), filters)
+
+
+def _may_be_missed(word: str) -> bool:
+    """Return whether it tells something that no note holds a word: numbers as short as those of
+    dates and times are in few."""
+    return word.isalnum() and len(word) > 1 and not (word.isdigit() and len(word) <= _DATE_DIGITS)
+
+
+def _beside(word: str) -> list[int]:
+    return [beside_dimension(field, stem(word)) for field in (PROPERTIES, ADDRESSES)]
 
 
 def _dimension(word: str) -> int:

@@ -99,6 +99,41 @@ def test_a_time_passes_beside_notes_or_alone(query: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
+        *("meetings last week", "meetings this month", "yesterday's meeting", "先週の会議"),
+        *("what happened last week", "what happened in the last 3 days?", "昨日何があった"),
+        *("今週のミーティング", "先週の出来事", "昨日何をした"),
+    ],
+)
+def test_a_time_passes_beside_what_happens_then(query: str) -> None:
+    assert looks_filtered(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("quokka yesterday", "budget last quarter", "dns deploy last monday?"),
+        *("quokka 昨日", "先週 quokka", "先月の予算"),
+    ],
+)
+def test_a_past_time_passes_at_the_end_of_a_few_words(query: str) -> None:
+    assert looks_filtered(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("last week tonight", "what happened", "what happened in 2020", "何があった"),
+        *("songs about the past year", "the man from yesterday", "meeting", "会議"),
+        "how the whole of it came about last week",
+    ],
+)
+def test_a_time_in_a_title_and_an_event_without_a_time_do_not(query: str) -> None:
+    assert not looks_filtered(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
         "sync not working since yesterday",
         "昨日から同期できない",
         "同期が昨日から動かない",

@@ -273,6 +273,9 @@ class TestTheRest:
             ("#book The Hobbit", "The Hobbit"),
             ("show me the #docker notes that mention the cache, please", "the cache"),
             ("私が先週書いた料理のメモを探してください", "料理"),
+            ("昨日のメモについて教えて", ""),
+            ("昨日のメモに関して教えて", ""),
+            ("昨日のメモに料理", "料理"),
             ("what did I write about tea last week?", "tea"),
         ],
     )

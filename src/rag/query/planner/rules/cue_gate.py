@@ -2,8 +2,9 @@
 
 It knows no index and costs microseconds, since every query passes it. It lets through what only
 somebody who filters notes would type; what it stops is searched as it is. A time lets a query
-through only beside a word for notes, or of writing them, or when there is nothing else in it;
-questions about how something is done do not pass. `rag.query.planner.rules.extractor` reads more.
+through only beside a word for notes, or of writing them, or for what happens at a time, such as a
+meeting; when there is nothing else in it; or when it is past and ends a query of a few words.
+Questions about how something is done do not pass. `rag.query.planner.rules.extractor` reads more.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from rag.query.planner.rules.shared_patterns import (
     JA_COUNT,
     JA_NOTE,
     JA_UNIT,
+    JA_WHAT_HAPPENED,
     MONTH,
     NOTE,
     SEASON,
     UNIT,
     WEEKDAY,
+    WHAT_HAPPENED,
     B,
     E,
 )
@@ -102,6 +105,18 @@ _NOTES = (
     rf"|decided?|log|logged|record|recorded)(?:{_S}|$|[?])"
     f"|{JA_NOTE}|日記|議事録|ジャーナル|書い[たて]|書きました|書き留め|メモし|記録した(?!か)"
 )
+# What happens at a time; beside a date it may be history: "what happened in 1945".
+_EVENTS = (
+    rf"{B}(?:{WHAT_HAPPENED}|(?:meeting|standup|stand-up|retro|discussion|decision)s?){E}"
+    f"|{JA_WHAT_HAPPENED}|会議|打ち?合わ?せ|ミーティング"
+)
+# One to three words, and when that was. Not "the world of yesterday", "for the past month".
+_ENDING = (
+    "(?:(?:(?!(?:the|a|in|on|of|for|since|until|by|from|to|than|before|after|like|all)"
+    rf"{E})[^ ]+{_S}){{1,3}}(?:yesterday|(?:last|past){_S}(?:{COUNT}{_S})?(?:{UNIT}|quarter|weekend"
+    rf"|{WEEKDAY}))[ ?!.]*|[^ の]+ (?:昨日|先週|先月)|(?:昨日|先週|先月) [^ の]+"
+    "|(?:先週|先月|先々週|先々月)の[^ のは]{1,12})"
+)
 _FILLERS = (
     rf"(?:[ 、。?!.,]|(?:show|list|find|me|my|all|the|everything|anything|please|from|{_EDITED}"
     rf"|since|in|on|before|after|until|to|and|between){E}|の|に|から|まで|以降|以前|を|もの|分|間)*"
@@ -134,6 +149,8 @@ def looks_filtered(query: str) -> bool:
 
     >>> looks_filtered("notes from last week"), looks_filtered("先週のメモ")
     (True, True)
+    >>> looks_filtered("meetings last week"), looks_filtered("先週の会議")
+    (True, True)
     >>> looks_filtered("sync not working since yesterday"), looks_filtered("今週の目標")
     (False, False)
     >>> looks_filtered("what happened in 1945"), looks_filtered("タグ付けの方法")
@@ -152,5 +169,9 @@ def looks_filtered(query: str) -> bool:
     time = _pattern(_TIMES).search(text)
     if time is None or of_notes:
         return time is not None
+    if _pattern(_ENDING).fullmatch(text.strip()) or (
+        _pattern(_RELATIVE).search(text) and _pattern(_EVENTS).search(text)
+    ):
+        return True
     rest = text[: time.start()] + text[time.end() :]
     return _pattern(_FILLERS).fullmatch(rest) is not None

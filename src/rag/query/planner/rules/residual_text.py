@@ -10,7 +10,12 @@ import re
 from itertools import pairwise
 
 from rag.query.planner.rules.normalized_query import NormalizedQuery
-from rag.query.planner.rules.shared_patterns import JA_NOTE, NOTE
+from rag.query.planner.rules.shared_patterns import (
+    JA_NOTE,
+    JA_WHAT_HAPPENED,
+    NOTE,
+    WHAT_HAPPENED,
+)
 
 _NOTE = f"{NOTE}|pages?|files?|documents?|docs?|everything|anything|things?|stuff"
 _JA_NOTE = f"{JA_NOTE}|もの"
@@ -40,7 +45,8 @@ _BEGINS = re.compile(
 )
 _ALL_FILLERS = re.compile(
     rf"(?: *(?:{_ASK}|{_DETERMINER}|{_NOTE}|{_LINK}|{_PRONOUN}|{_VERB}|{_RELATIVE}|what|where"
-    rf"|tagged|do|did){_E}|[のとをはがにでもや]|(?:何|なに)を|どんな(?:{_JA_NOTE})を?"
+    rf"|tagged|do|did|{WHAT_HAPPENED}){_E}|[のとをはがにでもや]|(?:何|なに)を|どんな(?:{_JA_NOTE})を?"
+    f"|(?:{JA_WHAT_HAPPENED})"
     "|書き(?:ましたか?|ましたっけ)|書いた(?:か|の|っけ)?| *[,.;:!?、。・])* *"
 )
 _FOLLOWS = re.compile(
@@ -56,7 +62,7 @@ _LAST = re.compile(
 _COMPOUND = re.compile("(?:release|patch) notes?$")
 
 _JA_FOLLOWS = re.compile(
-    f"のうち、?|(?:の|で|に)?(?:{_JA_NOTE})(?:で|の(?:中で|うち)?|を|は|が|に|から|、)?|について(?:の)?|に関(?:する|して)(?:の)?"
+    f"のうち、?|(?:の|で|に)?(?:{_JA_NOTE})(?:で|の(?:中で|うち)?|を|は|が|に(?!ついて|関)|から|、)?|について(?:の)?|に関(?:する|して)(?:の)?"
     "|(?:書いた|書かれた|作った|作成した|作成された|記録した|残した)|(?:全部|全て|すべて)の?|、"
 )
 _JA_WANT = "(?:ほしい|欲しい|もらえ|いただけ|いただき|頂け|頂き|くれ)"

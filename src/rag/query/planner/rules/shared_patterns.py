@@ -8,6 +8,12 @@ B, E = "(?<![a-z0-9_])", "(?![a-z0-9_])"  # where a Latin word begins and ends
 
 NOTE = "notes?|memos?|entry|entries"
 JA_NOTE = "ノート|メモ|記事|ページ|文書"
+# What somebody asks about a time who wants all of it.
+WHAT_HAPPENED = "what(?:'s| is| was)? (?:happened|new|going on|went on)|happened"
+JA_WHAT_HAPPENED = (
+    "(?:何|なに)(?:か|が)?(?:あった|起きた|起こった)(?:か|の|っけ)?|出来事|できごと"
+    "|(?:何|なに)を?(?:した|やった)(?:か|の|っけ)?"
+)
 
 _NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMBERS = _NUMBER_NAMES.split()
