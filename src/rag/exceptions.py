@@ -150,6 +150,19 @@ class Message(str):
         return bool(self.remedy) or len(self) > 0
 
 
+class Standing(Message):
+    """A message on how things are, such as a server that is away: one that need not be told at
+    every request."""
+
+
+def standing(message: str) -> Standing:
+    """Return a message as one on how things are, with its remedy."""
+    if isinstance(message, Message):
+        parts = message.cause, message.hint, message.remedy, message.subject, message.joint
+        return Standing(*parts)
+    return Standing(message)
+
+
 def with_hint(cause: str, hint: str) -> str:
     """Return what went wrong and what is to be done as one message, in which a remedy is kept."""
     if isinstance(hint, Message):
@@ -161,7 +174,7 @@ def prefixed(before: str, message: str) -> str:
     """Return a message with words before it, in which a remedy is kept."""
     if isinstance(message, Message):
         cause = before + message.cause
-        return Message(cause, message.hint, message.remedy, message.subject, message.joint)
+        return type(message)(cause, message.hint, message.remedy, message.subject, message.joint)
     return before + message
 
 

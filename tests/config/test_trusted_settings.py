@@ -39,6 +39,7 @@ FREE: dict[str, Any] = {
     "index.chunk_size": 1,
     "index.chunk_overlap": 255,
     "search.transforms": ["multi-query", "a-plug-in"],
+    "search.refresh": "auto",
     "ask.transforms": ["a-plug-in"],
     "ollama.enabled": True,
     "routes.classifier": "a-plug-in",

@@ -105,7 +105,7 @@ def test_a_file_name_of_undecodable_bytes_still_opens_the_file(
     name = b"caf\xe9.md".decode("utf-8", "surrogateescape")
     (tmp_path / name).write_bytes(b"text")
     manifest.commit_write([note("caf\ufffd.md", file=name, size=4)])
-    [(found, size, _)] = manifest.files("work")
+    [(found, (size, _))] = manifest.files("work").items()
     assert os.path.getsize(tmp_path / found) == size  # noqa: PTH202
 
 

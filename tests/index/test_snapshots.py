@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.cli.render.remedies import worded
 from rag.exceptions import DiskFullError, IndexUnavailableError, LockedError, UsageError
+from rag.index.checksums import Record, stamp_of
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.edge.layout.snapshot_copy import copy_for_readers
 from rag.support import sparse_files as sparse_copy
@@ -206,6 +207,16 @@ def test_what_the_engine_never_writes_again_is_on_the_disk_once(index: IndexDire
     assert not (segment / "payload_storage/tracker.dat").samefile(
         published / "two/payload_storage/tracker.dat"
     )
+
+
+def test_what_a_removed_generation_shared_need_not_be_read_again(index: IndexDirectory) -> None:
+    page = "segments/two/payload_storage/page_0.dat"
+    shared = merged(index) / "payload_storage/page_0.dat"
+    with index.writing():
+        index.publish(1, points=1)
+        index.publish(2, points=1)  # takes away the first, and with it a name of the page
+    for folder in (index.work, index.path / "gen-2"):
+        assert Record.read(folder).stamps[f"{SHARD}/{page}"] == stamp_of(shared)
 
 
 def test_pages_that_still_grow_are_copied(index: IndexDirectory) -> None:

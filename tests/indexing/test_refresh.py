@@ -196,10 +196,10 @@ class TestNotesThatCannotBeRead:
 
         read = module.read_file
 
-        def vanish(root, vault, file, index):
+        def vanish(root, vault, file, *settings):
             if file.path == "a.md":
                 (work / "a.md").unlink(missing_ok=True)
-            return read(root, vault, file, index)
+            return read(root, vault, file, *settings)
 
         monkeypatch.setattr(module, "read_file", vanish)
         assert not refresh(work=work).incomplete

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag.config.sections import platform_folder
+from rag.config.platform_folders import platform_folder
 from rag.exceptions import ConfigError, Remedy
 
 PROJECT_FILES = ("config/rag.toml", "rag.toml")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from rag.config.addresses import addresses_in
+from rag.config.platform_folders import platform_folder
 from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.config.server_folders import server_folder
 from rag.config.untrusted import (
@@ -26,15 +27,7 @@ from rag.config.untrusted import (
     within,
 )
 
-_APP = "rag"
 AUTO = "auto"  # as ollama.chat_model: the first installed one that can
-
-
-def platform_folder(which: str) -> Path:
-    """Return one of the platform's folders for this program, as platformdirs names it."""
-    import platformdirs
-
-    return Path(getattr(platformdirs, which)(_APP, appauthor=False))
 
 
 def _setting(default: Any, text: str, free: Rule = needs_trust) -> Any:
@@ -66,6 +59,13 @@ class IndexConfig:
 
 
 @dataclass(frozen=True)
+class ObsidianConfig:
+    """`[obsidian]`: what the settings that Obsidian keeps in a vault count for."""
+
+    respect_ignore: bool = _setting(True, "leave out what Obsidian excludes, and its templates")
+
+
+@dataclass(frozen=True)
 class SearchConfig:
     """`[search]`: what is shown."""
 
@@ -78,6 +78,11 @@ class SearchConfig:
     )
     freshness: bool = _setting(
         True, "say when notes changed since the last index (up to 5,000 notes)", is_free
+    )
+    refresh: str = _setting(
+        "auto",
+        "auto: a search at a terminal first indexes up to 100 changed notes; or never",
+        one_of("never"),
     )
 
 
@@ -340,6 +345,7 @@ class RAGConfig(ModelsConfig):
         True, "keep a warm process, so that the next command need not start cold", off_only
     )
     index: IndexConfig = field(default_factory=IndexConfig)
+    obsidian: ObsidianConfig = field(default_factory=ObsidianConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     links: LinksConfig = field(default_factory=LinksConfig)
     ask: AskConfig = field(default_factory=AskConfig)
@@ -362,7 +368,7 @@ class RAGConfig(ModelsConfig):
 
 
 SECTIONS = (
-    *("index", "search", "links", "ask", "embedding", "chat", "ollama"),
+    *("index", "obsidian", "search", "links", "ask", "embedding", "chat", "ollama"),
     *("store", "routes", "planner"),
 )
 _INTERNAL = ("origins", "root", "project", "left_out", "vaults_within", "strange_files")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.config.files import ProjectFile, read_bytes
-from rag.config.sections import platform_folder
+from rag.config.platform_folders import platform_folder
 from rag.exceptions import ConfigError, Remedy
 
 _MOST_BYTES = 16 << 20

@@ -43,6 +43,10 @@ def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, 
         "index.max_note_mb": (0 < index.max_note_mb < 1e4, "must be positive and below 10,000"),
         "search.top_k": (0 < config.search.top_k <= 10_000, "must be within 1 and 10,000"),
         "search.mode": (config.search.mode in modes, f"must be one of {', '.join(modes)}"),
+        "search.refresh": (
+            config.search.refresh in ("auto", "never"),
+            "must be auto or never",
+        ),
         "links.uri": (
             config.links.uri in ("", "file", "obsidian") or "{path}" in config.links.uri,
             "must be file, obsidian, or a link that holds {path}",

@@ -21,6 +21,7 @@ from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.text.messages import brief
 from rag.text.normalize import name_key
+from rag.vault.suffixes import SUFFIXES
 
 _SUGGESTED = 5
 _LONGEST_NAME = 4096  # characters, as in the longest path of a system
@@ -77,7 +78,7 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     wanted = name_key(name)
     names = [n for n in manifest.names() if not vaults or n[0] in vaults]
     roots = manifest.vaults()
-    tiers: list[list[tuple[str, str]]] = [[], [], [], []]
+    tiers: list[list[tuple[str, str]]] = [[], [], [], [], []]
     for vault, path, title, aliases, identity in names:
         paths = {
             name_key(path),
@@ -86,12 +87,14 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
         }
         if wanted in paths or f"{wanted}.md" in paths:
             tiers[0].append((vault, path))
-        elif wanted == name_key(title) or wanted == name_key(Path(path).stem):
+        elif any(f"{wanted}{suffix}" in paths for suffix in SUFFIXES):
             tiers[1].append((vault, path))
-        elif wanted in map(name_key, aliases):
+        elif wanted in map(name_key, (title, Path(path).stem, path.rpartition("/")[2])):
             tiers[2].append((vault, path))
-        elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
+        elif wanted in map(name_key, aliases):
             tiers[3].append((vault, path))
+        elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
+            tiers[4].append((vault, path))
     matches = next((tier for tier in tiers if tier), [])
     if len(matches) == 1:
         vault, path = matches[0]

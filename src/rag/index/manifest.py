@@ -27,7 +27,7 @@ from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.sqlite import transaction
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind
-from rag.text.normalize import name_key
+from rag.text.normalize import fold_accents, name_key
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -49,17 +49,19 @@ class Manifest:
         self._db = connection
 
     @classmethod
-    def open_work(cls, path: Path, is_synced: bool = True) -> Manifest:
+    def open_work(cls, path: Path, is_synced: bool = True, is_verified: bool = False) -> Manifest:
         """Open the writer's manifest; make it when it is missing.
 
         :param is_synced: whether a change that was made survives a power cut.
+        :param is_verified: whether it is known to be whole.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, isolation_level=None)
         if not is_synced:
             db.execute("PRAGMA synchronous=OFF")
-        _verify(db)
+        if not is_verified:
+            _verify(db)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         return cls(db)
@@ -173,11 +175,19 @@ class Manifest:
         )
         return {path: (size, mtime, bool(again)) for path, size, mtime, again in rows}
 
-    def files(self, vault: str) -> Iterator[tuple[str, int, int]]:
-        """Yield file name, size and mtime_ns of every note of a vault."""
+    def count_undated(self, vault: str, first: int, last: int) -> int:
+        """Return how many notes lack a date, of those whose files were written within a time."""
+        found: int = self._db.execute(
+            "SELECT count(*) FROM notes WHERE vault = ? AND mtime_ns BETWEEN ? AND ?"
+            " AND '' IN (created, modified) AND length(chunks) > 0",
+            (vault, first, last),
+        ).fetchone()[0]
+        return found
+
+    def files(self, vault: str) -> dict[str, tuple[int, int]]:
+        """Return size and mtime_ns of every note of a vault by the name of its file."""
         rows = self._db.execute("SELECT file, size, mtime_ns FROM notes WHERE vault = ?", (vault,))
-        for file, size, mtime in rows:
-            yield decode_file(file), size, mtime
+        return {decode_file(file): (size, mtime) for file, size, mtime in rows}
 
     def odd_files(self) -> dict[tuple[str, str], str]:
         """Return by vault and path the files whose name on disk is not their path (not NFC)."""
@@ -217,7 +227,7 @@ class Manifest:
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""
-        rows = self._db.execute("SELECT id FROM names WHERE key = ? ORDER BY id", (name_key(name),))
+        rows = self._db.execute("SELECT id FROM names WHERE key = ? ORDER BY id", (_key(name),))
         return [identity for (identity,) in rows]
 
     @property
@@ -286,6 +296,7 @@ class Manifest:
         """Forget a vault that has no notes any more."""
         with self._transaction():
             self._db.execute("DELETE FROM vaults WHERE name = ?", (name,))
+            self._db.execute("DELETE FROM meta WHERE key = ?", (facts_key(name),))
 
     def raise_revision(self, at_least: int = 0) -> int:
         """Return a new revision, above `at_least` too."""
@@ -315,7 +326,7 @@ class Manifest:
             self.catalogue.drop(row.id)
             return
         names = (*row.aliases, PurePath(row.path).stem, row.title)
-        keys = {name_key(name): name for name in names}
+        keys = {_key(name): name for name in names}
         self._db.executemany(
             "INSERT INTO names VALUES (?, ?, ?)",
             [(row.id, key, name) for key, name in keys.items() if key],
@@ -329,6 +340,11 @@ class Manifest:
             if revise:
                 self.raise_revision()
             yield
+
+
+def facts_key(vault: str) -> str:
+    """Return the name of the fact that holds what is known of a vault besides its notes."""
+    return f"vault {vault}"
 
 
 @contextmanager
@@ -358,6 +374,11 @@ def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
     except sqlite3.Error:
         db.close()
         raise
+
+
+def _key(name: str) -> str:
+    """Return what the spellings of a name have in common, with and without accents."""
+    return fold_accents(name_key(name))
 
 
 def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:

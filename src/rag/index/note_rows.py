@@ -55,6 +55,11 @@ class NoteRow:
     fields: dict[str, list[str]] = field(default_factory=dict)  # from `searchable_fields`
     indexed_at: str = ""
 
+    @property
+    def times(self) -> tuple[int, str, str]:
+        """When its file was written, and the dates of the note."""
+        return self.mtime_ns, self.created, self.modified
+
 
 COLUMNS = tuple(NoteRow.__dataclass_fields__)
 _to_json = json.JSONEncoder(ensure_ascii=False).encode

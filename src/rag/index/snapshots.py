@@ -267,6 +267,8 @@ class IndexDirectory:
         # First: a staging index that lost what was announced must not be taken for what it was.
         self.working.publish(copied.work, record)
         self._announce(number)
+        # To remove the snapshot before has changed what the system says of files it shared.
+        self.working.stamp(record)
 
     def import_files(self, number: int, points: int, fill: Callable[[Path], None]) -> None:
         """Make files from elsewhere the current snapshot; the staging index stays as it is.

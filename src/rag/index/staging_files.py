@@ -103,9 +103,14 @@ class WorkingFiles:
         (self.folder / WRITING).touch()  # the manifest may be
         self._record = self._before = Record(self.folder, sums)
         self._record.write()
-        for record in (snapshot, self._record):
-            record.stamp(self._read_at)
+        self.stamp(snapshot)
         self.known = self._record.sums
+
+    def stamp(self, snapshot: Record) -> None:
+        """Note what the files look like, which hold what was just published, and those of the
+        snapshot."""
+        for record in filter(None, (snapshot, self._record)):
+            record.stamp(self._read_at)
 
     def close(self) -> None:
         """Note that nobody writes any more: the shard is flushed and closed, and the manifest is as

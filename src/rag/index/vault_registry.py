@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.support.durable_files import replace_durably
 from rag.support.owned_folders import claim_data_folder
 from rag.support.regular_files import strange_kind
+from rag.support.unicode_forms import nfc
 from rag.text.normalize import name_key
 
 _SHOWN = 5  # vaults, where none is near the one that was named
@@ -93,7 +93,7 @@ class Registry:
         if not _is_unicode(str(root)):
             raise UsageError(f"the name of {folder} is not valid UTF-8", hint="Rename the folder.")
         known = configured_vaults(config, self)
-        wanted = _nfc(name or root.name or "root")
+        wanted = nfc(name or root.name or "root")
         for other, path in known.items():
             if path == root and (not name or other == wanted):
                 return other, root
@@ -233,11 +233,11 @@ def _folders(config: RAGConfig) -> dict[str, Path]:
     if config.vaults_dir is None or not config.vaults_dir.is_dir():
         return {}
     folders = {
-        _nfc(path.name): path.resolve()
+        nfc(path.name): path.resolve()
         for path in config.vaults_dir.iterdir()
         if path.is_dir() and not path.name.startswith(".") and _is_unicode(path.name)
     }
-    wanted, within = {_nfc(name) for name in config.target_vaults}, config.vaults_within
+    wanted, within = {nfc(name) for name in config.target_vaults}, config.vaults_within
     return {
         n: p
         for n, p in folders.items()
@@ -247,7 +247,3 @@ def _folders(config: RAGConfig) -> dict[str, Path]:
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
-
-
-def _nfc(name: str) -> str:
-    return unicodedata.normalize("NFC", name)

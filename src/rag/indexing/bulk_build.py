@@ -15,6 +15,7 @@ from rag.config import IndexConfig
 from rag.exceptions import IndexingError
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
+from rag.index.vault_facts import Span
 from rag.indexing.note_points import chunks_of, to_points
 from rag.indexing.note_reader import ReadNote, read_file
 from rag.stores.base.points import Point, weight
@@ -36,13 +37,14 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class NoteBatch:
-    """Notes to be read, and the index they are for."""
+    """Notes to be read, the index they are for, and when their vault was copied."""
 
     vault: str
     root: str
     files: list[NoteFile]
     config: IndexConfig
     directory: str
+    copied: Sequence[Span] = ()
 
 
 @dataclass
@@ -102,7 +104,8 @@ def _batches(
     size = told = 0
     for done, file in enumerate(note_batch.files, 1):
         try:
-            note = read_file(note_batch.root, note_batch.vault, file, note_batch.config)
+            of = note_batch
+            note = read_file(of.root, of.vault, file, of.config, of.copied)
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -7,9 +7,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rag.config import RAGConfig
 from rag.exceptions import IndexingError
 from rag.index.manifest import Manifest
-from rag.vault import NoteFile, scan_folder
+from rag.index.vault_facts import Span, VaultFacts, read_facts, record_facts
+from rag.indexing.copied_files import spans_of_copies
+from rag.vault import NoteFile, Scan, scan_folder
 
 _PER_NOTE = 1e-5  # seconds that a note takes at least: to be listed, examined and compared
 
@@ -20,7 +23,8 @@ class Changes:
 
     `kept` is the number of notes that stay indexed although their folder is missing or empty;
     `problem` says why. `unlisted` maps paths that could not be examined to the
-    reason, `twins` those whose name two files share.
+    reason, `twins` those whose name two files share, `notices` those that are no notes and of
+    which there is something to know. `copied` are the minutes in which the vault was copied.
     """
 
     vault: str
@@ -30,6 +34,8 @@ class Changes:
     deleted: list[str] = field(default_factory=list)
     unlisted: dict[str, str] = field(default_factory=dict)
     twins: dict[str, str] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)
+    copied: tuple[Span, ...] = ()
     unchanged: int = 0
     kept: int = 0
     problem: str = ""
@@ -39,16 +45,22 @@ class Changes:
 
 
 def find_changes(
-    manifest: Manifest, vault: str, root: Path, ignore: list[str], prune: bool = False
+    manifest: Manifest,
+    vault: str,
+    root: Path,
+    config: RAGConfig,
+    prune: bool = False,
+    scan: Scan | None = None,
 ) -> Changes:
     """Compare a vault's folder with the manifest.
 
     :param prune: believe an empty or missing folder: its notes are deleted.
+    :param scan: what the folder held a moment ago; what changes since is found the next time.
     """
     changes = Changes(vault, str(root))
     known = manifest.stats(vault)
     try:
-        scan = scan_folder(str(root), ignore)
+        scan = scan or _scan(str(root), config)
     except IndexingError as error:
         if not prune:
             changes.kept, changes.problem = len(known), str(error)
@@ -59,11 +71,15 @@ def find_changes(
         changes.kept = len(known)
         changes.problem = f"the vault folder {root} holds no notes (is it mounted?)"
         return changes
+    copied = read_facts(manifest, vault).copied
+    changes.copied = spans_of_copies((note.mtime_ns for note in scan.notes), copied)
+    # Which file times are dates is another matter then, of notes that did not change too.
+    is_known = changes.copied == copied
     for note in scan.notes:
         before = known.pop(note.path, None)
         if before is None:
             changes.added.append(note)
-        elif before != (note.size, note.mtime_ns, False):
+        elif before != (note.size, note.mtime_ns, False) or not is_known:
             changes.changed.append(note)
         else:
             changes.unchanged += 1
@@ -71,32 +87,56 @@ def find_changes(
     listed = {note.path for note in scan.notes}
     changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
     changes.twins = {p: why for p, why in scan.problems.items() if p in listed}
+    changes.notices = scan.notices
     changes.deleted = [path for path in known if not _beneath(path, scan.problems)]
     return changes
+
+
+def record_found(manifest: Manifest, changes: Changes) -> dict[str, str]:
+    """Record what was found out of a vault besides its notes; return the notices that are new."""
+    if changes.problem:
+        return {}
+    known = read_facts(manifest, changes.vault).notices
+    record_facts(manifest, changes.vault, VaultFacts(changes.copied, changes.notices))
+    return {path: why for path, why in changes.notices.items() if known.get(path) != why}
+
+
+def _scan(root: str, config: RAGConfig, deadline: float | None = None) -> Scan:
+    return scan_folder(root, config.index.ignore, deadline, config.obsidian.respect_ignore)
 
 
 def _beneath(path: str, folders: dict[str, str]) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
 
-def count_stale(manifest: Manifest, ignore: list[str], seconds: float = 0.05) -> int | None:
+def count_stale(
+    manifest: Manifest,
+    config: RAGConfig,
+    seconds: float = 0.05,
+    patience: float = 1.0,
+    scans: dict[str, Scan] | None = None,
+) -> int | None:
     """Return how many notes changed on disk since the index was made.
 
-    :param seconds: how long it may take; past that, or where it would surely take longer, the
-        answer is `None`.
+    :param seconds: how long it may take on a machine with nothing else to do; where it would
+        surely take longer, the answer is `None`.
+    :param patience: how many times as long may pass before it is given up; then it is `None` too.
+    :param scans: is given what the folder of each vault holds, as far as it could be listed.
     """
     if manifest.rows() * _PER_NOTE > seconds:
         return None
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds * patience
     stale = 0
     for vault, root in manifest.vaults().items():
-        known = {file: (size, mtime) for file, size, mtime in manifest.files(vault)}
+        known = manifest.files(vault)
         try:
-            scan = scan_folder(root, ignore, deadline)
+            scan = _scan(root, config, deadline)
         except TimeoutError:
             return None
         except IndexingError:
             continue  # not mounted: what was indexed is the best there is
+        if scans is not None:
+            scans[vault] = scan
         if known and not scan.notes:
             continue
         stale += sum(known.pop(n.file, None) != (n.size, n.mtime_ns) for n in scan.notes)

@@ -47,8 +47,7 @@ def compare(
 def _against(
     manifest: Manifest, vaults: dict[str, Path], config: RAGConfig, prune: bool
 ) -> list[Changes]:
-    ignore = config.index.ignore
-    found = [find_changes(manifest, name, root, ignore, prune) for name, root in vaults.items()]
+    found = [find_changes(manifest, name, root, config, prune) for name, root in vaults.items()]
     for changes in found:
         _drop_unchanged(manifest, changes, config)
     return found

@@ -16,6 +16,7 @@ from rag.index.embedding_space import Embedded, Space, read_embedded, record_emb
 from rag.index.fingerprint import fingerprint
 from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.index.vault_facts import keep_copied
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.support.disk_space import is_of_full_disk
 from rag.support.pipeline_parts import store_of
@@ -106,7 +107,8 @@ class IndexWriter:
         if lost := working.check():
             return self._begin_rebuild(f"the index was damaged ({lost[0]})")
         try:
-            manifest = self._open_work()
+            # Its checksum was compared, as a reader does, who need not read it through then either.
+            manifest = self._open_work(working.is_closed and MANIFEST in working.known)
             known = manifest.get("fingerprint")
         except sqlite3.DatabaseError as error:
             if is_of_full_disk(error, self.directory.path):
@@ -123,9 +125,10 @@ class IndexWriter:
             return self._begin_rebuild("the index was damaged")
         return manifest
 
-    def _open_work(self) -> Manifest:
+    def _open_work(self, is_verified: bool = False) -> Manifest:
         # Nothing else of a staging index is synced; of an index on a server there is nothing else.
-        return Manifest.open_work(self.directory.work / MANIFEST, self._is_on_server)
+        path = self.directory.work / MANIFEST
+        return Manifest.open_work(path, self._is_on_server, is_verified)
 
     def _can_republish(self) -> bool:
         """Check what readers have. Where it is damaged, or not known to be whole, it is
@@ -146,6 +149,9 @@ class IndexWriter:
         manifest.raise_revision(at_least=self.directory.newest())
         if embedded := self.readable_embeddings():
             record_embedded(manifest, embedded)  # the vectors themselves are kept by text
+        with self._published() as before:
+            if before:
+                keep_copied(before, manifest)
         manifest.set(fingerprint=fingerprint(self.config))  # last: it says that all this was done
 
     def _begin_rebuild(self, why: str) -> Manifest:
@@ -336,7 +342,7 @@ class IndexWriter:
             self.store.publish(number)
             self._is_suspect = False
         finally:
-            self.manifest = self._open_work()
+            self.manifest = self._open_work(is_verified=True)
 
     def _check_imported(self) -> None:
         """Publish no segment that the engine did not take for what it is."""

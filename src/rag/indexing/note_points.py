@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rag.index.searchable_text import lexical_parts
+from rag.index.searchable_text import beside, lexical_parts, with_word_parts
 from rag.indexing.note_reader import ReadNote
 from rag.stores.base.points import Point, chunk_point
 from rag.text.bm25_documents import DocumentEncoder, Encoded
@@ -35,11 +35,15 @@ def chunks_of(note: ReadNote) -> list[NoteChunk]:
 
 
 def encode(chunks: Sequence[NoteChunk], encoder: DocumentEncoder) -> Encoded:
-    """Return the sparse vectors of chunks: each is found by its title, headings and text.
+    """Return the sparse vectors of chunks: each is found by its title, headings and text, by the
+    parts of words in mixed case, and by what is `beside` it.
 
     :param encoder: any; one that is kept knows the words of earlier chunks.
     """
-    return encoder.encode(["\n".join(lexical_parts(c.meta, c.text)) for c in chunks])
+    texts = ["\n".join(lexical_parts(c.meta, c.text)) for c in chunks]
+    return encoder.encode(
+        [with_word_parts(text) for text in texts], [beside(c.meta, c.text) for c in chunks]
+    )
 
 
 def to_points(chunks: Sequence[NoteChunk], encoder: DocumentEncoder) -> EncodedPoints:

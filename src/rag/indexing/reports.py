@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class VaultReport:
-    """What a run did to one vault; `failed` and `problems` map paths to what was wrong."""
+    """What a run did to one vault.
+
+    `failed` and `problems` map paths to what was wrong, `notices` to what else is new of them.
+    """
 
     vault: str
     added: int = 0
@@ -23,6 +26,7 @@ class VaultReport:
     problem: str = ""
     failed: dict[str, str] = field(default_factory=dict)
     problems: dict[str, list[str]] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)
 
     @property
     def total(self) -> int:

@@ -26,13 +26,13 @@ from rag.index.manifest import Manifest
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
-from rag.indexing.changes import Changes, find_changes
+from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.index_writer import IndexWriter
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
 from rag.indexing.reports import RunReport, VaultReport
 from rag.stores import open_directory
 from rag.support.disk_space import disk_in_view, room_to_index
-from rag.vault.discovery import NoteFile
+from rag.vault.discovery import NoteFile, Scan
 
 if TYPE_CHECKING:
     from haystack import Pipeline
@@ -65,6 +65,7 @@ class IndexRun:
         directory = directory or open_directory(config)
         self.writer = IndexWriter(config, directory, pipeline, rebuild, wait)
         self.report = RunReport(notices=self.writer.notices)
+        self.scans: dict[str, Scan] = {}  # what vaults held a moment ago, where somebody looked
         self._asked: dict[str, tuple[Path, bool]] = {}  # vault -> folder, prune
         self._seen: list[NoteRow] = []  # notes as they were, to be recorded together
         self._touched: list[NoteRow] = []  # the same text in a file with another time
@@ -101,7 +102,8 @@ class IndexRun:
 
     def find_changes(self, vault: str, root: Path, prune: bool = False) -> Changes:
         """Compare a vault's folder with the index."""
-        return find_changes(self.manifest, vault, root, self.config.index.ignore, prune)
+        scan = self.scans.pop(vault, None)
+        return find_changes(self.manifest, vault, root, self.config, prune, scan)
 
     def index_vault(
         self, vault: str, root: Path, prune: bool = False, progress: Progress | None = None
@@ -135,6 +137,7 @@ class IndexRun:
         self._delete(changes, report)
         self._record_unlisted(changes, report)
         self._record_twins(changes, report)
+        report.notices = record_found(self.manifest, changes)
         self._asked[vault] = root, prune
         self.writer.settled.add(vault)
         if prune and changes.deleted and not self.manifest.stats(vault):
@@ -193,7 +196,8 @@ class IndexRun:
 
         index, home = self.config.index, str(self.writer.directory.path)
         batches = [
-            NoteBatch(changes.vault, changes.root, run, index, home) for run in split(changes.added)
+            NoteBatch(changes.vault, changes.root, run, index, home, changes.copied)
+            for run in split(changes.added)
         ]
         if not batches:
             return False
@@ -225,7 +229,8 @@ class IndexRun:
     ) -> ReadNote | None:
         """Read one file; `None` when there is nothing to write for it."""
         try:
-            read = read_file(changes.root, changes.vault, file, self.config.index)
+            index = self.config.index
+            read = read_file(changes.root, changes.vault, file, index, changes.copied)
         except FileNotFoundError:
             if before:
                 changes.deleted.append(file.path)
@@ -241,8 +246,8 @@ class IndexRun:
             report.unchanged += 1
             read.row.indexed_at = before.indexed_at
             if before.chunks == read.row.chunks:
-                is_touched = before.mtime_ns != read.row.mtime_ns
-                (self._touched if is_touched else self._seen).append(read.row)
+                is_seen = before.times == read.row.times
+                (self._seen if is_seen else self._touched).append(read.row)
                 return None
         elif before:
             report.changed += 1

@@ -166,8 +166,8 @@ class ShardAccess(Access):
         try:
             self.close_work()
         finally:
-            if keep(*self._readers, self._snapshot):
-                self._readers, self._snapshot = [], None
+            if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
+                self._readers = []
 
     def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int]) -> None:
         """Open a snapshot's shard: for the dimensions asked for at first, then for all."""
