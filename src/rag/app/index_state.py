@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag.config import RAGConfig
+from rag.vault.suffixes import RENDERED
 
 if TYPE_CHECKING:
     from rag.index.manifest import Manifest
     from rag.search.results import SearchResult
+    from rag.vault import Scan
 
 _GLANCE = 0.05  # seconds for looking whether notes changed, beside a search
 
@@ -25,7 +27,7 @@ class IndexState:
     :param tags: its tags, and how many notes have each.
     :param changed: how many notes changed since; `None` when that is not known.
     :param odd_files: by vault and path, the files whose names are spelt otherwise on disk.
-    :param uri: how links to notes are made; see `rag.app.links`.
+    :param uri: how links to notes are made; see `rag.app.notes.links`.
     """
 
     notes: int
@@ -52,13 +54,32 @@ class IndexState:
         file = self.odd_files.get((result.vault, result.file_path), result.file_path)
         return Path(self.roots.get(result.vault, "")) / file
 
+    def mark_gone(self, results: Iterable[SearchResult]) -> None:
+        """Mark the results whose files are gone, by one look at each; of a vault whose folder is
+        not on this machine nothing is known."""
+        import os
+
+        is_here: dict[str, bool] = {}
+        for result in results:
+            root = self.roots.get(result.vault, "")
+            if is_here.setdefault(root, bool(root) and os.path.isdir(root)):  # noqa: PTH112
+                try:
+                    os.stat(self.file(result))  # noqa: PTH116
+                except (FileNotFoundError, NotADirectoryError):
+                    result.gone = True
+                except OSError:  # it may not be looked at, and may well be there
+                    pass
+
     def link(self, result: SearchResult, line: int = 0) -> str:
         """Return a link to a result, or to another line of its note."""
-        from rag.app.links import link_to
+        from rag.app.notes.links import link_to
 
         headings = [part for part in result.heading if part != result.title]
         heading = headings[-1] if headings else ""
-        return link_to(self.uri, self.file(result), line or result.line, heading)
+        file = self.file(result)
+        if file.suffix.lower() in RENDERED:  # what was found is another text than the file's
+            return link_to(self.uri, file, 1)
+        return link_to(self.uri, file, line or result.line, heading)
 
 
 @contextmanager
@@ -77,11 +98,17 @@ def open_index(config: RAGConfig) -> Iterator[Manifest]:
         yield manifest
 
 
-def count_changed(manifest: Manifest, config: RAGConfig, seconds: float = _GLANCE) -> int | None:
+def count_changed(
+    manifest: Manifest,
+    config: RAGConfig,
+    seconds: float = _GLANCE,
+    patience: float = 1.0,
+    scans: dict[str, Scan] | None = None,
+) -> int | None:
     """Return how many notes changed since the index was made; `None` when that takes too long to
     find out, or another machine indexes them.
 
-    :param seconds: how long it may take.
+    The parameters are those of `rag.indexing.changes.count_stale`.
     """
     from rag.indexing.changes import count_stale
 
@@ -91,13 +118,19 @@ def count_changed(manifest: Manifest, config: RAGConfig, seconds: float = _GLANC
 
         if not is_written_here(IndexDirectory.of(config)):
             return None
-    return count_stale(manifest, config.index.ignore, seconds)
+    return count_stale(manifest, config, seconds, patience, scans)
 
 
-def read_state(manifest: Manifest, config: RAGConfig) -> IndexState:
-    """Read the state of an index from its manifest."""
+def read_state(manifest: Manifest, config: RAGConfig, changed: int | None = None) -> IndexState:
+    """Read the state of an index from its manifest.
+
+    :param changed: how many notes changed since, where somebody has just looked.
+    """
     notes, chunks = manifest.kept_totals()
-    stale = count_changed(manifest, config) if config.search.freshness else None
+    if not config.search.freshness:
+        stale = None
+    else:
+        stale = count_changed(manifest, config) if changed is None else changed
     return IndexState(
         notes=notes,
         chunks=chunks,

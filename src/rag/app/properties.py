@@ -10,6 +10,7 @@ from rag.query.syntax import parse_query
 from rag.search.results import QueryFilters
 from rag.search.understanding.query_understanding import known_properties
 from rag.text.messages import brief
+from rag.text.normalize import name_key
 
 _MOST_VALUES = 1_000  # of a property, among which a near one is looked for
 _NEAR = 3
@@ -38,8 +39,16 @@ def unknown_properties(manifest: Manifest, asked: Iterable[tuple[str, str]]) -> 
             yield f"no note has the property {brief(name)!r}" + _also(near)
         elif not catalogue.bearing(name, value):
             values = catalogue.values(name, _MOST_VALUES)
-            near = get_close_matches(value, values, _NEAR, 0.5) or values[:_NEAR]
+            near = _near_values(value, values)
             yield f"no note has the {brief(name)} {brief(value)!r}" + _also(near)
+
+
+def _near_values(value: str, values: Iterable[str]) -> list[str]:
+    """Return those that are written much alike, and else those that have the value as a part."""
+    known = {name_key(one): one for one in values}
+    wanted = name_key(value)
+    near = get_close_matches(wanted, known, _NEAR, 0.5) or [key for key in known if wanted in key]
+    return [known[key] for key in near[:_NEAR]]
 
 
 def _also(near: list[str]) -> str:

@@ -28,6 +28,8 @@ class SearchRequest:
     :param min_score: leave out results that score less; notes that are only listed have no score.
     :param order: of the results: `score`, `created`, `modified` or `title`; "" for the usual one.
     :param context: give so many lines before and after the matching line of each result.
+    :param refresh: index what changed first, where it is little; see `rag.app.refresh`. A snapshot
+        that is open already stays as it is.
     """
 
     query: str
@@ -42,6 +44,7 @@ class SearchRequest:
     min_score: float = 0.0
     context: int | None = None
     order: str = ""
+    refresh: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
@@ -13,8 +14,11 @@ from rag.app.properties import asked_properties, unknown_properties
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
 from rag.clients.factory import embedding_provider
+from rag.config import RAGConfig
+from rag.exceptions import RAGError
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
+from rag.search.relaxation import wants_plan
 from rag.search.results import SearchResponse
 from rag.search.run import search as run_search
 from rag.text.messages import plural
@@ -47,6 +51,42 @@ class SearchReport:
 def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     """Search a snapshot; see `Workspace.search`."""
     started = time.monotonic()
+    if not request.refresh or snapshot.is_open:
+        report = _search(snapshot, request)
+    else:
+        report = _search_refreshed(snapshot, request)
+    return replace(report, milliseconds=round((time.monotonic() - started) * 1000))
+
+
+def _search_refreshed(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
+    """Search after what changed was indexed: most often nothing was, so the search goes first."""
+    from rag.app.refresh import Refresh
+
+    report = None
+    with Refresh(snapshot.config) as refresh:
+        if not refresh.is_over and _may_repeat(snapshot.config, request):
+            snapshot.reopen(0)  # that is seen to
+            with suppress(RAGError):  # it may be over with the change; else it comes again
+                report = _search(snapshot, request)
+        if report is None or refresh.has_begun():
+            snapshot.reopen(0)  # before the writer removes what is read
+        changed, notices, is_new = refresh.result()
+        if report is None or is_new:
+            snapshot.reopen(changed)
+            report = _search(snapshot, request)
+    report.response.notices = [*notices, *report.response.notices]
+    return replace(report, index=replace(report.index, changed=changed))
+
+
+def _may_repeat(config: RAGConfig, request: SearchRequest) -> bool:
+    """Return whether nobody notices a search that is done twice: no model is asked for more than an
+    embedding, and no plan goes on record."""
+    is_planned = wants_plan(config, request.query, request.plan)
+    transforms = config.search.transforms if request.transforms is None else request.transforms
+    return not (is_planned or transforms or request.rerank)
+
+
+def _search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     config = snapshot.config
     if request.mode in _BY_MEANING:  # insists, whatever was found a minute ago
         embedding_provider(config).forget_silence()
@@ -73,10 +113,10 @@ def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
             asked = asked_properties(manifest, request.query, opening.filters)
             response.notices += unknown_properties(manifest, asked)
     _leave_out_low(response, request.min_score)
+    opening.state.mark_gone(response.results)
     around = request.context
     excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)
-    milliseconds = round((time.monotonic() - started) * 1000)
-    return SearchReport(response, opening.plan, opening.state, milliseconds, excerpts)
+    return SearchReport(response, opening.plan, opening.state, 0, excerpts)
 
 
 def _leave_out_low(response: SearchResponse, least: float) -> None:

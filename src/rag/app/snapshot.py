@@ -26,6 +26,23 @@ class Snapshot:
         self.config = config
         self._opened = ExitStack()
         self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
+        self._changed: int | None = None  # how many notes did since, where somebody just looked
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something of it was read."""
+        return bool({"store", "state"} & vars(self).keys())
+
+    def reopen(self, changed: int | None) -> None:
+        """Read the index as it is from now on.
+
+        :param changed: how many notes changed since it was made, where somebody has just looked.
+        """
+        self._opened.close()
+        self._pipelines.clear()
+        for name in ("store", "state"):
+            vars(self).pop(name, None)
+        self._changed = changed
 
     @cached_property
     def store(self) -> BaseDocumentStore:
@@ -43,7 +60,7 @@ class Snapshot:
         :raises IndexUnavailableError: when there is none, or one of another version.
         """
         with self.manifest() as manifest:
-            return read_state(manifest, self.config)
+            return read_state(manifest, self.config, self._changed)
 
     def places(self) -> list[tuple[str, str]]:
         """Return vault and path of every note.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from json import loads
 from typing import Any
 
@@ -10,20 +11,27 @@ from rag.app.index_state import count_changed
 from rag.config import RAGConfig
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.lookup import open_manifest
+from rag.index.manifest import Manifest
+from rag.index.vault_facts import Span, read_facts
 from rag.index.vault_registry import configured_vaults
 from rag.support.sparse_files import disk_usage
+from rag.text.messages import plural
 
 _PATIENCE = 5  # seconds for checking all notes
 
 
 @dataclass(frozen=True)
 class VaultStatus:
-    """A vault in the index."""
+    """A vault in the index.
+
+    :param notices: sentences on what there is to know of its files.
+    """
 
     name: str
     path: str
     notes: int
     chunks: int
+    notices: list[str]
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ def read_status(config: RAGConfig) -> StatusReport:
             writer=_writer(config) if store.url else None,
             fingerprint=loads(manifest.get("fingerprint", "{}")),
             vaults=[
-                VaultStatus(name, root, *counts.get(name, (0, 0))) for name, root in roots.items()
+                VaultStatus(name, root, *counts.get(name, (0, 0)), _notices(manifest, name))
+                for name, root in roots.items()
             ],
             not_indexed=sorted(set(configured_vaults(config)) - set(roots)),
             problems=[
@@ -112,6 +121,25 @@ def read_status(config: RAGConfig) -> StatusReport:
                 for row in manifest.notes("problems != '[]'")
             ],
         )
+
+
+def _notices(manifest: Manifest, vault: str) -> list[str]:
+    """Return what there is to know: times of files that are no dates, and what is not followed."""
+    facts = read_facts(manifest, vault)
+    copied = [notice for span in facts.copied if (notice := _of_copy(manifest, vault, span))]
+    return [*copied, *(f"{path}: {why}" for path, why in facts.notices.items())]
+
+
+def _of_copy(manifest: Manifest, vault: str, span: Span) -> str:
+    """Say how many notes have no date since their files were copied; nothing when none."""
+    count = manifest.count_undated(vault, *span)
+    if not count:
+        return ""
+    when = datetime.fromtimestamp(span[0] / 1e9).isoformat(" ", "minutes")
+    return (
+        f"the file times of {plural(count, 'note')} are not taken for dates: all were written"
+        f" within a minute of {when}, as by a clone or a copy"
+    )
 
 
 def _refresh(config: RAGConfig) -> bool:

@@ -20,6 +20,7 @@ from rag.exceptions import (
     Remedy,
     StoreConnectionError,
     UsageError,
+    standing,
     with_hint,
 )
 from rag.index.snapshots import IndexDirectory
@@ -180,6 +181,7 @@ def _refresh(
     if is_changed or registry.notice:  # all folders at once, and only when none is refused
         registry.save()
     _tell_overlaps(run, known, named)
+    _tell_appeared(run, config, wanted, indexed)
     for vault, root in wanted.items():
         with show_progress(vault, "notes") as progress:
             run.index_vault(vault, root, request.prune, progress)
@@ -188,18 +190,28 @@ def _refresh(
     run.publish()
 
 
+def _tell_appeared(
+    run: IndexRun, config: RAGConfig, wanted: dict[str, Path], indexed: Collection[str]
+) -> None:
+    """Say which folders of `vaults_dir` become vaults of an index that has others already."""
+    parent = config.vaults_dir and config.vaults_dir.resolve()
+    for vault, root in wanted.items() if indexed else ():
+        if vault not in indexed and root.parent == parent:
+            said = f"{root} lies in vaults_dir, and is the vault {vault!r} from now on"
+            run.report.notices.append(_or_take_out(said, vault))
+
+
 def _tell_overlaps(run: IndexRun, known: dict[str, Path], named: Collection[str]) -> None:
     """Say which of the vaults that were named lie in another one, or hold one."""
     for inner, outer in overlaps(known):
         if inner in named or outer in named:
-            run.report.notices.append(
-                Message(
-                    f"vault {inner!r} lies in {outer!r}, so that its notes are found twice",
-                    remedy=Remedy.TAKE_OUT_VAULT,
-                    subject=inner,
-                    joint=": ",
-                )
-            )
+            said = f"vault {inner!r} lies in {outer!r}, so that its notes are found twice"
+            run.report.notices.append(_or_take_out(said, inner))
+
+
+def _or_take_out(said: str, vault: str) -> Message:
+    """Say something of a vault, and how to take it out of the index."""
+    return Message(said, remedy=Remedy.TAKE_OUT_VAULT, subject=vault, joint=": ")
 
 
 def _embed(
@@ -223,7 +235,7 @@ def _embed(
         has_some = bool(run.embedded)
         if has_some or not request.quiet:
             what = "some chunks have no embedding" if has_some else "no embeddings"
-            run.report.notices.append(with_hint(f"{what}: {error}", error.hint))
+            run.report.notices.append(standing(with_hint(f"{what}: {error}", error.hint)))
 
 
 def _check_any(vaults: dict[str, Path], config: RAGConfig) -> None:

@@ -18,6 +18,7 @@ _OTHERS = (
     "encodings.utf_32_le",
     "encodings.utf_8_sig",
     "frontmatter",
+    "numpy.ma",
     "pathspec",
     "platformdirs",
     "rapidfuzz.distance",

@@ -42,7 +42,7 @@ def check_vaults(examination: Examination) -> Iterator[Check]:
         hint = Message(remedy=Remedy.FIND_VAULTS)
         yield Check("vault", "warn", "there is no vault yet", hint)
     for name, root in vaults.items():
-        yield _check_vault(name, root, config.index.ignore, name in roots or not is_known)
+        yield _check_vault(name, root, config, name in roots or not is_known)
     for inner, outer in overlaps(vaults):
         message = f"{inner} lies in {outer}: its notes are found twice"
         yield Check("vault", "warn", message, Message(remedy=Remedy.REMOVE_VAULT, subject=inner))
@@ -64,22 +64,26 @@ def _check_settings(config: RAGConfig) -> Iterator[Check]:
             yield Check("vault", "fail", f"target_vaults: {folder} holds no folder {name}", hint)
 
 
-def _check_vault(name: str, root: Path, ignore: list[str], indexed: bool) -> Check:
+def _check_vault(name: str, root: Path, config: RAGConfig, indexed: bool) -> Check:
     facts: dict[str, Any] = {"vault": name, "path": str(root)}
     hint: str
     if not root.is_dir():
         hint = Message(hint="Is it mounted?", remedy=Remedy.FORGET_VAULT, subject=name)
         return Check("vault", "warn", f"{name}: the folder {root} is not there", hint, facts)
     try:
-        scan = scan_folder(str(root), ignore, time.monotonic() + _SECONDS)
+        deadline = time.monotonic() + _SECONDS
+        respect = config.obsidian.respect_ignore
+        scan = scan_folder(str(root), config.index.ignore, deadline, respect)
     except IndexingError as error:
         hint = f"Make it readable: `ls {shlex.quote(str(root))}`"
         return Check("vault", "fail", f"{name}: {error}", hint, facts)
     except TimeoutError as error:
         hint = "A slow disk makes indexing slow; leave folders out with index.ignore."
         return Check("vault", "warn", f"{name}: {error}", hint, facts)
-    facts |= {"notes": len(scan.notes), "unreadable": scan.problems}
+    facts |= {"notes": len(scan.notes), "unreadable": scan.problems, "notices": scan.notices}
     message = f"{name}: {plural(len(scan.notes), 'note')} in {root}"
+    for path, why in list(scan.notices.items())[:1]:
+        message += f" ({path}: {why})"
     if not scan.notes:
         hint = f"Is it the right folder? `ls {shlex.quote(str(root))}`"
         return Check("vault", "warn", f"{name}: {root} holds no .md files", hint, facts)

@@ -13,6 +13,7 @@ from unicodedata import normalize
 from rag.exceptions import NotFoundError, QueryError, UsageError
 from rag.index.lookup import FoundNote, find_note
 from rag.index.manifest import Manifest
+from rag.vault.suffixes import SUFFIXES
 
 _LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|]+?)\\?(?:\|[^\[\]]*)?\]\]$")
 _MOST_MARKS = 8  # of a heading, in one name: at each of them the note's name may end
@@ -117,9 +118,10 @@ def _from_folder(manifest: Manifest, file: Path, vaults: list[str] | None) -> Fo
             for path in wanted if not vaults or vault in vaults else ():
                 if path.is_relative_to(start):
                     inner = normalize("NFC", path.relative_to(start).as_posix())
-                    row = manifest.note(vault, inner) or manifest.note(vault, f"{inner}.md")
-                    if row and row.chunks:
-                        return FoundNote(row, Path(root))
+                    for suffix in ("", *SUFFIXES):
+                        row = manifest.note(vault, inner + suffix)
+                        if row and row.chunks:
+                            return FoundNote(row, Path(root))
     return None
 
 
@@ -133,7 +135,7 @@ def notes_like(manifest: Manifest, name: str, vaults: Sequence[str] | None = Non
     from rag.search.understanding.title_lookup import Places
 
     try:
-        matched = {*Places(manifest).at_paths([name, f"{name}.md"])}
+        matched = {*Places(manifest).at_paths([name, *(name + suffix for suffix in SUFFIXES)])}
     except QueryError:  # a title that ends with a backslash, for example
         return []
     roots = manifest.vaults()

@@ -56,7 +56,12 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
             "fingerprint": report.fingerprint,
         },
         "vaults": {
-            vault.name: {"path": vault.path, "notes": vault.notes, "chunks": vault.chunks}
+            vault.name: {
+                "path": vault.path,
+                "notes": vault.notes,
+                "chunks": vault.chunks,
+                "notices": vault.notices,
+            }
             for vault in report.vaults
         },
         "not_indexed": report.not_indexed,

@@ -77,6 +77,7 @@ def result_to_json(result: SearchResult) -> dict[str, Any]:
         "content": result.content,
         **({"repeated": result.repeated} if result.repeated else {}),
         "duplicates": result.duplicates,
+        **({"gone": True} if result.gone else {}),
         **found_by,
         **explained,
     }
@@ -90,4 +91,7 @@ def _explanation_to_json(why: Explanation) -> dict[str, Any]:
     for chunk in found["chunks"]:
         if not chunk["variants"]:
             del chunk["variants"]
+        for term in chunk["terms"]:
+            if not term["forms"]:
+                del term["forms"]
     return found

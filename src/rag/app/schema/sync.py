@@ -23,6 +23,7 @@ def sync_to_json(report: SyncReport) -> dict[str, Any]:
             "problem": vault.problem,
             "failed": vault.failed,
             "problems": vault.problems,
+            "notices": vault.notices,
         }
         for vault in run.vaults.values()
     }

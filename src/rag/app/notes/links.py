@@ -32,4 +32,5 @@ def link_to(template: str, file: Path, line: int, heading: str = "") -> str:
 
 
 def _is_obsidian(file: Path) -> bool:
-    return any((folder / ".obsidian").is_dir() for folder in file.parents)
+    # `Path.is_dir` raises where a folder may not be read.
+    return any(os.path.isdir(folder / ".obsidian") for folder in file.parents)  # noqa: PTH112

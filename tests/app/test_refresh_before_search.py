@@ -1,0 +1,175 @@
+"""Bringing an index up to date before a search: when that is done, and when it is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from index_fixtures import NOTES
+from ollama_server import OllamaServer
+from rag.app import refresh as refreshing
+from rag.app.refresh import MOST, Refreshed, refresh
+from rag.app.requests import SearchRequest, SyncRequest
+from rag.app.sync import sync
+from rag.app.workspace import Workspace
+from rag.config import IndexConfig, OllamaConfig, RAGConfig
+from rag.index.embedding_space import read_embedded
+from rag.index.lookup import open_manifest
+from rag.index.snapshots import IndexDirectory
+
+UNCHANGED = Refreshed(0)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> RAGConfig:
+    return RAGConfig(data_dir=tmp_path / "data", ollama=OllamaConfig(enabled=False))
+
+
+@pytest.fixture
+def notes(write_notes: Callable[..., Path], config: RAGConfig) -> Path:
+    """A vault of three notes, indexed."""
+    folder = write_notes("work", NOTES)
+    sync(config, SyncRequest([folder]))
+    return folder
+
+
+def found(config: RAGConfig, words: str, **how: bool) -> list[str]:
+    with Workspace(config) as workspace:
+        report = workspace.search(SearchRequest(words, **how))
+        return [result.file_path for result in report.response.results]
+
+
+def test_a_search_that_asks_for_it_finds_what_was_just_written(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n\nThe quokka sleeps.\n")
+    assert found(config, "quokka") == []
+    assert found(config, "quokka", refresh=True) == ["Zebra.md"]
+
+
+def test_new_changed_and_deleted_notes_are_counted(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    (notes / "Backups.md").write_text("# Backups\n\nNone.\n")
+    (notes / "証明書.md").unlink()
+    expected = "indexed 2 changed notes, forgot 1 note no longer there"
+    assert refresh(config) == Refreshed(0, (expected,), is_new=True)
+    assert refresh(config) == UNCHANGED
+
+
+def test_what_is_shown_is_not_called_old_after_it(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    with Workspace(config) as workspace:
+        assert workspace.search(SearchRequest("zebra", refresh=True)).index.changed == 0
+
+
+def test_more_than_a_hundred_changed_notes_are_left_to_the_indexer(config, notes):
+    for number in range(MOST + 1):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n")
+    assert refresh(config) == Refreshed(MOST + 1)
+    (notes / "0.md").unlink()
+    assert refresh(config).notices == (f"indexed {MOST} changed notes",)
+
+
+def test_nothing_is_done_while_another_process_writes_the_index(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    with IndexDirectory.of(config).writing():
+        assert refresh(config) == Refreshed(1)
+
+
+def test_settings_that_would_rebuild_the_index_change_nothing(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    other = replace(config, index=IndexConfig(chunk_size=300))
+    before = IndexDirectory.of(config).announced()
+    assert refresh(other) == Refreshed(1)
+    assert IndexDirectory.of(config).announced() == before
+
+
+def test_a_vault_whose_folder_is_away_keeps_its_notes(config, notes):
+    notes.rename(notes.with_name("away"))
+    assert refresh(config) == UNCHANGED
+    assert found(config, "backups", refresh=True) == ["Backups.md"]
+
+
+def test_no_folder_becomes_a_vault_by_it(config, notes, write_notes):
+    write_notes("other", {"Other.md": "# Other\n\nA quokka.\n"})
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    within = replace(config, vaults_dir=notes.parent)
+    assert refresh(within).notices == ("indexed 1 changed note",)
+    assert found(within, "quokka") == []
+
+
+def test_without_an_index_nothing_is_said_but_by_the_search(config):
+    assert refresh(config) == Refreshed()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_an_index_that_may_not_be_written_is_searched_as_it_is(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n")
+    config.index_dir.chmod(0o500)
+    try:
+        assert refresh(config) == Refreshed(1)
+    finally:
+        config.index_dir.chmod(0o700)
+
+
+def test_a_failure_is_told_and_the_index_searched_as_it_was(config, notes):
+    (notes / "Zebra.md").write_text("# Zebra\n\nbackups\n")
+    lock = config.index_dir / "index.lock"
+    lock.unlink()
+    lock.mkdir()  # what no writer can lock
+    changed, [notice], _ = refresh(config)
+    assert changed == 1
+    assert notice.startswith("the index could not be brought up to date: ")
+    assert found(config, "backups", refresh=True) == ["Backups.md"]
+
+
+def test_ctrl_c_ends_it_and_not_the_search(config, notes, monkeypatch):
+    (notes / "Zebra.md").write_text("# Zebra\n\nbackups\n")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(refreshing, "_index", interrupted)
+    assert refresh(config) == Refreshed(1, ("interrupted: the index is searched as it was",))
+    assert found(config, "backups", refresh=True) == ["Backups.md"]
+
+
+def test_a_workspace_that_has_read_the_index_goes_on_reading_it_as_it_was(config, notes):
+    with Workspace(config) as workspace:
+        workspace.search(SearchRequest("backups"))
+        (notes / "Zebra.md").write_text("# Zebra\n")
+        report = workspace.search(SearchRequest("zebra", refresh=True))
+        assert report.response.results == []
+
+
+class TestWithEmbeddings:
+    @pytest.fixture
+    def config(self, config: RAGConfig, server: OllamaServer) -> RAGConfig:
+        return replace(config, ollama=OllamaConfig(url=server.url, retries=0))
+
+    @pytest.fixture
+    def notes(self, write_notes: Callable[..., Path], config: RAGConfig) -> Path:
+        many = {f"{n}.md": f"# Note {n}\n\nText of note {n}.\n" for n in range(40)}
+        folder = write_notes("work", many)
+        sync(config, SyncRequest([folder], embed=True))
+        return folder
+
+    def test_no_model_is_asked_and_the_next_run_makes_the_rest(self, config, notes, server):
+        (notes / "Zebra.md").write_text("# Zebra\n")
+        asked = len(server.requests())
+        [notice] = refresh(config).notices
+        assert notice == "indexed 1 changed note, some chunks have no embedding"
+        assert len(server.requests()) == asked
+        assert sync(config, SyncRequest()).run.embedding.made == 1
+
+    def test_meaning_goes_on_ranking(self, config, notes):
+        for number in range(6):
+            (notes / f"new {number}.md").write_text(f"# New {number}\n")
+            refresh(config)
+        with open_manifest(config) as manifest:
+            embedded = read_embedded(manifest)
+        assert embedded.is_enough
+        assert embedded.embedded < embedded.chunks
+        assert refresh(config).changed > 0
