@@ -49,6 +49,18 @@ def test_modes_are_offered(offers):
     assert offers("rag search x --mode l") == ["lexical"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("search x --sort m", ["modified"]),
+        ("search x --format js", ["json", "jsonl"]),
+        ("ask x --format j", ["json"]),
+    ],
+)
+def test_the_values_of_options_are_offered(offers, typed, offered):
+    assert offers(f"rag {typed}") == offered
+
+
 def test_conversations_are_offered(rag, indexed, offers, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("backups\n"))
     assert rag("chat").code == 0

@@ -96,12 +96,23 @@ def test_each_check_has_json_as_soon_as_it_is_known_and_all_have(library: Path, 
         whole = to_json(workspace.doctor(), worded)
     printed = rag("doctor", "--json").json
     assert {"schema", *whole} == {*printed}
-    assert without_room(each) == without_room(whole["checks"]) == without_room(printed["checks"])
+    assert without_sizes(each) == without_sizes(whole["checks"])
+    assert without_sizes(each) == without_sizes(printed["checks"])
 
 
-def without_room(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return checks without the one of the disk, which others fill meanwhile."""
-    return [check for check in checks if check["name"] != "disk"]
+def without_sizes(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return checks without sizes on the disk.
+
+    Other programs fill the disk meanwhile, and the engine's files take and give back blocks
+    while they are open.
+    """
+    return [
+        {key: value for key, value in check.items() if key not in {"bytes", "message"}}
+        if check["name"] == "index"
+        else check
+        for check in checks
+        if check["name"] != "disk"
+    ]
 
 
 def test_an_error_that_nobody_words_has_the_code_of_its_remedy(library: Path) -> None:

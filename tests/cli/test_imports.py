@@ -35,7 +35,7 @@ TABLE = {
     " indexing memory_limits pipeline_errors pipeline_parts",
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
-    "ask backups": f"{ANSWER} app",
+    "ask backups": f"{ANSWER} app runtime_folder",
     "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search"
     " settings_repr",
     "transform backups": f"{ENGINE} app plugins query search settings_repr",

@@ -36,6 +36,21 @@ class TestIndex:
         assert ran.code == 0
         assert ran.out.startswith("nothing changed: 3 notes, 4 chunks")
 
+    @pytest.mark.parametrize("broken", ["a folder", "no pattern", "a link to nothing"])
+    def test_an_ignore_file_that_is_none_is_told_once(self, rag, notes, broken):
+        assert rag("index", notes).code == 0
+        place = notes / ".ragignore"
+        if broken == "a folder":
+            place.mkdir()
+        elif broken == "no pattern":
+            place.write_text("!\n")
+        else:
+            place.symlink_to("nowhere")
+        first, second = rag("index"), rag("index")
+        assert (first.code, second.code, second.err) == (0, 0, "")
+        assert ".ragignore: ignore file: " in first.err
+        assert ".ragignore: ignore file: " in rag("status").out
+
     def test_quiet_prints_nothing_when_nothing_changed(self, rag, indexed):
         assert rag("index", "-q") == (0, "", "")
 
@@ -63,6 +78,7 @@ class TestIndex:
                     "problem": "",
                     "failed": {},
                     "problems": {},
+                    "notices": {},
                 }
             },
             "notes": 3,
@@ -138,10 +154,10 @@ class TestIndex:
 
         read = module.read_file
 
-        def fail(root, vault, file, index):
+        def fail(root, vault, file, *settings):
             if file.path == "bad.md":
                 raise PermissionError(13, "Permission denied")
-            return read(root, vault, file, index)
+            return read(root, vault, file, *settings)
 
         monkeypatch.setattr(module, "read_file", fail)
         (indexed / "bad.md").write_text("x")
@@ -335,7 +351,8 @@ class TestStatus:
             0,
         )
         assert set(index) >= {"path", "bytes", "indexed_at", "fingerprint"}
-        assert found["vaults"] == {"work": {"path": str(indexed), "notes": 3, "chunks": 4}}
+        vault = {"path": str(indexed), "notes": 3, "chunks": 4, "notices": []}
+        assert found["vaults"] == {"work": vault}
         assert (found["not_indexed"], found["problems"]) == ([], [])
 
     def test_problems_lists_the_notes_that_could_not_be_read_as_meant(self, rag, indexed):
@@ -354,3 +371,17 @@ class TestStatus:
 
     def test_without_an_index_it_gives_3(self, rag):
         assert rag("status").code == 3
+
+
+def test_a_folder_that_appears_in_vaults_dir_is_taken_in_with_a_word_once(
+    rag, write_notes, monkeypatch
+):
+    parent = write_notes("first", {"a.md": "# A\n"}).parent
+    monkeypatch.setenv("RAG_VAULTS_DIR", str(parent))
+    assert "vaults_dir" not in rag("index").err
+    folder = write_notes("later", {"b.md": "# B\n"})
+    assert rag("index").err == (
+        f"rag: {folder} lies in vaults_dir, and is the vault 'later' from now on:"
+        " `rag vault remove later` takes it out\n"
+    )
+    assert "vaults_dir" not in rag("index").err

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from rag.app.links import link_to
+from rag.app.notes.links import link_to
 
 FILE = Path("/notes/a b/Ü#1.md")
 
@@ -34,6 +35,32 @@ class TestLinks:
         assert link_to("", file, 1).startswith("file://")
         (tmp_path / "vault" / ".obsidian").mkdir()
         assert link_to("", file, 1).startswith("obsidian://open?path=")
+
+
+@pytest.mark.parametrize("closed", ["around/vault", "around"])
+@pytest.mark.parametrize("command", ["search Harbour", "ask Harbour", "status"])
+def test_a_vault_that_may_not_be_read_leaves_the_output_whole(
+    rag, tmp_path, monkeypatch, command, closed
+):
+    vault = tmp_path / "around" / "vault"
+    vault.mkdir(parents=True)
+    (vault / "a.md").write_text("# Harbour\n\nThe harbour is open.\n")
+    assert rag("index", vault).code == 0
+    before = rag(*command.split())
+    monkeypatch.setattr(os, "stat", refusing(os.stat, tmp_path / closed))
+    after = rag(*command.split())
+    assert (after.code, after.out.split("(")[0]) == (0, before.out.split("(")[0])
+
+
+def refusing(examine, folder: Path):
+    """Return an `os.stat` that may look at nothing in a folder."""
+
+    def stat(path, *args, **given):
+        if isinstance(path, (str, os.PathLike)) and folder in Path(path).parents:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return examine(path, *args, **given)
+
+    return stat
 
 
 @pytest.fixture
@@ -89,3 +116,14 @@ def test_a_setting_that_is_no_link_is_refused(rag, library, monkeypatch):
     ran = rag("search", "rolling back")
     assert ran.code == 2
     assert "links.uri" in ran.err
+
+    def test_a_canvas_is_opened_at_its_first_line_since_its_text_has_others(
+        self, rag, write_notes, opener, monkeypatch
+    ):
+        monkeypatch.setenv("RAG_LINKS__URI", "edit://{path}:{line}")
+        board = '{"nodes": [{"type": "text", "text": "# Canary\\n\\nroll forward slowly"}]}'
+        folder = write_notes("boards", {"Board.canvas": board})
+        rag("index", "-q", folder)
+        assert rag("search", "slowly", "--json").json["results"][0]["line"] == 3
+        assert rag("search", "slowly", "--open", "1").code == 0
+        assert opener.read_text() == f"edit://{folder}/Board.canvas:1\n"

@@ -68,6 +68,16 @@ class TestFiltersAlone:
         assert "no note has the status 'dome'; near: " in err
 
     @pytest.mark.parametrize(
+        ("value", "near"), [("fossa", "; near: Fossa Industries\n"), ("zebra", "\n")]
+    )
+    def test_only_near_values_are_named_as_near(self, rag, tmp_path, value, near):
+        for company in ("Fossa Industries", "Lumen Works"):
+            (tmp_path / f"{company}.md").write_text(f"---\ncompany: {company}\n---\nText.\n")
+        rag("index", tmp_path)
+        err = rag("search", f"company:{value}").err
+        assert f"no note has the company '{value}'{near}" in err
+
+    @pytest.mark.parametrize(
         "options",
         [
             ["--where", "status"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -55,7 +56,50 @@ def test_a_word_that_is_too_wide_stays_whole():
 
 
 def test_a_japanese_character_fills_two_columns():
-    assert wrapped("日本語 の ノート", 8) == "日本語\nの\nノート"
+    assert wrapped("日本語 の ノート", 8) == "日本語\nの ノー\nト"
+
+
+def test_japanese_is_broken_between_characters_but_not_inside_a_latin_word():
+    text = "質問に最も近いObsidianの文（信頼度 0.55）。"
+    assert wrapped(text, 20).split("\n") == ["質問に最も近い", "Obsidianの文（信頼度", "0.55）。"]
+
+
+def test_no_line_begins_with_a_mark_that_ends_or_ends_with_one_that_begins():
+    text = "かきく。けこさ「しす」せ"
+    assert wrapped(text, 6).split("\n") == ["かき", "く。け", "こさ", "「し", "す」せ"]
+
+
+def test_a_path_with_japanese_names_stays_whole_where_a_line_holds_it():
+    assert wrapped("番号は ja/日本語/ノート.md:3", 22) == "番号は\nja/日本語/ノート.md:3"
+
+
+@pytest.mark.inside
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_check_of_the_doctor_is_broken_between_words_below_its_text(
+    rag, indexed, at_terminal, columns
+):
+    at_terminal(columns)
+    lines = plain(rag("doctor").out).splitlines()
+    told = [line for line in lines if "off (ollama.enabled" in line or line.endswith("quotations")]
+    assert len(told) == 2
+    assert told[1].startswith(" " * 24) and told[1][24] != " "
+    assert all(len(line.rstrip()) <= columns for line in lines if "/" not in line)
+
+
+@pytest.mark.inside
+def test_an_answer_is_broken_between_words_of_japanese_too(rag, write_notes, at_terminal):
+    text = "証明書の更新は Obsidian だけでなく、すべてのKubernetesクラスタでcertbotを使って行う。"
+    write_notes("work", {"証明書.md": f"# 証明書\n\n{text}\n"})
+    assert rag("index", "-q", *[write_notes("work", {})]).code == 0
+    for columns in range(30, 60):
+        at_terminal(columns)
+        shown = rag("ask", "証明書の更新は？").out + rag("search", "証明書の更新", "--full").out
+        for word in ("Kubernetes", "certbot", "Obsidian"):
+            assert plain(shown).count(word) == 2
+
+
+def plain(text: str) -> str:
+    return re.sub("\x1b\\[[0-9;]*m", "", text)
 
 
 @given(st.text(st.sampled_from("ab 日-"), max_size=60), st.integers(4, 20), st.integers(0, 3))

@@ -132,7 +132,7 @@ class TestTheLanguageOfTheQuestion:
 
     def test_explain_shows_the_plan(self, rag):
         ran = rag("search", QUERY, "--explain")
-        assert "route" in ran.out and "hybrid_both (by rules" in ran.out
+        assert "search     by words, and by meaning" in ran.out
 
     def test_a_router_that_does_not_exist_is_an_error(self, rag, monkeypatch):
         monkeypatch.setenv("RAG_PLANNER__ROUTER", "nobody")
@@ -160,9 +160,21 @@ class TestPlan:
         ran = rag("plan", QUERY, "-v", "work")
         assert ran.code == 0 and ran.out.splitlines()[0] == f"work vault · {LINE}"
         rows = dict(line.split(None, 1) for line in ran.out.splitlines()[1:])
-        assert rows["vault"] == "work" and rows["tag"] == "#ops" and rows["text"] == "rolling back"
-        assert rows["time"] == "since 1 June 2025: created 2025-06-01 to … (DATES)"
-        assert "made without a model" in rows["hyde"] and rows["confidence"]
+        assert rows["vault"] == "work" and rows["tag"] == "#ops" and rows["words"] == "rolling back"
+        assert rows["time"] == "since 1 June 2025: created 2025-06-01 to …"
+        assert rows["model"] == "none: read by rules"
+
+    def test_it_is_told_in_plain_words_and_json_keeps_the_terms(self, rag):
+        terms = ("hybrid_both", "hyde", "fallback", "rerank", "DATES", "confidence")
+        out, given = rag("plan", QUERY).out, rag("plan", QUERY, "--json").out
+        assert [term for term in terms if term in out] == []
+        assert "where a model orders the results, first what is nearest to “" in out
+        assert "hybrid_both" in given and "hyde" in given and "fallbacks" in given
+
+    def test_a_plan_that_only_lists_says_so(self, rag):
+        out = rag("plan", "notes tagged ops").out
+        assert "the notes that fit are listed, newest first" in out
+        assert "a model orders" not in out
 
     def test_json_is_that_of_a_search(self, rag):
         shown = rag("plan", QUERY, "--json").json

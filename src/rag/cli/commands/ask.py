@@ -139,7 +139,7 @@ def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
     if out.as_json:
         print_report(report)
     elif out.names_files:
-        out.print_files(report.index, answer.sources)
+        out.print_files(report.index, out.printed(answer.sources))
         out.print_warnings(answer.notices)
     else:
         printer.finish(answer)

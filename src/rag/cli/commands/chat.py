@@ -39,6 +39,7 @@ from rag.cli.render.answer import (
 )
 from rag.cli.render.console import (
     make_console,
+    print_between_words,
     print_error,
     print_line,
     print_report,
@@ -203,7 +204,7 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
         printer.stop_waiting()
         if not (manner.quiet or manner.as_json):
             console = make_console(stderr=True)
-            console.print(f"({visible(asked)})", style="dim", soft_wrap=True)
+            print_between_words(console, f"({visible(asked)})", "dim")
 
     try:
         if not manner.as_json:

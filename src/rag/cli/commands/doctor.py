@@ -8,7 +8,13 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import say_key
-from rag.cli.render.console import make_console, plural, print_report, visible
+from rag.cli.render.console import (
+    make_console,
+    plural,
+    print_between_words,
+    print_report,
+    visible,
+)
 from rag.cli.render.remedies import worded
 from rag.config import load_config
 
@@ -24,6 +30,7 @@ _MARKS: dict[Status, tuple[str, str]] = {
     "fail": ("✗", "bold red"),
 }
 _NAME = 16  # columns
+_INDENT = _NAME + 8  # of what is said of a check
 
 
 def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = None) -> None:
@@ -67,8 +74,7 @@ def _print(console: Console, check: Check) -> None:
     line.append(f"{mark} {check.status}", style=style)
     line.append(f"  {check.name:{_NAME}}", style="bold")
     line.append(visible(worded(check.message)))
-    console.print(line, soft_wrap=True)
+    print_between_words(console, line, indent=_INDENT)
     if check.hint:
-        console.print(
-            Text(f"{'':{_NAME + 8}}{visible(worded(check.hint))}", style="dim"), soft_wrap=True
-        )
+        hint = f"{'':{_INDENT}}{visible(worded(check.hint))}"
+        print_between_words(console, hint, "dim", _INDENT)

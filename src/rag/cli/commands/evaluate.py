@@ -34,6 +34,7 @@ _LABELS = {
     "latency_ms_p50": "ms p50",
 }
 _DIGITS = {"queries": 0, "latency_ms_p50": 1}
+_AUC = "the score tells right first results from wrong ones"
 _NAMED = 3  # questions that a message names
 
 
@@ -173,7 +174,7 @@ def _few(names: list[str]) -> str:
 
 
 def _print(report: EvaluationReport) -> None:
-    from rag.evaluation.run import summaries
+    from rag.evaluation.run import score_auc, summaries
 
     console = make_console()
     for position, one in enumerate(report.modes):
@@ -185,6 +186,9 @@ def _print(report: EvaluationReport) -> None:
             table.add_row(visible(name), *_cells(row))
         table.add_row("all", *_cells(figures["overall"]), style="bold")
         console.print(table)
+        auc = score_auc(one.run.outcomes)
+        if auc is not None:
+            print_line(f"{_AUC}: {auc:.3f} (area under the curve)")
         if one.comparison:
             print_line("")
             console.print(_comparison_table(one.comparison))

@@ -13,8 +13,8 @@ import typer
 
 from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import plural, print_line, print_report, say
-from rag.cli.render.remedies import worded
+from rag.cli.render.console import plural, print_line, print_report, say, say_notice
+from rag.exceptions import prefixed
 
 if TYPE_CHECKING:
     from rag.app.requests import SyncRequest
@@ -202,14 +202,14 @@ def _print(found: SyncReport, quiet: bool, json: bool) -> None:
 def _say_problems(report: RunReport, quiet: bool) -> None:
     """Say what there is to know of a run, and which notes and chunks failed."""
     for notice in report.notices:
-        say(f"rag: {worded(notice)}")
+        say_notice(prefixed("rag: ", notice))
     for vault in report.vaults.values():
         if not (vault.total or vault.problem or vault.deleted or quiet):
             say(f"rag: vault {vault.vault!r}: its folder holds no .md files")
         if vault.problem:
             kept = f"; {plural(vault.kept, 'note')} kept (--prune forgets)" if vault.kept else ""
             say(f"rag: vault {vault.vault!r}: {vault.problem}{kept}")
-        for path, why in vault.failed.items():
+        for path, why in (*vault.failed.items(), *vault.notices.items()):
             say(f"rag: {vault.vault}/{path}: {why}")
     embedding = report.embedding
     for chunk, why in (embedding.failed if embedding else {}).items():

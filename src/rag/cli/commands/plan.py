@@ -20,7 +20,7 @@ from rag.cli.framework.query import make_filters
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import check_model, read_stdin
 from rag.cli.render.console import print_line, print_report, say
-from rag.cli.render.plan import plan_lines
+from rag.cli.render.plan import TEXT_COLUMN, plan_lines
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
@@ -81,6 +81,6 @@ def _print(intent: Intent, state: IndexState, quiet: bool) -> None:
 
     print_line(interpretation_line(intent))
     for line in plan_lines(intent):
-        print_line(f"  {line}")
+        print_line(f"  {line}", TEXT_COLUMN + 2)
     for text in [] if quiet else missing(intent, state):
         say(text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag.cli.framework.completion import complete_formats
 from rag.cli.framework.formats import FORMATS, check_body, chosen_output
 from rag.cli.framework.options import (
     ConfigFile,
@@ -21,6 +22,7 @@ from rag.cli.framework.options import (
     Plan,
     Print0,
     Quiet,
+    Refresh,
     Tags,
     TopK,
     Transforms,
@@ -35,10 +37,11 @@ from rag.cli.framework.query import (
     print_missing,
     print_nothing_found,
     print_unknown_tags,
+    wants_refresh,
 )
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report
-from rag.cli.render.plan import plan_lines, print_interpretation
+from rag.cli.render.plan import TEXT_COLUMN, plan_lines, print_interpretation
 from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ def search(
     transforms: Transforms = None,
     plan: Plan = None,
     order: Order = "",
+    refresh: Refresh = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="List chunks instead of notes.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
@@ -104,6 +108,7 @@ def search(
             metavar="|".join(FORMATS),
             help="For other programs: `lines` is file:line:text, as editors and fzf read it;"
             " `jsonl` an object a line.",
+            autocompletion=complete_formats,
         ),
     ] = "text",
     paths: Paths = False,
@@ -150,12 +155,13 @@ def search(
         min_score=min_score or 0.0,
         context=context,
         order=order,
+        refresh=wants_refresh(config, refresh),
     )
     check_asks(words, request.filters)
     with Workspace(config) as workspace:
         report = workspace.search(request)
     _print_warnings(report, out, wanted=bool(plan))
-    results = report.response.results
+    results = out.printed(report.response.results)
     if out.as_json:
         print_report(report)
     elif out.names_files:
@@ -188,6 +194,8 @@ def _open(report: SearchReport, number: int, opener: str) -> None:
     if number > len(results):
         found = plural(len(results), "result")
         raise UsageError(f"there is no result {number}", hint=f"The search found {found}.")
+    if results[number - 1].gone:
+        raise UsageError(f"the note of result {number} is gone", hint="`rag index` forgets it.")
     open_link(report.index.link(results[number - 1]), opener)
 
 
@@ -208,7 +216,7 @@ def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None
     response = report.response
     if explain:
         for line in plan_lines(report.plan) if report.plan else ():
-            print_line(line)
+            print_line(line, TEXT_COLUMN)
         print_plan(response)
     if table:
         print_table(response.results, report.index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,8 +62,11 @@ def _print(found: StatusReport) -> None:
     if found.embedded:
         _say(_embedding(found.embedded))
     for vault in found.vaults:
-        away = "" if Path(vault.path).is_dir() else "  (the folder is not there)"
+        is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
+        away = "" if is_here else "  (the folder is not there)"
         _say(f"  {vault.name}  {plural(vault.notes, 'note')}  {vault.path}{away}")
+        for notice in vault.notices:
+            _say(f"    {notice}")
     for name in found.not_indexed:
         _say(f"  {name}  not indexed yet (`rag index`)")
     if found.problems:

@@ -55,6 +55,25 @@ def complete_modes(incomplete: str) -> list[str]:
     return offered(MODES, incomplete)
 
 
+def complete_orders(incomplete: str) -> list[str]:
+    """Return the orders of results."""
+    from rag.search.ordering import ORDERS
+
+    return offered(ORDERS, incomplete)
+
+
+def complete_formats(incomplete: str) -> list[str]:
+    """Return the formats of `rag search`."""
+    from rag.cli.framework.formats import FORMATS
+
+    return offered(FORMATS, incomplete)
+
+
+def complete_outputs(incomplete: str) -> list[str]:
+    """Return the formats of commands that print text or JSON."""
+    return offered(("text", "json"), incomplete)
+
+
 def complete_notes(incomplete: str) -> list[str]:
     """Return titles of notes, and paths where a slash was typed.
 

@@ -10,6 +10,8 @@ import typer
 
 from rag.cli.framework.completion import (
     complete_modes,
+    complete_orders,
+    complete_outputs,
     complete_tags,
     complete_transforms,
     complete_vaults,
@@ -83,6 +85,7 @@ Order = Annotated[
         "--sort",
         metavar="score|created|modified|title",
         help="The order of the results; dates newest first.",
+        autocompletion=complete_orders,
     ),
 ]
 PathGlobs = Annotated[
@@ -112,6 +115,14 @@ Transforms = Annotated[
         autocompletion=complete_transforms,
     ),
 ]
+Refresh = Annotated[
+    bool | None,
+    typer.Option(
+        "--refresh/--no-refresh",
+        help="First index what changed, up to 100 notes; or search the index as it is. Without"
+        " either: at a terminal, as search.refresh says.",
+    ),
+]
 Plan = Annotated[
     bool | None,
     typer.Option(
@@ -136,7 +147,13 @@ ExplainWindow = Annotated[
 ]
 NoSources = Annotated[bool, typer.Option("--no-sources", help="Leave out the list of sources.")]
 OutputFormat = Annotated[
-    str, typer.Option("--format", metavar="text|json", help="`json` is the same as --json.")
+    str,
+    typer.Option(
+        "--format",
+        metavar="text|json",
+        help="`json` is the same as --json.",
+        autocompletion=complete_outputs,
+    ),
 ]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
-from rag.cli.render.console import plural, print_file, say
+from rag.cli.render.console import plural, print_file, say, say_notice
 from rag.config import MODES
 from rag.exceptions import UsageError
 from rag.text.messages import shortened
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from rag.app.index_state import IndexState
+    from rag.config import RAGConfig
     from rag.search.planned_query import Intent
     from rag.search.results import NearWord, QueryFilters, SearchResult
 
@@ -94,6 +96,17 @@ def check_asks(words: list[str] | None, filters: QueryFilters | None) -> None:
         )
 
 
+def wants_refresh(config: RAGConfig, wanted: bool | None) -> bool:
+    """Return whether what changed is indexed first: for somebody at a terminal, if the settings
+    let it, or for whoever asks for it.
+
+    :param wanted: what was said on the command line, if anything.
+    """
+    if wanted is not None:
+        return wanted
+    return config.search.refresh == "auto" and sys.stdout.isatty()
+
+
 def check_mode(mode: str) -> str:
     """Return a mode, or refuse one that does not exist.
 
@@ -134,7 +147,17 @@ class Output(NamedTuple):
     def print_warnings(self, notices: list[str]) -> None:
         """Say what there is to know of what was found."""
         for notice in [] if self.quiet else notices:
-            say(notice)
+            say_notice(notice)
+
+    def printed(self, results: list[SearchResult]) -> list[SearchResult]:
+        """Return the results that are printed: where files are named, those that are there."""
+        if self.as_json or not (self.names_files or self.data_format == "lines"):
+            return results
+        there = [result for result in results if not result.gone]
+        if len(there) < len(results) and not self.quiet:
+            left = plural(len(results) - len(there), "note")
+            say(f"left out {left}, gone since the last index (`rag index`)")
+        return there
 
     def print_files(self, state: IndexState, results: list[SearchResult]) -> None:
         """Print the file of each note."""

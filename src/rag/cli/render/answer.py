@@ -13,6 +13,7 @@ from rag.cli.render.console import (
     print_between_words,
     print_error,
     say,
+    say_notice,
     visible,
 )
 from rag.exceptions import UsageError
@@ -126,8 +127,9 @@ class AnswerPrinter:
             sys.stdout.flush()
 
     def _print_block(self, text: str) -> None:
-        from rich.markdown import Markdown
         from rich.segment import Segment, Segments
+
+        from rag.cli.render.markdown import Markdown
 
         options = self._console.options.update(width=max(self._console.width - _INDENT, 20))
         lines = self._console.render_lines(Markdown(text), options, pad=False)
@@ -155,7 +157,7 @@ class AnswerPrinter:
             self._console.print(_MARKS.get(answer.finish_reason, "(incomplete)"), style="dim")
         if not self._quiet:
             for notice in answer.notices:
-                say(notice)
+                say_notice(notice)
         if answer.quotes:
             _print_quotes(self._console, answer)
         elif not answer.found and not answer.partial:
@@ -172,8 +174,11 @@ class AnswerPrinter:
     def _say_how(self, answer: Answer) -> None:
         if answer.quotes:
             from rag.answers.notices import notice
+            from rag.cli.render.session import is_news
 
             key = "quoted" if answer.confidence else "listed"  # listed notes have no score
+            if not is_news(notice(self._question, key, confidence=0.0)):
+                key += "_again"
             say("")
             say(notice(self._question, key, confidence=answer.confidence))
         elif answer.model:

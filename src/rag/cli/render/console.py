@@ -15,7 +15,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rag.cli.render.remedies import worded
-from rag.exceptions import RAGError
+from rag.exceptions import RAGError, Standing
 from rag.text.messages import plural as plural
 from rag.text.sanitize import escaped_json, visible_lines, without_controls
 from rag.text.sanitize import visible as visible
@@ -91,6 +91,16 @@ def say(text: str) -> None:
     _write_line(sys.stderr, visible(worded(text)))
 
 
+def say_notice(notice: str) -> None:
+    """Print a notice; one on how things are once on a terminal, and not at every command."""
+    if isinstance(notice, Standing):
+        from rag.cli.render.session import is_news
+
+        if not is_news(notice.cause):
+            return
+    say(notice)
+
+
 def _write_line(stream: TextIO, line: str, indent: int = 0) -> None:
     """Write a line; on a terminal that is too narrow it is broken between words."""
     if len(line) > _NARROW and stream.isatty():
@@ -100,9 +110,21 @@ def _write_line(stream: TextIO, line: str, indent: int = 0) -> None:
     stream.write(line + "\n")
 
 
-def print_between_words(console: Console, text: Text | str, style: str | None = None) -> None:
-    """Print a line on a console: broken between words on a terminal, whole off it."""
-    console.print(text, style=style, soft_wrap=not console.is_terminal)
+def print_between_words(
+    console: Console, text: Text | str, style: str | None = None, indent: int = 0
+) -> None:
+    """Print a line on a console: broken between words on a terminal, whole off it.
+
+    :param indent: columns that its further lines begin after.
+    """
+    if console.is_terminal:
+        from rich.text import Text
+
+        from rag.cli.render.wrapping import wrapped_text
+
+        whole = Text(text) if isinstance(text, str) else text
+        text = wrapped_text(whole, console.width, indent)
+    console.print(text, style=style, soft_wrap=True)
 
 
 def print_report(report: object) -> None:

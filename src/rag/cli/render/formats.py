@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rag.search.results import SearchResult
 
 _SNIPPET = 240  # characters
-_COLUMNS = "rank score vault path title heading line line_start line_end tags created file text"
+_COLUMNS = (
+    "rank score vault path title heading line line_start line_end tags created file text gone"
+)
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|])")
 # What XML 1.0 cannot hold in any form; and what a terminal or a parser would take for something
 # else, which it holds by number.
@@ -66,6 +68,7 @@ def _csv(report: SearchReport, full: bool) -> Iterator[str]:
                 *(rank, round(one.score, 6), one.vault, one.file_path, one.title),
                 *(" › ".join(one.heading), one.line, one.line_start, one.line_end),
                 *(" ".join(one.tags), one.created, report.index.file(one), body),
+                "true" if one.gone else "",
             )
         )
     yield written.getvalue()
@@ -77,14 +80,21 @@ def _markdown(report: SearchReport, full: bool) -> Iterator[str]:
         address = report.index.link(one)
         where = " › ".join([f"{one.vault}/{one.file_path}:{one.line}", *one.heading[1:]])
         score = f" ({one.score:.2f})" if one.score else ""
-        yield f"{rank}. [{_as_markdown(one.title)}]({address}){score} {_as_markdown(where)}\n\n"
-        yield "".join(f"   > {line}".rstrip() + "\n" for line in body.split("\n"))
+        gone = " (gone)" if one.gone else ""
+        title = _as_markdown(one.title)
+        yield f"{rank}. [{title}]({address}){score} {_as_markdown(where)}{gone}\n\n"
+        yield "".join(f"   > {_harmless(line)}".rstrip() + "\n" for line in body.split("\n"))
         yield "\n"
 
 
 def _as_markdown(text: str) -> str:
     """Return a name as one line in which no character means anything in Markdown."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    return _MARKDOWN.sub(r"\\\1", _harmless(" ".join(text.split())))
+
+
+def _harmless(text: str) -> str:
+    """Return a line in which nothing steers a terminal."""
+    return _BY_NUMBER.sub("\ufffd", _xml_text(text))
 
 
 def _xml(report: SearchReport, full: bool) -> Iterator[str]:
@@ -103,6 +113,7 @@ def _xml(report: SearchReport, full: bool) -> Iterator[str]:
             "line_end": str(one.line_end),
             "created": one.created,
             "file": str(report.index.file(one)),
+            **({"gone": "true"} if one.gone else {}),
         }
         element = ElementTree.SubElement(root, "result")
         for name, value in said.items():
@@ -120,13 +131,15 @@ def _xml_text(text: str) -> str:
 
 
 def _lines(report: SearchReport, full: bool) -> Iterator[str]:
-    """Yield `path:line:text` for each hit; lines around it as `path-line-text`, as grep does."""
-    for number, one in enumerate(report.response.results):
+    """Yield `path:line:text` for each hit that is there; lines around it as `path-line-text`, as
+    grep does."""
+    there = [(number, one) for number, one in enumerate(report.response.results) if not one.gone]
+    for place, (number, one) in enumerate(there):
         file = str(report.index.file(one)).replace("\n", visible("\n"))
         excerpt = report.excerpts[number] if report.excerpts else None
         if excerpt is None:
             excerpt = Excerpt(one.line, [line_text(one)])
-        elif number:
+        elif place:
             yield "--\n"
         for line, text in enumerate(excerpt.lines, excerpt.first):
             mark = ":" if line == one.line else "-"

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rag.cli.render.console import make_console, say, visible
+from rag.cli.render.console import make_console, print_between_words, say, visible
 
 if TYPE_CHECKING:
     from rag.app.index_state import IndexState
     from rag.search.planned_query import Intent
 
 _WAY_BACK = "--no-plan"
+_NAME = 9  # columns
+TEXT_COLUMN = _NAME + 2  # of a row, where its text begins
+_NO_MODEL = "there is no model"
+_ROUTES = {
+    "hybrid_both": "by words, and by meaning where there are embeddings",
+    "vector_only": "by meaning alone",
+    "metadata_only": "none: the notes that fit are listed, newest first",
+}
 
 
 def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, data: bool) -> None:
@@ -31,7 +39,7 @@ def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, dat
         line = f"{interpretation_line(intent)} ({_WAY_BACK} {words['way_back']})"
         console = make_console()
         if console.is_terminal and not data:
-            console.print(visible(line), style="dim")
+            print_between_words(console, visible(line), "dim")
         else:
             say(line)
     for text in missing(intent, state):
@@ -44,50 +52,60 @@ def print_interpretation(intent: Intent, state: IndexState, *, wanted: bool, dat
 
 
 def plan_rows(intent: Intent) -> Iterator[tuple[str, str]]:
-    """Yield what there is to tell of a plan, by name."""
+    """Yield what there is to tell of a plan, by name; JSON has the planner's own terms."""
     from rag.app.interpretation_text import time_range_text
 
     plan, read = intent.plan, intent.plan.metadata
     route = plan.intent
-    why = ", ".join(filter(None, [f"by {route.by}", route.reason]))
-    yield "route", f"{route.primary_route.value} ({why})"
+    chooser = "" if route.by == "rules" else f", chosen by {route.by}"
+    yield "search", f"{_ROUTES[route.primary_route.value]}{chooser}"
     yield from (("vault", name) for name in read.vaults)
     any_of = " (any of these)" if read.tag_match == "any" and len(read.tags) > 1 else ""
     yield from (("tag", f"#{tag}{any_of}") for tag in read.tags)
     yield from (("tag", f"#{tag}") for tag in read.all_tags)
     yield from (("without", f"#{tag}") for tag in read.excluded_tags)
     yield from (("title", title) for title in read.titles)
-    yield from (("value", f"{name}: {value}") for name, value in read.values.items())
+    yield from (("property", f"{name}: {value}") for name, value in read.values.items())
     yield from (("path", path) for path in intent.flags.paths or [])
     window = read.time_window
     if not window.is_open:
         days = f"{window.first or '…'} to {window.last or '…'}"
         words = time_range_text(window, intent.today)
-        yield "time", f"{words}: {window.field} {days} ({window.name.value})"
-    yield "text", intent.text if not intent.lists else "(none: the notes are listed, newest first)"
-    yield from (("in scope", f"{n.kind} {n.name} ({n.words})") for n in plan.in_scope)
-    yield from (("not there", f"{n.kind} {n.words}") for n in plan.out_of_scope)
-    yield from (("dropped", f"#{tag}") for tag in plan.dropped)
+        yield "time", f"{words}: {window.field} {days}"
+    if not intent.lists:
+        yield "words", intent.text
+    yield from (("found", f"{n.kind} {n.name} ({n.words})") for n in plan.in_scope)
+    yield from (("not found", f"{n.kind} {n.words}") for n in plan.out_of_scope)
+    yield from (("left out", f"#{tag}, of too many tags") for tag in plan.dropped)
     if plan.expansions:
         yield "near tags", ", ".join(f"#{tag}" for tag in plan.expansions)
-    if plan.mapped_physical_columns:
-        yield "fields", ", ".join(plan.mapped_physical_columns)
     yield from (("also", unit) for unit in plan.units)
-    yield "hyde", f"{plan.hyde.hyde_paragraph} ({plan.hyde.by or 'made without a model'})"
-    yield "rerank by", plan.hyde.rerank_query
+    if plan.hyde.by:
+        yield "example", f"{plan.hyde.hyde_paragraph} ({plan.hyde.by})"
+    if not intent.lists and plan.hyde.rerank_query not in ("", intent.text):
+        wanted = plan.hyde.rerank_query
+        yield "order", f"where a model orders the results, first what is nearest to “{wanted}”"
     if read.logical_reasoning:
         yield "because", read.logical_reasoning
-    yield "confidence", f"{plan.confidence:.2f}"
-    yield from (("fallback", text) for text in plan.fallbacks)
-    yield from (("model", f"{name} ({stage})") for stage, name in plan.models.items())
+    yield from _of_models(intent)
     yield "took", f"{intent.milliseconds:,.1f} ms"
     if intent.audit:
-        yield "audit", intent.audit
+        yield "record", intent.audit
+
+
+def _of_models(intent: Intent) -> Iterator[tuple[str, str]]:
+    """Yield which models were asked, and what was done without them."""
+    plan = intent.plan
+    if plan.models:
+        yield "sure", f"{plan.confidence:.0%}"
+    yield from (("model", f"{name} ({stage})") for stage, name in plan.models.items())
+    without = [text for text in plan.fallbacks if text.endswith(_NO_MODEL)]
+    if without and not plan.models:
+        yield "model", "none: read by rules"
+    yield from (("note", text) for text in plan.fallbacks if text not in without)
 
 
 def plan_lines(intent: Intent) -> Iterator[str]:
     """Yield the rows of a plan as lines, the names in a column of their own."""
-    rows = [*plan_rows(intent)]
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        yield f"{name:{width}}  {' '.join(text.split())}"
+    for name, text in plan_rows(intent):
+        yield f"{name:{_NAME}}  {' '.join(text.split())}"

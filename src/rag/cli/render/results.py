@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rag.cli.render.console import clean, make_console, print_between_words, visible
+from rag.cli.render.wrapping import wrapped_text
 from rag.search.matching_line import excerpt
-from rag.search.results import SearchedVariant, SearchResponse, SearchResult
+from rag.search.results import SearchedVariant, SearchResponse, SearchResult, TermScore
 from rag.text.snippets import match_spans
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from rag.app.search import SearchReport
 
 _LINES = 2  # of a snippet
+# Terms of other fields look as they do in the text: these are named.
+_NAMED_FIELDS = ("exact", "properties", "addresses")
+_GONE = "  (gone; run rag index)"
 
 
 def place(result: SearchResult, facts: IndexState, line: int = 0) -> Text:
@@ -50,6 +54,8 @@ def print_results(report: SearchReport, full: bool = False) -> None:
         heading = [part for part in result.heading if part != result.title]
         if heading:
             where.append(visible(" › " + " › ".join(heading)), style="dim")
+        if result.gone:
+            where.append(_GONE, style="yellow")
         print_indented(console, where, 4)
         for body in _body(report, rank, full, console.width):
             print_indented(console, body, 4)
@@ -128,17 +134,26 @@ def _notes(result: SearchResult) -> Iterator[str]:
     yield f"{why.total:.2f} = {' + '.join(parts)}"
     yield "of it " + ", ".join(f"{name} {score:.2f}" for name, score in why.fields.items())
     for chunk in why.chunks:
-        terms = [f"{term.term}={term.score:.2f}" for term in chunk.terms]
+        terms = [_term(term) for term in chunk.terms]
         if chunk.meaning:
             terms.append(f"meaning={chunk.meaning:.2f} (cosine {chunk.cosine:.2f})")
         terms += [f"{label}={gain:.2f}" for label, gain in chunk.variants.items()]
         yield f"line {chunk.line_start}: {' '.join(terms)}"
 
 
+def _term(term: TermScore) -> str:
+    """Say what a term adds: of a word, what its form in the text is; of others, the field."""
+    if term.field in _NAMED_FIELDS:
+        return f"{term.field}:{term.term}={term.score:.2f}"
+    written = f"({','.join(term.forms)})" if term.forms else ""
+    return f"{term.term}{written}={term.score:.2f}"
+
+
 def print_indented(console: Console, text: Text, indent: int) -> None:
     """Print a text some columns in: wrapped on a terminal, on one line off it."""
     if console.is_terminal:
-        console.print(Padding(text, (0, 0, 0, indent)))
+        lines = wrapped_text(text, console.width - indent)
+        console.print(Padding(lines, (0, 0, 0, indent)))
     else:
         console.print(Text(" " * indent).append_text(text), soft_wrap=True)
 
@@ -163,6 +178,6 @@ def print_table(results: list[SearchResult], facts: IndexState) -> None:
             str(rank),
             f"{result.score:.2f}" if result.score else "",  # a list of notes has none
             visible(result.title),
-            place(result, facts),
+            place(result, facts).append(_GONE if result.gone else "", style="yellow"),
         )
     console.print(table)

@@ -1,14 +1,32 @@
-"""Messages on a terminal: broken between words, and not where the terminal ends."""
+"""What is printed on a terminal: broken between words, and not where the terminal ends.
+
+Chinese and Japanese are broken between characters too, but not inside a Latin word among them, and
+no line begins with a mark such as 。 or ends with one such as 「.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
 from shutil import get_terminal_size
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-_PART = re.compile(r"[^ ]+ *")
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_WORD = re.compile(r"[^ ]+ *")
+_WIDE = (
+    "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f"
+    "\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
+)
+_OPENING, _CLOSING = (
+    "（「『【〔《〈［｛(",
+    "、。，．・：；？！）」』】〕》〉］｝々ー…ぁぃぅぇぉっゃゅょァィゥェォッャュョ",
+)
+_UNIT = re.compile(rf"[{_OPENING}]*(?:[^ {_WIDE}]+|[{_WIDE}]?)[{_CLOSING}]* *|.", re.DOTALL)
 
 
 def wrapped(text: str, columns: int, indent: int = 0) -> str:
@@ -22,14 +40,42 @@ def wrapped(text: str, columns: int, indent: int = 0) -> str:
     """
     if width(text) <= columns:
         return text
-    start = len(text) - len(text.lstrip(" "))
-    lines, line = [], text[:start]
-    for part in _PART.findall(text[start:]):
-        if line.strip() and width(line + part.rstrip(" ")) > columns:
-            lines.append(line.rstrip(" "))
-            line = " " * indent
-        line += part
-    return "\n".join([*lines, line.rstrip(" ")])
+    edges = [0, *_breaks(text, columns, indent), len(text)]
+    lines = [text[start:end].rstrip(" ") for start, end in pairwise(edges)]
+    return f"\n{' ' * indent}".join(lines)
+
+
+def wrapped_text(text: Text, columns: int, indent: int = 0) -> Text:
+    """Do as `wrapped` with a styled text of any number of lines."""
+    lines = []
+    for line in text.split("\n", allow_blank=True):
+        first, *others = line.divide([*_breaks(line.plain, columns, indent)])
+        for other in others:
+            other.pad_left(indent)
+        lines += [first, *others]
+    for line in lines:
+        line.rstrip()
+    return text.blank_copy("\n").join(lines)
+
+
+def _breaks(text: str, columns: int, indent: int) -> Iterator[int]:
+    """Yield where lines begin, but for the first."""
+    at = start = len(text) - len(text.lstrip(" "))
+    used = at
+    for unit in _units(text[start:], columns - indent):
+        if at > start and used + width(unit.rstrip(" ")) > columns:
+            yield at
+            start, used = at, indent
+        at, used = at + len(unit), used + width(unit)
+
+
+def _units(text: str, columns: int) -> Iterator[str]:
+    """Yield what is not broken: words, which may be paths, and single wide characters."""
+    for word in _WORD.findall(text):
+        if word.isascii() or ("/" in word and width(word.rstrip(" ")) <= columns):
+            yield word
+        else:
+            yield from filter(None, _UNIT.findall(word))
 
 
 def width(text: str) -> int:

@@ -1,0 +1,171 @@
+"""Searches of an index that is not what is on the disk: notes that changed, and that are gone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rag.config.files import user_file
+from rag.index.snapshots import IndexDirectory
+from settings_files import write
+
+GONE = "(gone; run rag index)"
+
+
+@pytest.fixture
+def at_terminal(monkeypatch):
+    """Take stdout of the test, which it has once it runs, for a terminal."""
+    return lambda: monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+
+@pytest.fixture
+def written(indexed):
+    (indexed / "Zebra.md").write_text("# Zebra\n\nThe quokka sleeps.\n")
+    return indexed
+
+
+@pytest.fixture
+def deleted(indexed):
+    """The vault, of whose two notes that hold `take` or `keep` one is gone."""
+    (indexed / "Backups.md").unlink()
+    return indexed
+
+
+class TestChanged:
+    @pytest.mark.inside
+    def test_at_a_terminal_a_search_indexes_them_first_and_says_so(self, rag, written, at_terminal):
+        at_terminal()
+        ran = rag("search", "quokka")
+        assert (ran.code, ran.err) == (0, "indexed 1 changed note\n")
+        assert "Zebra.md" in ran.out
+
+    @pytest.mark.inside
+    @pytest.mark.parametrize("way", ["option", "setting"])
+    def test_it_can_be_switched_off(self, rag, written, at_terminal, monkeypatch, way):
+        at_terminal()
+        if way == "setting":
+            monkeypatch.setenv("RAG_SEARCH__REFRESH", "never")
+        ran = rag("search", "quokka", *(["--no-refresh"] if way == "option" else []))
+        assert ran.code == 1
+        assert "1 note changed since the last index" in ran.err
+
+    def test_under_a_pipe_it_is_done_only_when_asked_for(self, rag, written):
+        assert rag("search", "quokka").code == 1
+        ran = rag("search", "quokka", "--refresh", "--paths")
+        assert ran.out == f"{written}/Zebra.md\n"
+
+    def test_json_tells_it_among_the_notices(self, rag, written):
+        found = rag("search", "quokka", "--refresh", "--json").json
+        assert found["notices"] == ["indexed 1 changed note"]
+        assert found["index"]["changed"] == 0
+
+    def test_quiet_says_nothing(self, rag, written):
+        assert rag("search", "quokka", "--refresh", "-q").err == ""
+
+    def test_a_project_that_is_not_trusted_cannot_switch_it_on(self, rag, tmp_path, monkeypatch):
+        write(user_file(), '[search]\nrefresh = "never"\n')
+        write(tmp_path / "project" / "rag.toml", '[search]\nrefresh = "auto"\n')
+        monkeypatch.chdir(tmp_path / "project")
+        assert rag("config", "--json").json["settings"]["search.refresh"]["value"] == "never"
+
+
+class TestGone:
+    def test_a_hit_says_that_its_note_is_gone(self, rag, deleted):
+        out = rag("search", "backups take", "--no-refresh").out
+        assert out.count(GONE) == 1
+
+    def test_so_does_a_row_of_a_table(self, rag, deleted):
+        assert GONE in rag("search", "backups", "--table").out
+
+    @pytest.mark.parametrize("option", ["--paths", "--print0", "--format=lines"])
+    def test_where_files_are_named_it_is_left_out(self, rag, deleted, option):
+        ran = rag("search", "backups minutes", option)
+        assert "Rollback.md" in ran.out
+        assert "Backups.md" not in ran.out
+        assert "left out 1 note, gone since the last index" in ran.err
+
+    def test_when_all_are_gone_nothing_is_found(self, rag, deleted):
+        assert rag("search", "backups", "--paths").code == 1
+        assert rag("search", "backups").code == 0
+
+    @pytest.mark.parametrize("option", ["--json", "--format=jsonl"])
+    def test_json_has_a_field_for_it(self, rag, deleted, option):
+        out = rag("search", "backups minutes", option).out
+        found = (
+            json.loads(out)["results"]
+            if option == "--json"
+            else map(json.loads, out.split("\n")[:-1])
+        )
+        assert {one["path"]: one.get("gone") for one in found} == {
+            "Backups.md": True,
+            "runbooks/Rollback.md": None,
+        }
+
+    def test_csv_has_a_column_for_it(self, rag, deleted):
+        out = rag("search", "backups minutes", "--format", "csv").out
+        assert {row["path"]: row["gone"] for row in csv.DictReader(io.StringIO(out))} == {
+            "Backups.md": "true",
+            "runbooks/Rollback.md": "",
+        }
+
+    def test_it_cannot_be_opened(self, rag, deleted):
+        ran = rag("search", "backups", "--open", "1")
+        assert ran.code == 2
+        assert "the note of result 1 is gone" in ran.err
+
+    def test_nothing_is_said_of_a_vault_that_is_not_here(self, rag, indexed):
+        indexed.rename(indexed.with_name("away"))
+        assert GONE not in rag("search", "backups").out
+        assert rag("search", "backups", "--paths").out == f"{indexed}/Backups.md\n"
+
+    def test_an_answer_names_no_file_that_is_gone(self, rag, deleted):
+        out = rag("ask", "How long do we keep backups?", "--paths").out
+        assert "Backups.md" not in out
+
+
+class TestBesideASearch:
+    """The program looks and indexes in a process beside the search."""
+
+    def test_what_was_just_written_is_found(self, program, written):
+        ran = program("search", "quokka", "--refresh", "--json")
+        assert [one["path"] for one in ran.json["results"]] == ["Zebra.md"]
+        assert ran.json["notices"] == ["indexed 1 changed note"]
+        assert ran.json["index"]["changed"] == 0
+
+    def test_the_index_is_free_when_the_command_ends(self, program, written):
+        program("search", "quokka", "--refresh")
+        assert program("index").code == 0
+
+    def test_the_snapshot_before_is_gone_though_it_was_searched_first(
+        self, program, written, environment
+    ):
+        program("search", "quokka", "--refresh")
+        index = Path(environment["RAG_DATA_DIR"], "index")
+        snapshots = [path.name for path in index.glob("gen-*") if path.is_dir()]
+        assert snapshots == [(index / "CURRENT").read_text()]
+
+    def test_where_nothing_changed_nothing_is_said(self, program, indexed):
+        ran = program("search", "backups", "--refresh")
+        assert (ran.code, ran.err) == (0, "")
+
+    def test_a_plan_goes_on_record_once(self, program, written):
+        program("search", "notes tagged runbook about the quokka", "--plan", "--refresh")
+        assert len(program("audit", "--json").json["records"]) == 1
+
+    def test_what_was_wrong_with_a_search_is_said_once(self, program, written):
+        ran = program("search", "quokka", "--vault", "nowhere", "--refresh")
+        assert ran.code == 2
+        assert ran.err.count("nowhere") == 1
+
+    def test_while_another_process_indexes_the_notes_are_called_changed(
+        self, program, written, environment
+    ):
+        with IndexDirectory(Path(environment["RAG_DATA_DIR"], "index")).writing():
+            ran = program("search", "backups", "--refresh")
+        assert "1 note changed since the last index" in ran.err
+        assert "Backups.md" in ran.out

@@ -1,0 +1,159 @@
+"""Canvases, bases, drawings, cloned vaults and the settings of Obsidian, on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+BOARD = {"nodes": [{"type": "text", "text": "# Canary\n\nroll forward slowly", "y": 0}]}
+NOTES = {
+    "plans/Board.canvas": json.dumps(BOARD),
+    "Tickets.base": "views:\n  - name: Open tickets\n",
+    "long.markdown": "# Long\n\nA longer suffix.\n",
+    "Private/secret.md": "private words\n",
+}
+
+
+@pytest.fixture
+def folder(rag, write_notes) -> Path:
+    found = write_notes("work", NOTES)
+    assert rag("index", "-q", found).code == 0
+    return found
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("Board", "# Canary\n\nroll forward slowly\n"),
+            ("plans/Board", "# Canary\n\nroll forward slowly\n"),
+            ("[[Board.canvas]]", "# Canary\n\nroll forward slowly\n"),
+            ("Board#Canary", "# Canary\n\nroll forward slowly\n"),
+            ("Tickets.base", "views: Open tickets\n"),
+            ("work/Tickets", "views: Open tickets\n"),
+            ("long", "# Long\n\nA longer suffix.\n"),
+            ("plans/*", "# Canary\n\nroll forward slowly\n"),
+            ("*/Boar?", "# Canary\n\nroll forward slowly\n"),
+        ],
+    )
+    def test_they_are_printed_as_what_there_is_to_read_of_them(self, rag, folder, name, text):
+        assert text in rag("get", name).out
+
+    def test_a_path_of_the_working_folder_needs_no_suffix(self, rag, folder, monkeypatch):
+        monkeypatch.chdir(folder / "plans")
+        assert "roll forward" in rag("get", "./Board").out
+
+    def test_markdown_goes_before_a_canvas_of_the_same_name(self, rag, folder):
+        (folder / "plans" / "Board.md").write_text("the note\n")
+        rag("index", "-q")
+        assert rag("get", "plans/Board").out == "the note\n"
+
+    @pytest.mark.parametrize(("words", "found"), [("slowly", "Board.canvas"), ("tickets", ".base")])
+    def test_they_are_found_by_their_text(self, rag, folder, words, found):
+        assert rag("search", words, "--paths").out.strip().endswith(found)
+
+    def test_changes_of_them_are_seen(self, rag, folder):
+        (folder / "Tickets.base").write_text("views:\n  - name: Closed\n")
+        (folder / "plans" / "Board.canvas").unlink()
+        assert rag("status", "--json").json["index"]["changed"] == 2
+        rag("index", "-q")
+        assert rag("search", "closed", "--paths").code == 0
+        assert rag("search", "slowly", "--paths").code == 1
+
+
+class TestObsidian:
+    def settle(self, folder: Path) -> None:
+        (folder / ".obsidian").mkdir()
+        (folder / ".obsidian" / "app.json").write_text('{"userIgnoreFilters": ["Private/", 7]}')
+
+    def test_what_it_excludes_is_taken_out_of_the_index(self, rag, folder):
+        self.settle(folder)
+        assert rag("status", "--json").json["index"]["changed"] == 0
+        ran = rag("index")
+        assert (ran.code, "1 deleted" in ran.out) == (0, True)
+        assert rag("search", "private").code == 1
+
+    def test_the_setting_keeps_it_in(self, rag, folder, monkeypatch):
+        self.settle(folder)
+        monkeypatch.setenv("RAG_OBSIDIAN__RESPECT_IGNORE", "false")
+        assert "nothing changed" in rag("index").out
+        assert rag("search", "private").code == 0
+
+    def test_what_is_wrong_with_it_is_told_once_and_stays_in_the_status(self, rag, folder):
+        self.settle(folder)
+        told = "work/.obsidian/app.json: userIgnoreFilters: not a text: 7"
+        first, second = rag("index"), rag("index")
+        assert (first.code, told in first.err, told in second.err) == (0, True, False)
+        assert told.removeprefix("work/") in rag("status").out
+
+    def test_a_linked_folder_that_leads_out_is_told_once(self, rag, folder, tmp_path):
+        (tmp_path / "outside").mkdir()
+        (folder / "out").symlink_to(tmp_path / "outside", target_is_directory=True)
+        told = "work/out: this link leads to a folder outside the vault: it is not followed"
+        first, second = rag("index"), rag("index")
+        assert (first.code, told in first.err, told in second.err) == (0, True, False)
+        (notices,) = [vault["notices"] for vault in rag("status", "--json").json["vaults"].values()]
+        assert notices == [told.removeprefix("work/")]
+        (folder / "out").unlink()
+        rag("index")
+        assert rag("status", "--json").json["vaults"]["work"]["notices"] == []
+
+
+class TestEncodings:
+    def test_status_and_doctor_show_what_was_read_in_another_encoding(self, rag, write_notes):
+        folder = write_notes("work", {"a.md": "x"})
+        (folder / "手順.md").write_bytes("ロールバックの手順".encode("cp932"))
+        assert rag("index", folder).code == 0
+        assert rag("search", "ロールバック", "--paths").out.strip().endswith("手順.md")
+        problems = rag("status", "--problems").out
+        assert problems == "work/手順.md: not UTF-8: read as Shift_JIS\n"
+        (check,) = [c for c in rag("doctor", "--json").json["checks"] if c["name"] == "notes"]
+        assert check["message"] == "1 note could not be read as meant"
+        assert rag("get", "手順").out == "ロールバックの手順\n"
+
+
+class TestClones:
+    @pytest.fixture
+    def clone(self, rag, write_notes) -> Path:
+        notes = {f"n{i}.md": f"text {i} #ops" for i in range(6)}
+        folder = write_notes("work", {**notes, "Daily/2026-11-18 Anna.md": "met Anna"})
+        now = (folder / "n0.md").stat().st_mtime_ns
+        for file in folder.rglob("*.md"):
+            os.utime(file, ns=(now, now))
+        assert rag("index", "-q", folder).code == 0
+        return folder
+
+    def test_the_status_says_that_file_times_are_no_dates(self, rag, clone):
+        (notice,) = rag("status", "--json").json["vaults"]["work"]["notices"]
+        assert notice.startswith("the file times of 7 notes are not taken for dates: all were")
+        assert notice.endswith("as by a clone or a copy")
+        assert notice in rag("status").out
+
+    def test_a_filter_for_today_does_not_list_the_clone(self, rag, clone):
+        today = date.today().isoformat()
+        assert rag("search", "text", "--from", today, "--to", today).code == 1
+        assert rag("search", "text", "--modified-from", today).code == 1
+
+    @pytest.mark.parametrize("days", [("2026-11-18", "2026-11-18"), ("2026-11-01", "2026-11-30")])
+    def test_a_filter_finds_the_day_of_a_name(self, rag, clone, days):
+        ran = rag("search", "", "--from", days[0], "--to", days[1], "--paths")
+        assert [Path(line).name for line in ran.out.splitlines()] == ["2026-11-18 Anna.md"]
+
+    def test_notes_without_a_date_are_listed_after_the_others(self, rag, clone):
+        (clone / "dated.md").write_text("---\ncreated: 2020-01-01\n---\n#ops")
+        rag("index", "-q")
+        for order in ((), ("--sort", "created")):
+            ran = rag("search", "tag:ops", "--paths", *order)
+            names = [Path(line).name for line in ran.out.splitlines()]
+            assert (names[0], len(names)) == ("dated.md", 7)
+        few = rag("search", "tag:ops", "--paths", "-k", "3").out.splitlines()
+        assert len(few) == 3
+
+    def test_an_index_under_another_name_knows_nothing_of_the_old_one(self, rag, clone):
+        rag("vault", "rename", "work", "home")
+        found = rag("status", "--json").json["vaults"]
+        assert [*found] == ["home"] and len(found["home"]["notices"]) == 1

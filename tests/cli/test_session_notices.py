@@ -1,0 +1,95 @@
+"""What is said once on a terminal, and not at every command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from ollama_server import refused
+
+AWAY = "Ollama does not answer"
+BY_NOBODY = "No model wrote this"
+QUESTION = "How long do we keep backups?"
+
+
+@pytest.fixture
+def said(environment, indexed) -> Callable[..., str]:
+    """Run a command whose stderr is a terminal, and return what it says there."""
+
+    def run(terminal: int, *arguments: str, **settings: str) -> str:
+        subprocess.run(
+            [sys.executable, "-m", "rag", *arguments],
+            env={**environment, **settings, "COLUMNS": "300"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=terminal,
+            check=True,
+        )
+        os.set_blocking(SIDES[terminal], False)
+        try:
+            return os.read(SIDES[terminal], 65536).decode()
+        except BlockingIOError:
+            return ""
+
+    return run
+
+
+SIDES: dict[int, int] = {}
+
+
+@contextmanager
+def opened_terminal() -> Iterator[int]:
+    ours, theirs = os.openpty()
+    SIDES[theirs] = ours
+    try:
+        yield theirs
+    finally:
+        os.close(theirs)
+        os.close(ours)
+
+
+def test_that_no_model_wrote_an_answer_is_said_in_full_once(said):
+    with opened_terminal() as terminal:
+        assert BY_NOBODY in said(terminal, "ask", QUESTION)
+        again = said(terminal, "ask", QUESTION)
+        assert BY_NOBODY not in again
+        assert "Quoted from your notes (confidence" in again
+        assert "モデルの回答ではありません" in said(terminal, "ask", "証明書はいつ更新する？")
+
+
+def test_that_a_server_is_away_is_said_once(said):
+    with refused() as url, opened_terminal() as terminal:
+        settings = {"RAG_OLLAMA__ENABLED": "true", "RAG_OLLAMA__URL": url}
+        assert AWAY in said(terminal, "ask", QUESTION, **settings)
+        assert AWAY not in said(terminal, "ask", QUESTION, **settings)
+
+
+def test_that_there_are_no_embeddings_is_said_once(said):
+    with refused() as url, opened_terminal() as terminal:
+        settings = {"RAG_OLLAMA__ENABLED": "true", "RAG_OLLAMA__URL": url}
+        assert "no embeddings: Ollama does not answer" in said(terminal, "index", **settings)
+        assert "no embeddings" not in said(terminal, "index", **settings)
+
+
+def test_on_another_terminal_it_is_said_again(said):
+    for _ in range(2):
+        with opened_terminal() as terminal:
+            assert BY_NOBODY in said(terminal, "ask", QUESTION)
+
+
+def test_off_a_terminal_it_is_said_each_time(program, indexed):
+    for _ in range(2):
+        assert BY_NOBODY in program("ask", QUESTION).err
+
+
+def test_what_is_of_one_request_is_said_each_time(said, indexed):
+    with opened_terminal() as terminal:
+        for number in range(2):
+            (indexed / "Zebra.md").write_text(f"# Zebra {number}\n\nMore {'text ' * number}.\n")
+            told = said(terminal, "search", "zebra", "--refresh")
+            assert told.strip() == "indexed 1 changed note"
