@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 from measuring import TooLong, measure
 from peer_plots import _GAP, _apart
 from peer_report import page
+from right_first import AIMS, LANGUAGES, ODD_NOTES, SHARED, Answer, Query, ask, read_set
+from single_words import COUNTS, choose, fold, read
 from vaults import make_vault, note_path, title_query
 from verdicts import verdicts
 
@@ -128,3 +132,124 @@ def test_names_of_lines_do_not_meet(heights: list[float]):
     assert len(moved) == len(heights)
     assert all(b - a >= _GAP * 0.999 for a, b in pairwise(moved))
     assert all(-0.001 <= height <= 1.001 for height in moved)
+
+
+# -- the sets of right_first.py ----------------------------------------------------------
+
+SETS = {name: read_set(name) for name in AIMS}
+QUERIES = [query for queries in SETS.values() for query in queries]
+GRAMMAR = {"how", "to", "a", "what", "is", "the", "and", "where"}
+
+
+@pytest.fixture(params=LANGUAGES)
+def language_and_notes(request: pytest.FixtureRequest) -> tuple[str, dict[str, str]]:
+    """A language, and the notes of its help vault and of odd-notes, by vault/path."""
+    vault = SHARED / f"obsidian-help-{request.param}"
+    if not vault.is_dir():
+        pytest.skip(f"the vault {vault.name} is not in ../shared/data/vaults")
+    return request.param, read(vault) | read(ODD_NOTES)
+
+
+def test_the_sets_have_150_queries_80_words_and_60_that_are_absent():
+    assert {name: len(queries) for name, queries in SETS.items()} == {
+        "expert-queries": 150,
+        "single-words": 80,
+        "absent": 60,
+    }
+    assert Counter(query.language for query in SETS["single-words"]) == COUNTS
+    helps = [query for query in SETS["expert-queries"] if not query.id.startswith("odd-")]
+    assert Counter(query.language for query in helps) == dict.fromkeys(LANGUAGES, 15)
+    assert 25 <= sum(query.hard for query in SETS["expert-queries"]) <= 35  # about a fifth
+
+
+def test_an_id_stands_once_in_all_sets_and_a_query_once_in_its_set():
+    assert len({query.id for query in QUERIES}) == len(QUERIES)
+    for queries in SETS.values():
+        assert len({(query.language, query.query) for query in queries}) == len(queries)
+
+
+def test_a_query_is_judged_unless_it_is_absent():
+    for query in QUERIES:
+        assert bool(query.relevant) != query.id.startswith("absent-")
+        assert not set(query.relevant) & set(query.partial)
+
+
+def test_a_query_is_about_odd_notes_or_the_help_of_its_language():
+    for query in QUERIES:
+        for note in (*query.relevant, *query.partial):
+            assert note.startswith(("odd-notes/", f"obsidian-help-{query.language}/"))
+
+
+def test_judged_odd_notes_exist():
+    named = {note for query in QUERIES for note in (*query.relevant, *query.partial)}
+    assert {note for note in named if note.startswith("odd-notes/")} <= read(ODD_NOTES).keys()
+
+
+def test_judged_notes_exist_in_the_help_vaults(language_and_notes: tuple[str, dict[str, str]]):
+    language, notes = language_and_notes
+    for query in QUERIES:
+        if query.language == language:
+            assert {*query.relevant, *query.partial} <= notes.keys(), query.id
+
+
+def test_the_script_chooses_the_single_words_of_the_set(
+    language_and_notes: tuple[str, dict[str, str]],
+):
+    language, notes = language_and_notes
+    chosen = choose(language, notes, COUNTS[language])
+    assert [(choice.word, (choice.note,)) for choice in chosen] == [
+        (query.query, query.relevant)
+        for query in SETS["single-words"]
+        if query.language == language
+    ]
+
+
+def test_no_note_holds_a_word_of_an_absent_query(language_and_notes: tuple[str, dict[str, str]]):
+    language, notes = language_and_notes
+    text = fold("\n".join(f"{path}\n{content}" for path, content in notes.items()))
+    apart = language not in ("ja", "zh")
+    held = set(re.findall(r"\w+", text))
+    for query in SETS["absent"]:
+        if query.language == language:
+            words = set(re.findall(r"\w+", fold(query.query))) - GRAMMAR
+            assert not [word for word in words if (word in held if apart else word in text)]
+
+
+def test_a_single_word_is_in_one_note_though_its_stem_is_in_others():
+    notes = {
+        "v/clock.md": "A geared movement of quince wood.",
+        "v/bicycle.md": "Every gear slips. Two gears slip.",
+        "v/pass.md": "Gear [[quinces|every]] `backtick` movement.",
+    }
+    chosen = choose("en", notes, 10)
+
+    assert [(one.word, one.note, one.mate) for one in chosen if one.note == "v/clock.md"] in (
+        [("geared", "v/clock.md", True)],
+        [("quince", "v/clock.md", True)],
+    )
+    assert not {one.word for one in chosen} & {"movement", "every", "backtick", "gear"}
+
+
+def test_a_query_is_right_when_a_relevant_note_is_first_and_an_absent_one_when_none_is():
+    query = Query("q", "gear", "en", relevant=("v/a.md", "v/b.md"))
+    nothing = Query("n", "numbat", "en")
+
+    assert Answer("expert-queries", query, ("v/b.md", "v/c.md")).right
+    assert not Answer("expert-queries", query, ("v/c.md", "v/b.md")).right
+    assert Answer("expert-queries", query, ("v/c.md", "v/b.md")).rank == 2
+    assert not Answer("expert-queries", query, ()).right
+    assert Answer("absent", nothing, ()).right
+    assert not Answer("absent", nothing, ("v/a.md",)).right
+
+
+def test_the_queries_of_a_language_are_asked_of_an_index_of_their_own(tmp_path: Path):
+    help_vault = tmp_path / "obsidian-help-de"
+    help_vault.mkdir()
+    (help_vault / "Schnellauswahl.md").write_text("Öffnet Notizen.", "utf-8")
+
+    answers = {answer.query.query: answer for answer in ask("de", [help_vault, ODD_NOTES])}
+
+    assert len(answers) == sum(query.language == "de" for query in QUERIES)
+    assert answers["Schnellauswahl"].found == ("obsidian-help-de/Schnellauswahl.md",)
+    assert answers["Kündigungsfrist Wohnung"].right
+    assert not answers["Lesezeichen-Gruppen"].right
