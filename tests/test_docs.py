@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,6 +17,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"\[(test_\w+)\]\(([\w./]+)\)")
+_SECONDS = re.compile(r"\(\d+\.\d s\)")
 _PAGES = sorted([*DOCS.glob("*.md"), Path(__file__).with_name("README.md")])
 
 
@@ -84,3 +89,25 @@ def test_the_plug_in_of_the_query_page_is_found_by_name(
     made = create_transformer("acronyms").transform(QueryBundle(query_str="renew TLS"))
     assert [query.query_str for query in made] == ["renew TLS", "renew transport layer security"]
     assert create_classifier("shouting").classify(QueryBundle(query_str="TLS")) == "shouting"
+
+
+def test_the_session_of_the_readme_is_what_is_printed(tmp_path: Path):
+    root = DOCS.parent
+    [session] = [text for text in blocks(root / "README.md", "console") if "$ rag index" in text]
+    surroundings = {k: v for k, v in os.environ.items() if not k.startswith(("RAG_", "XDG_"))}
+    surroundings |= {"HOME": str(tmp_path), "RAG_OLLAMA__ENABLED": "false", "NO_COLOR": "1"}
+
+    def printed(command: str) -> str:
+        said = subprocess.run(
+            [sys.executable, "-m", "rag", *shlex.split(command, comments=True)[1:]],
+            cwd=root,
+            env=surroundings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ).stdout
+        return _SECONDS.sub("(0.1 s)", said.replace(str(root), "…")).rstrip()
+
+    printed("rag index")
+    commands = [step.strip().partition("\n") for step in session.split("$ rag ")[1:]]
+    assert [printed(f"rag {line}") for line, _, _ in commands] == [said for _, _, said in commands]
