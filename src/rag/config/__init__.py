@@ -24,23 +24,25 @@ from rag.config.files import (
 )
 from rag.config.keys import key_hosts
 from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_key
-from rag.config.modes import SearchMode
-from rag.config.sections import (
+from rag.config.model_sections import (
     AUTO,
-    SECTIONS,
-    AskConfig,
     ChatConfig,
     EmbeddingConfig,
-    IndexConfig,
     ModelsConfig,
-    ObsidianConfig,
     OllamaConfig,
+    models_config,
+)
+from rag.config.modes import SearchMode
+from rag.config.sections import (
+    SECTIONS,
+    AskConfig,
+    IndexConfig,
+    ObsidianConfig,
     PlannerConfig,
     RAGConfig,
     RoutesConfig,
     SearchConfig,
     StoreConfig,
-    models_config,
     settings,
 )
 from rag.config.trust import digest_of, record

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 
 if TYPE_CHECKING:
+    from rag.config.model_sections import OllamaConfig
     from rag.config.sections import (
-        OllamaConfig,
         PlannerConfig,
         RAGConfig,
         RoutesConfig,

@@ -1,0 +1,19 @@
+"""How a section declares a setting."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+from rag.config.untrusted import Rule, needs_trust
+
+
+def setting(default: Any, text: str, free: Rule = needs_trust) -> Any:
+    """Make a setting.
+
+    :param free: whether a project's file may set a value though the user does not trust it.
+    """
+    meta = {"help": text, "free": free}
+    if callable(default):
+        return field(default_factory=default, metadata=meta)
+    return field(default=default, metadata=meta)
