@@ -247,7 +247,7 @@ def test_a_process_whose_answers_nobody_reads_ends_without_a_word(config, tmp_pa
         worker.give(
             0, portions.NoteBatch("v", str(tmp_path), [], config.index, str(tmp_path / "i"))
         )
-        assert worker.process.wait(20) == 0
+        assert worker.process.process.wait(20) == 0
     assert capfd.readouterr().err == ""
 
 
@@ -273,7 +273,7 @@ started = workers._Worker.__init__
 
 def tell(worker):
     started(worker)
-    print(worker.process.pid, flush=True)
+    print(worker.process.process.pid, flush=True)
 
 def import_segments(writer, built):
     print("built", flush=True)

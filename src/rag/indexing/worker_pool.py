@@ -1,30 +1,20 @@
-"""Processes that build batches, as many as pay.
-
-A worker is a fresh interpreter that reads batches from its standard input and writes what it
-built to its standard output. It inherits neither locks nor open files, is out of the reach of the
-terminal's Ctrl-C, and ends when its input does: so it survives no writer, however that ends.
-"""
+"""Processes that build batches, as many as pay."""
 
 from __future__ import annotations
 
 import gc
 import os
-import pickle
-import queue
 import signal
-import subprocess
-import sys
-import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, suppress
-from multiprocessing.connection import Connection, wait
-from typing import IO
+from multiprocessing.connection import wait
 
 from rag.exceptions import IndexingError, Remedy
 from rag.indexing.bulk_build import BuiltSegments, NoteBatch, Progress, build
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory
+from rag.support.python_process import PythonProcess, may_start, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 
 _MOST = 2
@@ -55,9 +45,7 @@ def build_all(
 def _start(count: int, stack: ExitStack) -> list[_Worker]:
     """Start workers, as many as the system allows."""
     workers: list[_Worker] = []
-    # A program that is not started as Python is (a frozen one, a server's plug-in) would be
-    # started again, whole.
-    if getattr(sys, "frozen", False) or "python" not in os.path.basename(sys.executable or ""):  # noqa: PTH119
+    if not may_start():
         return workers
     with suppress(OSError):
         while len(workers) < count:
@@ -104,37 +92,22 @@ class _Worker:
     """A process, and the number of the note batch it is at."""
 
     def __init__(self) -> None:
-        # It finds modules where this process does and reads file names as it does, whatever the
-        # environment says.
-        code = f"import sys; sys.path[:] = {sys.path}; from {__name__} import work; work()"
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", f"-Xutf8={sys.flags.utf8_mode}", "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            process_group=0,
-        )
-        assert self.process.stdin and self.process.stdout
-        self.orders: IO[bytes] = self.process.stdin
-        # It reads one answer and not into the next, which `wait` would then not see.
-        self.answers = Connection(os.dup(self.process.stdout.fileno()), writable=False)
-        self.process.stdout.close()
+        self.process = PythonProcess(__name__, work.__name__)
+        self.answers = self.process.answers
         self.number: int | None = None
 
     def give(self, number: int, batch: NoteBatch) -> None:
         self.number, self.batch = number, batch
-        with suppress(BrokenPipeError):  # `take` says so
-            pickle.dump(batch, self.orders)
-            self.orders.flush()
+        self.process.order(batch)
 
     def take(self) -> tuple[int, int | BuiltSegments | BaseException]:
         """Return the number of its note batch, and how many more notes are done, or the outcome."""
         number = self.number
         assert number is not None
         try:
-            answer: int | BuiltSegments | BaseException = self.answers.recv()
-        except (EOFError, OSError, pickle.UnpicklingError) as error:
-            self.process.kill()  # it ended before, or it cannot be trusted
-            answer = _why_ended(self.process.wait(), self.batch)
+            answer: int | BuiltSegments | BaseException = self.process.answer()
+        except EOFError as error:  # it ended before, or it cannot be trusted
+            answer = _why_ended(self.process.kill(), self.batch)
             answer.__cause__ = error
         if not isinstance(answer, int):
             self.number = None
@@ -144,11 +117,7 @@ class _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.answers.close()
-        with suppress(BrokenPipeError):
-            self.orders.close()
-        self.process.wait()
+        self.process.close()
 
 
 def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
@@ -166,26 +135,6 @@ def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
 def work() -> None:
     """Be a worker: build batches until the standard input ends."""
     be_watched()
-    answers = Connection(os.dup(1), readable=False)
-    os.dup2(2, 1)  # nothing else may get among the answers
-    batches: queue.SimpleQueue[NoteBatch] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(batches,), daemon=True).start()
     gc.disable()  # indexing makes millions of short-lived lists and no circles among them
     encoder = DocumentEncoder()
-    with suppress(BrokenPipeError):  # who ordered is gone
-        while True:
-            try:
-                answers.send(build(batches.get(), encoder, answers.send))
-            except Exception as error:
-                answers.send(error)
-            gc.collect()
-    os._exit(0)  # as Python ends it waits for its input, which the thread is reading
-
-
-def _listen(batches: queue.SimpleQueue[NoteBatch]) -> None:
-    """Pass on what is ordered, and end the process with the one that orders."""
-    while True:
-        try:
-            batches.put(pickle.load(sys.stdin.buffer))
-        except (EOFError, pickle.UnpicklingError):
-            os._exit(0)
+    take_orders(lambda batch, tell: build(batch, encoder, tell), gc.collect)
