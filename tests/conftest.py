@@ -123,6 +123,8 @@ def empty_home(
     monkeypatch.setenv("RAG_DATA_DIR", str(tmp_path / "data"))
     # A test that wants Ollama starts a server of its own and says where it is.
     monkeypatch.setenv("RAG_OLLAMA__ENABLED", "false")
+    # Nor does a test have the built-in model embed that does not say so: it takes time.
+    monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "ollama")
     # Nor may a warm process of the user's run what a test wants run.
     monkeypatch.setenv("RAG_WARM", WAY or "0")
     if WAY == "1":  # but that of `make warm`

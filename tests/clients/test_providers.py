@@ -59,7 +59,7 @@ EMBEDDER = "nomic-embed-text"
 def config(server: OllamaServer) -> Callable[..., ModelsConfig]:
     def make(**given: Any) -> ModelsConfig:
         ollama = {"url": server.url, "embedding_model": EMBEDDER} | given
-        return ModelsConfig(ollama=OllamaConfig(**ollama))
+        return ModelsConfig(embedding=EmbeddingConfig("ollama"), ollama=OllamaConfig(**ollama))
 
     return make
 
@@ -343,7 +343,9 @@ def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
     )
     with pytest.raises(ConfigError, match=r"embedding\.provider: .*'gemini'") as caught:
         embedding_provider(config)
-    assert worded(caught.value.hint) == "There are: ollama. `rag config` lists all settings."
+    assert (
+        worded(caught.value.hint) == "There are: builtin, ollama. `rag config` lists all settings."
+    )
     with pytest.raises(ConfigError, match=r"chat\.provider: .*'parrot'"):
         chat_provider(config)
     checks = {check.name: check for check in run_checks(config)}

@@ -316,10 +316,10 @@ class TestOnlyWhatIsNew:
         assert (report.embedding.made, report.embedding.reused) == (2, 1)
         assert counts(with_ollama()) == (CHUNKS + 5, CHUNKS + 5, 0, 0)
 
-    def test_nor_is_one_that_is_met_again_while_it_is_under_way(
+    def test_nor_is_one_that_is_met_again_in_another_round(
         self, embed, write_notes, with_ollama, sent, monkeypatch
     ):
-        monkeypatch.setattr("rag.stores.base.document_store._EMBEDDING_PAGE", 1)
+        monkeypatch.setattr("rag.indexing.chunk_embedding._CHUNKS", 1)
         same = {f"{n}/x.md": "# Same\n\nsame" for n in range(4)}
         report = embed(with_ollama(max_in_flight=4), again=write_notes("again", same))
         assert sent() == ["Same\nsame"]
@@ -378,7 +378,8 @@ class TestAnotherModel:
         assert is_made_by(server.models["bge-m3"], other)  # readers still have the old ones
         assert len(sent()) >= done
         report = embed(other, work=work)
-        assert report.embedding.made + report.embedding.reused == CHUNKS - done
+        assert report.embedding.made + report.embedding.reused == CHUNKS
+        assert report.embedding.made <= CHUNKS - done  # what it had made is kept by text
         assert is_made_by(server.models["all-minilm"], other)
         assert counts(other) == (CHUNKS, CHUNKS, 0, 0)
 
@@ -425,9 +426,10 @@ class TestInterrupted:
         config = with_ollama()
         script = (
             "import os, signal; from pathlib import Path\n"
-            "from rag.config import OllamaConfig, RAGConfig\n"
+            "from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig\n"
             "from rag.indexing.run import IndexRun\n"
-            f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}), ollama=OllamaConfig("
+            f"config = RAGConfig(data_dir=Path({str(config.data_dir)!r}),"
+            " embedding=EmbeddingConfig('ollama'), ollama=OllamaConfig("
             f"url={config.ollama.url!r}, batch_tokens=1, max_in_flight=1))\n"
             "def stop(done, total):\n"
             f"    if done == {done}: os.kill(os.getpid(), signal.SIGKILL)\n"

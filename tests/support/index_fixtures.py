@@ -13,7 +13,7 @@ import pytest
 
 from ollama_answers import ANSWER_NOTES
 from ollama_server import OllamaServer
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
@@ -150,7 +150,8 @@ def with_ollama(config: RAGConfig, server: OllamaServer) -> Callable[..., RAGCon
     def make(**changes: Any) -> RAGConfig:
         quick = {"retries": 0, "connect_timeout": 1.0, "read_timeout": 0.5, "query_timeout": 0.5}
         given = {"url": server.url, "batch_tokens": 1, "max_in_flight": 1, **quick}
-        return replace(config, ollama=OllamaConfig(**(given | changes)))
+        ollama = OllamaConfig(**(given | changes))
+        return replace(config, embedding=EmbeddingConfig("ollama"), ollama=ollama)
 
     return make
 

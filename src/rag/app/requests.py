@@ -118,6 +118,8 @@ class SyncRequest:
     :param wait: for another writer, instead of failing.
     :param quiet: leave out the notice that there are no embeddings at all.
     :param take_over: write an index on a server that another machine has written.
+    :param seconds: how long a model may embed before it leaves the rest to the next run; `None`
+        for no limit. What `embed` requires has none.
     """
 
     folders: Sequence[Path] = ()
@@ -128,6 +130,7 @@ class SyncRequest:
     wait: bool = False
     quiet: bool = False
     take_over: bool = False
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from rag.app.opening import begin
 from rag.app.properties import asked_properties, unknown_properties
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
-from rag.clients.factory import embedding_provider
 from rag.config import RAGConfig
 from rag.exceptions import RAGError
+from rag.search.embedding_choice import embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import wants_plan
@@ -89,7 +89,7 @@ def _may_repeat(config: RAGConfig, request: SearchRequest) -> bool:
 def _search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     config = snapshot.config
     if request.mode in _BY_MEANING:  # insists, whatever was found a minute ago
-        embedding_provider(config).forget_silence()
+        embeddings_for(snapshot.store, config).forget_silence()
 
     def make(transforms: list[str] | None) -> Pipeline:
         return create_search_pipeline(snapshot.store, config, request.rerank, transforms)

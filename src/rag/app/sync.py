@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.app.requests import SyncRequest
-from rag.clients.factory import embedding_provider
+from rag.clients.factory import embedding_provider, resolved
 from rag.config import RAGConfig
 from rag.exceptions import (
     ConnectionError,
@@ -23,6 +23,7 @@ from rag.exceptions import (
     standing,
     with_hint,
 )
+from rag.index.embedding_space import maker, read_embedded
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import (
     Registry,
@@ -218,7 +219,9 @@ def _embed(
     run: IndexRun, config: RAGConfig, request: SyncRequest, show_progress: ShowProgress
 ) -> None:
     """Embed what lacks an embedding; unless that was asked for, the words alone do too."""
-    required, provider = bool(request.embed), embedding_provider(config)
+    required = bool(request.embed)
+    models = resolved(config, "" if required else maker(read_embedded(run.manifest)))
+    provider = embedding_provider(models)
     if required:
         provider.check_configured()
         provider.forget_silence()  # whatever was found a minute ago
@@ -226,7 +229,7 @@ def _embed(
         return
     try:
         with show_progress("embeddings", "chunks") as progress:
-            run.embed(required, progress)
+            run.embed(required, progress, None if required else request.seconds, models)
     except (ConnectionError, IndexUnavailableError) as error:
         from rag.stores.edge.shard import StoreError
 

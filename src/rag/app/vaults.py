@@ -109,7 +109,7 @@ def rename_vault(config: RAGConfig, name: str, wanted: str) -> VaultChange:
     folder = found[name]
     Registry.load(config).identify(config, folder, wanted)  # a bad name is refused first
     gone = remove_vault(config, name)
-    report = sync(config, SyncRequest([folder], wanted, quiet=True)).run
+    report = sync(config, SyncRequest([folder], wanted, embed=False, quiet=True)).run
     return VaultChange(wanted, report.vaults[wanted].added, gone.notice)
 
 

@@ -2,26 +2,62 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
-from rag.exceptions import ConfigError, Remedy
+from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.exceptions import ConfigError, RAGError, Remedy
 
 if TYPE_CHECKING:
     from rag.clients.protocols import ChatProvider, EmbeddingProvider
     from rag.config import ModelsConfig
 
+Settings = TypeVar("Settings", bound="ModelsConfig")
 _KNOWN = {"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}
 
 
-def embedding_provider(config: ModelsConfig) -> EmbeddingProvider:
-    """Return who makes vectors; no server is asked.
+def embedding_provider(config: ModelsConfig, made_by: str = "") -> EmbeddingProvider:
+    """Return who makes vectors, of settings as `resolved` gives them.
 
     :raises ConfigError: when the settings name one that does not exist.
     """
-    made: EmbeddingProvider = _made("embedding", config.embedding.provider, config)
+    name = resolved(config, made_by).embedding.provider
+    made: EmbeddingProvider = _made("embedding", name, config)
     return made
+
+
+def resolved(config: Settings, made_by: str = "") -> Settings:
+    """Return settings that name who makes vectors: those given, unless they leave it open. Then it
+    is who made those of the index; where it has none, Ollama if it answers and has the configured
+    model, else the built-in model.
+
+    A server is asked only where it is open and the index has none.
+
+    :param made_by: who made the vectors of the index; empty where it has none.
+    """
+    if config.embedding.provider != AUTO:
+        return config
+    from rag.clients.builtin.engine import is_installed
+
+    name = made_by
+    if not name:
+        name = "ollama" if not is_installed() or _has_model("ollama", config) else "builtin"
+    return replace(config, embedding=replace(config.embedding, provider=name))
+
+
+def _has_model(name: str, config: ModelsConfig) -> bool:
+    """Return whether a provider answers at once and has the configured embedding model."""
+    provider: EmbeddingProvider = _made("embedding", name, config)
+    if not provider.is_configured:
+        return False
+    try:
+        provider.check_listening()
+        return bool(provider.identity().digest)
+    except RAGError:
+        return False
+    finally:
+        provider.close()
 
 
 def chat_provider(config: ModelsConfig) -> ChatProvider:

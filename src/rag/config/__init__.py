@@ -25,7 +25,6 @@ from rag.config.files import (
 from rag.config.keys import key_hosts
 from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_key
 from rag.config.model_sections import (
-    AUTO,
     ChatConfig,
     EmbeddingConfig,
     ModelsConfig,
@@ -33,6 +32,7 @@ from rag.config.model_sections import (
     models_config,
 )
 from rag.config.modes import SearchMode
+from rag.config.providers import AUTO
 from rag.config.sections import (
     SECTIONS,
     AskConfig,

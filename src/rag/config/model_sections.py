@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 from rag.config.setting import setting
 from rag.config.untrusted import off_only
-
-AUTO = "auto"  # as ollama.chat_model: the first installed one that can
 
 
 @dataclass(frozen=True)
 class EmbeddingConfig:
     """`[embedding]`: who makes vectors."""
 
-    provider: str = setting("ollama", f"who makes the vectors: {', '.join(EMBEDDING_PROVIDERS)}")
+    provider: str = setting(
+        AUTO,
+        f"who makes the vectors: {', '.join(EMBEDDING_PROVIDERS)}; auto: who made those of"
+        " the index, else Ollama if it has the model, else builtin",
+    )
+    threads: int = setting(0, "processors that the built-in model may take; 0: all")
+    minutes: float = setting(
+        10.0,
+        "how long a run without a terminal embeds, before it leaves the rest to the next one",
+    )
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,8 @@ def models_config(config: ModelsConfig | OllamaConfig | None) -> ModelsConfig:
 
     Who gives an `[ollama]` section asks for Ollama.
     """
-    if config is None or isinstance(config, OllamaConfig):
-        return ModelsConfig(ollama=config or OllamaConfig())
+    if config is None:
+        return ModelsConfig()
+    if isinstance(config, OllamaConfig):
+        return ModelsConfig(embedding=EmbeddingConfig("ollama"), ollama=config)
     return ModelsConfig(**{item.name: getattr(config, item.name) for item in fields(ModelsConfig)})

@@ -5,5 +5,9 @@
 
 from __future__ import annotations
 
-EMBEDDING_PROVIDERS = {"ollama": (".ollama.providers", "OllamaEmbeddings")}
+AUTO = "auto"  # what the index was made with; else what there is
+EMBEDDING_PROVIDERS = {
+    "builtin": (".builtin.providers", "BuiltinEmbeddings"),
+    "ollama": (".ollama.providers", "OllamaEmbeddings"),
+}
 CHAT_PROVIDERS = {"ollama": (".ollama.providers", "OllamaChat")}

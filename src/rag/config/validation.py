@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from rag.config.providers import CHAT_PROVIDERS, EMBEDDING_PROVIDERS
+from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 
 if TYPE_CHECKING:
     from rag.config.model_sections import OllamaConfig
@@ -28,13 +28,15 @@ def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, 
     index, embedding, chat = config.index, config.embedding.provider, config.chat.provider
     return {
         "embedding.provider": (
-            embedding in EMBEDDING_PROVIDERS,
-            f"must be one of {', '.join(EMBEDDING_PROVIDERS)}, not {embedding[:100]!r}",
+            embedding in (AUTO, *EMBEDDING_PROVIDERS),
+            f"must be one of {', '.join((AUTO, *EMBEDDING_PROVIDERS))}, not {embedding[:100]!r}",
         ),
         "chat.provider": (
             chat in CHAT_PROVIDERS,
             f"must be one of {', '.join(CHAT_PROVIDERS)}, not {chat[:100]!r}",
         ),
+        "embedding.threads": (0 <= config.embedding.threads <= 256, "must be within 0 and 256"),
+        "embedding.minutes": (0 < config.embedding.minutes < 1e5, "must be positive"),
         "index.chunk_size": (index.chunk_size > 0, "must be positive"),
         "index.chunk_overlap": (
             0 <= index.chunk_overlap < index.chunk_size,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import IndexUnavailableError, Remedy
 from rag.index.manifest import UNEMBEDDED, Manifest
+from rag.support.vector_digest import may_be_same
 
 if TYPE_CHECKING:
     from rag.clients.protocols import EmbeddingProvider
@@ -24,6 +25,7 @@ class Space:
     """What made some embeddings: those of two spaces cannot be compared.
 
     :param digest: of the model's weights; empty where the server does not tell.
+    :param provider: who made them; empty in indexes of older programs, which knew Ollama alone.
     """
 
     model: str
@@ -31,11 +33,19 @@ class Space:
     dimension: int
     document_prefix: str
     version: int = TEXT_VERSION
+    provider: str = ""
 
     @property
     def key(self) -> str:
-        """The same as text."""
-        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+        """The same as text, whoever ran the model."""
+        made = {name: value for name, value in asdict(self).items() if name != "provider"}
+        return json.dumps(made, sort_keys=True, ensure_ascii=False)
+
+    def is_alike(self, other: Space) -> bool:
+        """Return whether embeddings of both can be compared, of models of one name, as far as
+        their digests tell."""
+        same = replace(other, model=self.model, digest=self.digest, provider=self.provider)
+        return self == same and may_be_same(self.digest, other.digest)
 
     def is_configured(self, provider: EmbeddingProvider) -> bool:
         """Return whether the settings ask for embeddings of this space, as far as they know."""
@@ -53,6 +63,7 @@ class Embedded:
     :param embedded: how many have an embedding.
     :param unreadable: how many have none since the model does not read their script.
     :param failed: how many have none since it failed on them.
+    :param rate: chunks a second of the last run that embedded some; 0 when none is known.
     """
 
     space: Space
@@ -60,6 +71,12 @@ class Embedded:
     embedded: int = 0
     unreadable: int = 0
     failed: int = 0
+    rate: float = 0.0
+
+    @property
+    def lacking(self) -> int:
+        """How many have none yet, and may get one."""
+        return max(0, self.chunks - self.embedded - self.unreadable - self.failed)
 
     @property
     def is_enough(self) -> bool:
@@ -67,9 +84,10 @@ class Embedded:
         return 0 < self.embedded >= _ENOUGH * (self.chunks - self.unreadable)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all facts as one flat mapping."""
-        counts = {k: v for k, v in asdict(self).items() if k != "space"}
-        return {**asdict(self.space), **counts}
+        """Return all facts as one flat mapping, but for how fast that was."""
+        facts = _flat(self)
+        del facts["rate"]
+        return facts
 
 
 def read_embedded(manifest: Manifest) -> Embedded | None:
@@ -77,14 +95,24 @@ def read_embedded(manifest: Manifest) -> Embedded | None:
     facts = json.loads(manifest.get(_KEY) or "{}")
     if not facts:
         return None
-    of_space = {field.name: facts.pop(field.name) for field in fields(Space)}
+    of_space = {item.name: facts.pop(item.name) for item in fields(Space) if item.name in facts}
     return Embedded(Space(**of_space), **facts)
+
+
+def maker(embedded: Embedded | None) -> str:
+    """Return which provider made the embeddings of an index; empty where it has none."""
+    return (embedded.space.provider or "ollama") if embedded and embedded.embedded else ""
 
 
 def record_embedded(manifest: Manifest, embedded: Embedded | None) -> None:
     """Write down what the index holds."""
-    facts = {} if embedded is None else embedded.to_json()
+    facts = {} if embedded is None else _flat(embedded)
     manifest.set(**{_KEY: json.dumps(facts, ensure_ascii=False)})
+
+
+def _flat(embedded: Embedded) -> dict[str, Any]:
+    counts = {name: value for name, value in asdict(embedded).items() if name != "space"}
+    return {**asdict(embedded.space), **counts}
 
 
 def may_lack_embeddings(

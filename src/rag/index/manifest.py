@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
+from uuid import UUID
 
 from rag.index import catalog as catalog_tables
 from rag.index import note_rows
@@ -224,6 +225,17 @@ class Manifest:
             for identity, blob in rows
             for at in range(0, len(blob), CHUNK)
         }
+
+    def chunks_newest_first(self) -> list[str]:
+        """Return the ids of all chunks, first those of the notes that were modified last."""
+        rows = self._db.execute(
+            "SELECT chunks FROM notes ORDER BY modified DESC, mtime_ns DESC, vault, path"
+        )
+        return [
+            str(UUID(bytes=blob[at : at + _UUID]))
+            for (blob,) in rows
+            for at in range(0, len(blob), CHUNK)
+        ]
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""

@@ -36,12 +36,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from rag.exceptions import IndexUnavailableError, LockedError, Remedy, UsageError
+from rag.exceptions import IndexUnavailableError, Remedy, UsageError
 from rag.index.checksums import Record, Seen, find_damage
 from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT, not_a_file
 from rag.index.index_snapshot import POINTS, IndexSnapshot
 from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
+from rag.index.writer_lock import acquire
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
 from rag.support.owned_folders import (
@@ -185,17 +186,18 @@ class IndexDirectory:
     # -- the writer --------------------------------------------------------------------
 
     @contextmanager
-    def writing(self, wait: bool = False) -> Iterator[None]:
+    def writing(self, wait: bool = False, brief: bool = False) -> Iterator[None]:
         """Be the one writer; the lock goes with the process, however it ends.
 
         Within one `IndexDirectory` it may be taken again; the last to leave lets go.
 
         :param wait: wait for another writer to finish instead of failing.
+        :param brief: this one will let go in some seconds: others wait so long in any case.
         :raises LockedError: when another process is the writer.
         :raises IndexUnavailableError: when something else is in the place of a file.
         """
         if self._lock is None:
-            self._lock = self._acquire(wait)
+            self._lock = self._acquire(wait, brief)
         self._holders += 1
         try:
             yield
@@ -205,29 +207,11 @@ class IndexDirectory:
                 self._lock.close()
                 self._lock = None
 
-    def _acquire(self, wait: bool) -> IO[bytes]:
+    def _acquire(self, wait: bool, brief: bool) -> IO[bytes]:
         self._make()
         for file, kind in self.strange_files():
             raise not_a_file(file, kind)
-        lock = (self.path / _LOCK).open("a+b")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            lock.seek(0)
-            holder = lock.read(64).decode("ascii", "replace").strip()
-            lock.close()
-            raise LockedError(
-                "another process is writing the index" + (f" (process {holder})" if holder else ""),
-                hint="Try again later, or wait for it.",
-                remedy=Remedy.WAIT,
-            ) from None
-        except BaseException:
-            lock.close()
-            raise
-        lock.truncate(0)
-        lock.write(str(os.getpid()).encode())
-        lock.flush()
-        return lock
+        return acquire(self.path / _LOCK, wait, brief)
 
     def _make(self) -> None:
         try:  # it holds the notes' text

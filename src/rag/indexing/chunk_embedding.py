@@ -1,35 +1,61 @@
-"""Embedding the chunks of an index: those that have no vector yet, and no text twice."""
+"""Embedding the chunks of an index: those that have no vector yet, and no text twice.
+
+It goes by rounds. While a model is at work, the index is not locked, so that a note that changes
+meanwhile is indexed at once; the vectors are kept by text. At the end of a round they are written
+and published, those of the notes that were modified last first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+import fcntl
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from time import monotonic
+from typing import TYPE_CHECKING
 
 from haystack import Document
 
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
-from rag.index.embedding_space import Embedded, Space, other_model, read_embedded, record_embedded
+from rag.exceptions import ConnectionError
+from rag.index.embedding_space import (
+    Space,
+    other_model,
+    read_embedded,
+    record_embedded,
+)
 from rag.index.manifest import UNEMBEDDED
 from rag.index.searchable_text import embedded_text
-from rag.index.vector_cache import VectorCache
-from rag.indexing.index_writer import IndexWriter
-from rag.stores.base.document_store import BaseDocumentStore
+from rag.index.vector_cache import VECTORS, VectorCache
 from rag.text.token_estimate import count_tokens
+
+if TYPE_CHECKING:
+    from rag.config import ModelsConfig
+    from rag.index.snapshots import IndexDirectory
+    from rag.indexing.index_writer import IndexWriter
+    from rag.indexing.run import IndexRun
 
 Progress = Callable[[int, int], None]
 
+_LOCK = "embedding.lock"
+_ROUND = 20.0  # seconds that a model is at work before its vectors are published
+_SHARE = 20  # a round is longer where to publish takes more than this part of it
+_CHUNKS = 2000  # whose texts are in memory at once
+_PAGE = 500  # read from the store together
 
-def find_space(embeddings: EmbeddingProvider) -> tuple[Space, int]:
+
+def find_space(embeddings: EmbeddingProvider, provider: str = "") -> tuple[Space, int]:
     """Return what the model's embeddings are, and the most tokens that it reads.
 
+    :param provider: the name of who makes them.
     :raises ModelMissingError: when no server has the model.
     :raises ConnectionError: when none answers.
     """
     made = embeddings.identity(whole=True)
-    return Space(made.model, made.digest, made.dimension, made.document_prefix), made.limit
+    space = Space(made.model, made.digest, made.dimension, made.document_prefix, provider=provider)
+    return space, made.limit
 
 
 @dataclass
@@ -40,111 +66,201 @@ class EmbeddingReport:
     :param reused: how many were known, from an earlier run or from another chunk of this text.
     :param unreadable: how many were left out since the model does not read their script.
     :param failed: what is wrong with those that have none, by `vault/path:line`.
+    :param is_complete: whether it came to all chunks.
+    :param left: how many are left to the next run, since time was up.
+    :param rate: how many a model made in a second.
     """
 
     made: int = 0
     reused: int = 0
     unreadable: int = 0
     failed: dict[str, str] = field(default_factory=dict)
-
-
-class _Sent(NamedTuple):
-    """A text under way, and the id and place of each chunk that has it."""
-
-    text: str
-    chunks: list[tuple[str, str]]
+    is_complete: bool = False
+    left: int = 0
+    rate: float = 0.0
 
 
 class ChunkEmbedding:
     """Gives the chunks of a staging index the embeddings that they lack.
 
+    :param run: the visit of the writer; it lets go of the index while a model is at work.
     :param embeddings: who makes them.
     :param space: what they are made by.
     :param limit: the most tokens the model reads; 0 when not known.
     """
 
     def __init__(
-        self,
-        store: BaseDocumentStore,
-        cache: VectorCache,
-        embeddings: EmbeddingProvider,
-        space: Space,
-        limit: int = 0,
+        self, run: IndexRun, embeddings: EmbeddingProvider, space: Space, limit: int = 0
     ) -> None:
-        self.store, self.cache, self.embeddings = store, cache, embeddings
+        self.run_of_writer, self.embeddings = run, embeddings
         self.space, self.limit = space, limit
         self.report = EmbeddingReport()
-        # What the model is at, by position among all texts sent; and the positions by text.
-        self._sent: dict[int, _Sent] = {}
-        self._positions: dict[str, int] = {}
-        self._count = 0
+        self._seen: set[str] = set()  # chunks that were embedded, or cannot be
+        self._waiting: deque[str] | None = None  # chunks; `None` where nobody has looked
+        self._total = 0
+        self._busy = 0.0  # seconds that the model was at work
 
-    def run(self, progress: Progress | None = None) -> EmbeddingReport:
-        """Embed what lacks an embedding; each batch is in the store when the next one comes.
+    def run(self, progress: Progress | None = None, seconds: float | None = None) -> None:
+        """Embed what lacks an embedding; each round is published when the next one begins.
 
         :param progress: called with how many chunks are done, and of how many.
-        :raises ConnectionError: when no server does its work; what came before stays.
+        :param seconds: how long the model may be at it; the rest is left.
+        :raises ConnectionError: when no server does its work; what came before is published.
         """
-        total = self.store.count_documents() - self.store.count_embedded()
         show = progress or (lambda done, total: None)
+        until = monotonic() + seconds if seconds is not None else None
+        length = _ROUND
+        while texts := self._next_texts():
+            if until is not None and monotonic() >= until:
+                self._give_back(texts)
+                break
+            end = monotonic() + length
+            error = self._round(texts, min(end, until) if until else end, show)
+            started = monotonic()
+            _record(self.run_of_writer.writer, self.report)
+            self.run_of_writer.publish()
+            length = max(_ROUND, _SHARE * (monotonic() - started))
+            if error:
+                raise error
+        self.report.is_complete = not self.report.left
+        show(self._done, self._total)
+
+    # -- what is to be embedded ------------------------------------------------------------
+
+    def _next_texts(self) -> dict[str, list[Document]]:
+        """Return the next texts that a model is to embed, each with the chunks that have it; give
+        those that are known their vectors."""
+        found: dict[str, list[Document]] = {}
+        while not found:
+            waiting = self._look() if self._waiting is None else self._waiting
+            if not waiting:
+                return {}
+            ids = [waiting.popleft() for _ in range(min(_CHUNKS, len(waiting)))]
+            found = self._unknown(self._documents(ids))
+        return found
+
+    def _look(self) -> deque[str]:
+        """Look up which chunks lack an embedding, the newest first."""
+        writer = self.run_of_writer.writer
+        writer.prepare()
+        lacking = writer.store.without_embedding() - self._seen
+        ids = writer.manifest.chunks_newest_first()
+        self._waiting = deque(identity for identity in ids if identity in lacking)
+        self._total = self._done + len(self._waiting)
+        return self._waiting
+
+    def _documents(self, ids: Sequence[str]) -> Iterator[Document]:
+        store = self.run_of_writer.writer.store
+        for at in range(0, len(ids), _PAGE):
+            yield from store.get_documents(ids[at : at + _PAGE])
+
+    def _unknown(self, documents: Iterator[Document]) -> dict[str, list[Document]]:
+        """Return the texts of chunks that no model has embedded yet and that ours reads."""
+        writer = self.run_of_writer.writer
+        by_text: dict[str, list[Document]] = {}
+        for document in documents:
+            text = embedded_text(document.meta, document.content)
+            by_text.setdefault(text, []).append(document)
+        known = writer.vectors.get(self.space.key, by_text)
+        vectors = {d.id: vector for text, vector in known.items() for d in by_text[text]}
+        writer.store.write_embeddings(vectors)
+        self.report.reused += len(vectors)
+        self._seen |= {*vectors}
+        for text in [text for text in by_text if text not in known]:
+            if not text or not self.embeddings.reads_script(text, mostly=True):
+                found = by_text.pop(text)
+                self.report.unreadable += len(found)
+                self._seen |= {document.id for document in found}
+        return {text: by_text[text] for text in by_text if text not in known}
+
+    def _give_back(self, texts: dict[str, list[Document]]) -> None:
+        """Leave texts to another round, or to the next run."""
+        if self._waiting is None:  # it will be looked up
+            return
+        ids = [document.id for documents in texts.values() for document in documents]
+        self._waiting.extendleft(reversed(ids))
+        self.report.left = len(self._waiting)
+
+    # -- a round ---------------------------------------------------------------------------
+
+    def _round(
+        self, texts: dict[str, list[Document]], until: float, show: Progress
+    ) -> ConnectionError | None:
+        """Embed texts for a while, and give what has them their vectors.
+
+        :returns: what kept the model from going on.
+        """
+        made: dict[str, list[float]] = {}
+        failed: dict[str, str] = {}
+        started, error = monotonic(), None
+        revision = self.run_of_writer.manifest.revision
+        path = self.run_of_writer.writer.directory.path / VECTORS
+        with self.run_of_writer.paused():
+            try:
+                with VectorCache(path) as cache:
+                    for batch, sent in self._batches([*texts], until):
+                        fresh = {sent[at]: vector for at, vector in batch.vectors}
+                        cache.put(self.space.key, fresh)
+                        made |= fresh
+                        failed |= {sent[at]: why for at, why in batch.failures}
+                        tried = sum(len(texts[text]) for text in (*made, *failed))
+                        show(self._done + tried, self._total)
+            except ConnectionError as failure:
+                error = failure
+        self._busy += monotonic() - started
+        self._take(texts, made, failed)
+        if self.run_of_writer.manifest.revision != revision:
+            self._waiting = None  # another process has written meanwhile
+        return error
+
+    def _batches(self, texts: list[str], until: float) -> Iterator[tuple[EmbeddedTexts, list[str]]]:
+        """Yield what becomes of texts until it is time to end, beside all that were sent."""
+        sent: list[str] = []
+
+        def send() -> Iterator[str]:
+            for text in texts:
+                if sent and monotonic() >= until:
+                    return
+                sent.append(text)
+                yield text
+
         batches = self.embeddings.embed_documents(
-            self._texts(), count_tokens, self.limit, self.space.dimension
+            send(), count_tokens, self.limit, self.space.dimension
         )
         with closing(batches):  # whatever goes wrong here, nothing more is sent
             for batch in batches:
-                self._write(batch)
-                show(self._done, total)
-        show(self._done, total)
-        return self.report
+                yield batch, sent
 
-    def _write(self, batch: EmbeddedTexts) -> None:
-        made = [(self._take(at), vector) for at, vector in batch.vectors]
-        self.cache.put(self.space.key, {sent.text: vector for sent, vector in made})
-        self.store.write_embeddings(
-            {key: vector for sent, vector in made for key, _ in sent.chunks}
-        )
+    def _take(
+        self,
+        texts: dict[str, list[Document]],
+        made: dict[str, list[float]],
+        failed: dict[str, str],
+    ) -> None:
+        """Write what a round made, for chunks that are still there and say the same."""
+        store = self.run_of_writer.writer.store
+        ids = [document.id for text in made for document in texts[text]]
+        vectors = {}
+        for document in self._documents(ids):
+            text = embedded_text(document.meta, document.content)
+            if text in made:
+                vectors[document.id] = made[text]
+        store.write_embeddings(vectors)
+        self._seen |= {*vectors}
         self.report.made += len(made)
-        self.report.reused += sum(len(sent.chunks) - 1 for sent, _ in made)
-        for at, why in batch.failures:
-            self.report.failed |= {place: why for _, place in self._take(at).chunks}
-
-    def _take(self, position: int) -> _Sent:
-        """What is done need not stay in memory."""
-        sent = self._sent.pop(position)
-        del self._positions[sent.text]
-        return sent
+        self.report.reused += max(0, len(vectors) - len(made))
+        for text, why in failed.items():
+            self._seen |= {document.id for document in texts[text]}
+            self.report.failed |= {_place(document): why for document in texts[text]}
+        rest = {text: found for text, found in texts.items() if text not in made | failed}
+        self._give_back(rest)
+        self.report.left = 0
+        self.report.rate = self.report.made / self._busy if self._busy else 0.0
 
     @property
     def _done(self) -> int:
         report = self.report
         return report.made + report.reused + report.unreadable + len(report.failed)
-
-    def _texts(self) -> Iterator[str]:
-        """Yield the texts that need a model, each once."""
-        for page in self.store.without_embedding():
-            by_text: dict[str, list[Document]] = {}
-            for document in page:
-                by_text.setdefault(embedded_text(document.meta, document.content), []).append(
-                    document
-                )
-            known = self.cache.get(self.space.key, by_text)
-            vectors = {d.id: vector for text, vector in known.items() for d in by_text[text]}
-            self.store.write_embeddings(vectors)
-            self.report.reused += len(vectors)
-            for text, documents in by_text.items():
-                if text in known:
-                    continue
-                if not text or not self.embeddings.reads_script(text, mostly=True):
-                    self.report.unreadable += len(documents)
-                    continue
-                chunks = [(document.id, _place(document)) for document in documents]
-                if text in self._positions:
-                    self._sent[self._positions[text]].chunks.extend(chunks)
-                    continue
-                self._sent[self._count] = _Sent(text, chunks)
-                self._positions[text] = self._count
-                self._count += 1
-                yield text
 
 
 def _place(document: Document) -> str:
@@ -152,54 +268,83 @@ def _place(document: Document) -> str:
     return f"{meta.get('vault')}/{meta.get('file_path')}:{meta.get('line_start')}"
 
 
+@contextmanager
+def alone(directory: IndexDirectory) -> Iterator[bool]:
+    """Be the one process that makes vectors of an index; yield whether this one is."""
+    with (directory.path / _LOCK).open("a+b") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
 def embed_chunks(
-    writer: IndexWriter, reembed: bool = False, progress: Progress | None = None
+    run: IndexRun,
+    models: ModelsConfig,
+    reembed: bool = False,
+    progress: Progress | None = None,
+    seconds: float | None = None,
 ) -> EmbeddingReport:
     """Embed what lacks an embedding.
 
+    :param models: settings that name who makes them.
     :param reembed: make those of another model again, by the configured one.
+    :param seconds: how long the model may be at it.
     :raises ConnectionError: when no server does its work; what came before stays, and counts.
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """
-    embeddings = embedding_provider(writer.config)
+    with closing(embedding_provider(models)) as embeddings:
+        space, limit = _agreed_space(run.writer, embeddings, models.embedding.provider, reembed)
+        run.writer.prepare()
+        run.writer.begin_space(space)
+        work = ChunkEmbedding(run, embeddings, space, limit)
+        try:
+            work.run(progress, seconds)
+            run.writer.vectors.trim(space.key, 2 * run.writer.store.count_documents())
+        finally:
+            if run.writer.is_open:  # Ctrl-C may come while it is not
+                _record(run.writer, work.report)
+        return work.report
+
+
+def _agreed_space(
+    writer: IndexWriter, embeddings: EmbeddingProvider, provider: str, reembed: bool
+) -> tuple[Space, int]:
+    """Return the space of what will be made, and the most tokens that the model reads.
+
+    :raises IndexUnavailableError: when it is another than that of the index, which must stay.
+    """
     embedded = read_embedded(writer.manifest)
     is_ours = embedded is not None and embedded.space.is_configured(embeddings)
     must_stay = embedded is not None and embedded.embedded > 0 and not reembed
     if embedded and must_stay and not is_ours:
         raise other_model(embedded.space, embeddings)
-    space, limit = find_space(embeddings)
-    if embedded and is_ours:  # the same, spelt otherwise or not told
-        known = embedded.space
-        space = replace(space, model=known.model, digest=space.digest or known.digest)
+    space, limit = find_space(embeddings, provider)
+    if embedded and is_ours and embedded.space.is_alike(space):
+        space = embedded.space  # the same, spelt otherwise, or told by other digits
     if embedded and must_stay and embedded.space != space:
         raise other_model(embedded.space, embeddings)
-    writer.prepare()
-    before = writer.begin_space(space)
-    work = ChunkEmbedding(writer.store, writer.vectors, embeddings, space, limit)
-    try:
-        work.run(progress)
-        writer.manifest.set(**{UNEMBEDDED: "yes" if work.report.failed else ""})
-        writer.vectors.trim(space.key, 2 * writer.store.count_documents())
-    except BaseException:  # it did not come to all of those that no model reads
-        work.report.unreadable = max(work.report.unreadable, before.unreadable)
-        raise
-    finally:
-        _record(writer, before, work.report)
-    return work.report
+    return space, limit
 
 
-def _record(writer: IndexWriter, before: Embedded, report: EmbeddingReport) -> None:
+def _record(writer: IndexWriter, report: EmbeddingReport) -> None:
     """Write down what was done; readers get to see it if it is news to them.
 
     What a killed run did is news too, though this one made nothing.
     """
+    before = read_embedded(writer.manifest)
+    assert before
     now = replace(
         before,
         chunks=writer.store.count_documents(),
         embedded=writer.store.count_embedded(),
-        unreadable=report.unreadable,
+        unreadable=max(report.unreadable, 0 if report.is_complete else before.unreadable),
         failed=len(report.failed),
+        rate=round(report.rate, 2) or before.rate,
     )
+    writer.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
     if report.made or report.reused or now != before:
         record_embedded(writer.manifest, now)
         writer.manifest.raise_revision()

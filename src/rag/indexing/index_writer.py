@@ -36,6 +36,7 @@ class IndexWriter:
     :param pipeline: the pipeline that writes; made when it is first needed.
     :param rebuild: forget what is there.
     :param wait: wait for another writer instead of failing.
+    :param brief: see `IndexDirectory.writing`.
     """
 
     manifest: Manifest
@@ -47,6 +48,7 @@ class IndexWriter:
         pipeline: Pipeline | None = None,
         rebuild: bool = False,
         wait: bool = False,
+        brief: bool = False,
     ) -> None:
         self.config, self.directory = config, directory
         self.notices: list[str] = []
@@ -62,7 +64,8 @@ class IndexWriter:
         self._is_suspect = False  # whether what readers have may be damaged
         self._is_doubtful = False  # whether its own files may be
         self._rebuild = rebuild
-        self._lock = directory.writing(wait)
+        self._lock = directory.writing(wait, brief)
+        self.is_open = False
 
     def open(self) -> None:
         """Take the lock and read the manifest.
@@ -70,15 +73,20 @@ class IndexWriter:
         :raises LockedError: when another process is writing.
         """
         self._lock.__enter__()
+        self.is_open = True
         try:
             self.manifest = self._open_manifest()
             self.directory.sweep()  # after runs and searches that were killed
         except BaseException:
+            self.is_open = False
             self._lock.__exit__(None, None, None)
             raise
 
     def close(self) -> None:
         """Release everything; what was written stays."""
+        if not self.is_open:
+            return
+        self.is_open = False
         with ExitStack() as stack:  # each of them, should one fail
             stack.callback(self._lock.__exit__, None, None, None)
             stack.push(self._note_closed)

@@ -12,22 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag.clients.factory import embedding_provider
-from rag.config import RAGConfig
-from rag.exceptions import (
-    ConnectionError,
-    IndexingError,
-    IndexUnavailableError,
-    Remedy,
-    StoreConnectionError,
-)
-from rag.index.embedding_space import may_lack_embeddings
+from rag.clients.factory import embedding_provider, resolved
+from rag.config import ModelsConfig, RAGConfig
+from rag.exceptions import ConnectionError, IndexUnavailableError, StoreConnectionError
+from rag.index.embedding_space import maker, may_lack_embeddings, read_embedded
 from rag.index.manifest import Manifest
 from rag.index.note_rows import NoteRow
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
 from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.index_writer import IndexWriter
+from rag.indexing.lost_notes import refuse_to_lose
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
 from rag.indexing.reports import RunReport, VaultReport
 from rag.stores import open_directory
@@ -63,6 +58,7 @@ class IndexRun:
     ) -> None:
         self.config = config
         directory = directory or open_directory(config)
+        self._pipeline = pipeline
         self.writer = IndexWriter(config, directory, pipeline, rebuild, wait)
         self.report = RunReport(notices=self.writer.notices)
         self.scans: dict[str, Scan] = {}  # what vaults held a moment ago, where somebody looked
@@ -332,28 +328,54 @@ class IndexRun:
             self.writer.publish()
             self.report.published = True
 
-    def embed(self, reembed: bool = False, progress: Progress | None = None) -> None:
-        """Give the chunks the embeddings that they lack, and publish.
+    def embed(
+        self,
+        reembed: bool = False,
+        progress: Progress | None = None,
+        seconds: float | None = None,
+        models: ModelsConfig | None = None,
+    ) -> None:
+        """Give the chunks the embeddings that they lack, and publish, as `embed_chunks` says.
 
-        :param reembed: those of another model too.
-        :raises ConnectionError: when no server does its work; what it did is published.
-        :raises IndexUnavailableError: when the index holds embeddings of another model.
+        :param models: settings that name who makes them; those of this run without.
         """
-        provider = embedding_provider(self.config)
+        reported = read_embedded(self.manifest)
+        models = resolved(models or self.config, "" if reembed else maker(reported))
+        provider = embedding_provider(models)
         if not may_lack_embeddings(self.manifest, provider, reembed):
             return
         provider.check_listening()
-        from rag.indexing.chunk_embedding import embed_chunks
+        from rag.indexing.chunk_embedding import alone, embed_chunks
 
-        try:
-            with self._disk_in_view():
-                self.report.embedding = embed_chunks(self.writer, reembed, progress)
-        except StoreConnectionError:
-            raise
-        except ConnectionError:
+        with alone(self.writer.directory) as is_alone:
+            if not is_alone:
+                self.report.notices.append("another process makes the vectors")
+                return
+            try:
+                with self._disk_in_view():
+                    report = embed_chunks(self, models, reembed, progress, seconds)
+                    self.report.embedding = report
+            except StoreConnectionError:
+                raise
+            except ConnectionError:
+                self.publish()
+                raise
             self.publish()
-            raise
-        self.publish()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let other processes write the index; then wait for the lock, and go on with what is
+        there."""
+        if self._pipeline is not None:  # it is somebody's, who may have its store open
+            yield
+            return
+        before = self.writer
+        before.close()
+        yield
+        self.writer = IndexWriter(self.config, before.directory, wait=True, brief=True)
+        self.writer.notices = before.notices
+        self.writer.open()
+        self.writer.prepare()
 
     @property
     def embedded(self) -> int:
@@ -376,25 +398,5 @@ class IndexRun:
         # A server's points of notes that are half written and cannot be read are nobody's.
         is_unknown = bool(self.config.store.url) and self.manifest.expected_points() is None
         if self.writer.is_rebuilding or is_unknown:
-            self._refuse_to_lose()
-
-    def _refuse_to_lose(self) -> None:
-        """A rebuilt index cannot keep what can be read no more; do not publish it, unless the
-        user said `--prune`."""
-        vaults, readable = self.vaults(), self.writer.readable_notes()
-        for name, report in self.report.vaults.items():
-            if self._asked.get(name, (None, False))[1]:
-                continue
-            reasons = [report.problem] if report.problem and name in vaults else []
-            reasons += [
-                f"{path}: {why}"
-                for path, why in report.failed.items()
-                if any(v == name and (p == path or p.startswith(f"{path}/")) for v, p in readable)
-            ]
-            if reasons:
-                raise IndexingError(
-                    f"the index must be rebuilt, but vault {name!r} cannot be read as before",
-                    reasons[0],
-                    hint="Make it readable. Until then searches use the old index.",
-                    remedy=Remedy.INDEX_OR_PRUNE,
-                )
+            pruned = {vault for vault, (_, prune) in self._asked.items() if prune}
+            refuse_to_lose(self.report, self.vaults(), self.writer.readable_notes(), pruned)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -63,10 +64,19 @@ class SideProcess:
         """Let it know of Ctrl-C, where it does not know yet."""
         os.kill(self._number, signal.SIGINT)
 
-    def join(self) -> None:
-        """Wait until it has ended."""
-        os.waitpid(self._number, 0)
+    def says_something(self, seconds: float) -> bool:
+        """Wait until it says something or has ended, and return whether it does in time."""
+        return bool(select.select([self._heard], [], [], seconds)[0])
+
+    def kill(self) -> None:
+        """End it at once."""
+        os.kill(self._number, signal.SIGKILL)
+
+    def join(self) -> int:
+        """Wait until it has ended; return its exit code, negative for a signal."""
+        code = os.waitstatus_to_exitcode(os.waitpid(self._number, 0)[1])
         self._heard.close()
+        return code
 
 
 def _run(work: Callable[[Say], object], said: int) -> NoReturn:

@@ -12,6 +12,16 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def time_left(items: int, rate: float) -> str:
+    """`about 20 minutes`, for what is left at so many items a second."""
+    minutes = items / rate / 60
+    if minutes < 1.5:
+        return "about a minute"
+    if minutes < 90:
+        return f"about {minutes:.0f} minutes"
+    return f"about {minutes / 60:.0f} hours"
+
+
 def brief(text: str, longest: int = _LONGEST) -> str:
     """Return a text, such as that of an error, as one line that is not too long for a message."""
     line = " ".join(without_controls(text).split())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag.app.sync import SyncCopy, SyncPreview, SyncReport
+    from rag.indexing.chunk_embedding import EmbeddingReport
 
 
 def sync_to_json(report: SyncReport) -> dict[str, Any]:
@@ -32,9 +33,19 @@ def sync_to_json(report: SyncReport) -> dict[str, Any]:
         "notes": run.notes,
         "chunks": run.chunks,
         "published": run.published,
-        "embedding": asdict(run.embedding) if run.embedding else None,
+        "embedding": _embedding(run.embedding) if run.embedding else None,
         "notices": run.notices,
         "elapsed_ms": round(report.seconds * 1000),
+    }
+
+
+def _embedding(report: EmbeddingReport) -> dict[str, Any]:
+    return {
+        "made": report.made,
+        "reused": report.reused,
+        "unreadable": report.unreadable,
+        "failed": report.failed,
+        "left": report.left,
     }
 
 

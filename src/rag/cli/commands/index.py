@@ -15,6 +15,7 @@ from rag.cli.framework.options import ConfigFile, Json, Quiet
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report, say, say_notice
 from rag.exceptions import prefixed
+from rag.text.messages import time_left
 
 if TYPE_CHECKING:
     from rag.app.requests import SyncRequest
@@ -73,7 +74,11 @@ def index(
     from rag.app.workspace import Workspace
 
     config = load_settings(config_file)
-    request = SyncRequest(folders or [], name, prune, rebuild, embed, wait, quiet, take_over)
+    is_watched = sys.stderr.isatty() and not (quiet or json)
+    seconds = None if is_watched else 60 * config.embedding.minutes
+    request = SyncRequest(
+        folders or [], name, prune, rebuild, embed, wait, quiet, take_over, seconds
+    )
     _check(request, dry_run, to_server)
     with Workspace(config) as workspace:
         if to_server:
@@ -166,7 +171,8 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+            digits = 0 if (task.speed or 0) >= 10 else 1
+            return Text(f"{task.speed:,.{digits}f}/s" if task.speed else "")
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -230,6 +236,9 @@ def _embedded(report: RunReport) -> Iterator[str]:
         yield f"{plural(done.made + done.reused, 'chunk')} embedded{known}"
         if done.unreadable:
             yield f"{done.unreadable:,} left to words (a script that the model does not read)"
+    if done and done.left:
+        left = f", {time_left(done.left, done.rate)}" if done.rate else ""
+        yield f"{plural(done.left, 'chunk')} left to the next run{left}"
 
 
 def _print_preview(report: SyncPreview, json: bool) -> None:

@@ -10,6 +10,7 @@ import typer
 from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import plural, print_line, print_report
+from rag.text.messages import time_left
 
 if TYPE_CHECKING:
     from rag.app.status import StatusReport
@@ -80,6 +81,10 @@ def _say(line: str) -> None:
 def _embedding(made: Embedded) -> str:
     readable, left = made.chunks - made.unreadable, made.unreadable
     line = f"vectors   {made.embedded:,} of {plural(readable, 'chunk')}, by {made.space.model}"
+    if made.lacking:
+        share = 100 * made.embedded // max(1, readable)
+        time = f", {time_left(made.lacking, made.rate)} left" if made.rate else ""
+        line += f"\nmeaning   {share} % of chunks{time} (`rag index` goes on)"
     return f"{line}; {left:,} more are in a script it does not read" if left else line
 
 

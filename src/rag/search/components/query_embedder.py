@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, models_config
@@ -22,11 +21,13 @@ from rag.exceptions import (
     standing,
     with_hint,
 )
-from rag.index.embedding_space import Embedded, Space, other_model, read_embedded
+from rag.index.embedding_space import Embedded, Space, other_model
+from rag.search.embedding_choice import embedded_in, embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
+from rag.support.vector_digest import has_sample, may_be_same
 
 
 class Gate(NamedTuple):
@@ -57,6 +58,7 @@ class QueryEmbedder:
     ) -> None:
         self.document_store = document_store
         self.config = models_config(config)
+        self._is_given = embeddings is not None
         if embeddings is not None:
             self.embeddings = embeddings
         self._space: Space | None = None  # of the index; the server's model makes it
@@ -64,7 +66,7 @@ class QueryEmbedder:
     @cached_property
     def embeddings(self) -> EmbeddingProvider:
         """Who makes vectors; a search by words does without."""
-        return embedding_provider(self.config)
+        return embeddings_for(self.document_store, self.config)
 
     @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
     def run(
@@ -126,7 +128,7 @@ class QueryEmbedder:
         """
         if mode == SearchMode.LEXICAL:
             return Gate(SearchMode.LEXICAL)
-        embedded = self._embedded()
+        embedded = embedded_in(self.document_store)
         if embedded is None or not embedded.embedded:
             if mode == SearchMode.AUTO:
                 return Gate(SearchMode.LEXICAL)
@@ -140,7 +142,7 @@ class QueryEmbedder:
                 return Gate(SearchMode.LEXICAL)
             message = f"{mode} search needs {self.embeddings.lacking}"
             raise ConfigError(message, hint="Search by words.", remedy=Remedy.CHOOSE_MODE)
-        if not embedded.space.is_configured(self.embeddings):
+        if not (embedded.space.is_configured(self.embeddings) or self._choose_again(embedded)):
             raise other_model(embedded.space, self.embeddings)
         if self.document_store.embedding_dim != embedded.space.dimension:
             raise IndexUnavailableError(
@@ -166,9 +168,14 @@ class QueryEmbedder:
             return Gate(SearchMode.LEXICAL, said)
         return Gate(SearchMode.HYBRID if mode == SearchMode.AUTO else mode)
 
-    def _embedded(self) -> Embedded | None:
-        manifest = self.document_store.manifest()
-        return read_embedded(manifest) if manifest else None
+    def _choose_again(self, embedded: Embedded) -> bool:
+        """Ask whoever has made the embeddings of the index meanwhile; return whether they are of
+        the configured model."""
+        if self._is_given:
+            return False
+        self.embeddings.close()
+        del self.embeddings
+        return embedded.space.is_configured(self.embeddings)
 
     def _embed(
         self, text: str, variants: Variants, known: list[float] | None, mode: str
@@ -176,7 +183,7 @@ class QueryEmbedder:
         """Return the vector of a query, its variants with theirs, and a notice when some have
         none: the query can do without them."""
         self.embeddings.check_listening()
-        embedded = self._embedded()
+        embedded = embedded_in(self.document_store)
         assert embedded
         if self._space != embedded.space:
             self._check_digest(embedded.space)
@@ -223,7 +230,9 @@ class QueryEmbedder:
         """Make sure that the model is the one that made the index's embeddings: a model that was
         pulled again has the same name."""
         digest = self.embeddings.identity().digest
-        if digest and space.digest and digest != space.digest:
+        if has_sample(space.digest) and not may_be_same(digest, space.digest):
+            digest = self.embeddings.identity(whole=True).digest  # the version alone says little
+        if not may_be_same(digest, space.digest):
             raise other_model(space, self.embeddings)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.factory import chat_provider
 from rag.clients.protocols import EmbeddingProvider
 from rag.clients.serialization import with_config
 from rag.config import ModelsConfig, OllamaConfig, RoutesConfig, models_config
@@ -19,6 +20,7 @@ from rag.query.models import QueryBundle
 from rag.query.protocols import QueryClassifier
 from rag.query.registry import classifier_names, create_classifier
 from rag.search.components.query_expander import configured_transforms
+from rag.search.embedding_choice import embeddings_for
 from rag.search.filters import build_qdrant_filters
 from rag.search.results import QueryFilters
 from rag.stores.base.document_store import BaseDocumentStore
@@ -63,7 +65,13 @@ class QueryRouter:
         check_routes(self.routes)
         self._classifier: Any = None
         self._generator: Any = None  # that of a plug-in's classifier
-        self.embeddings = embeddings or embedding_provider(self.config)
+        if embeddings is not None:
+            self.embeddings = embeddings
+
+    @cached_property
+    def embeddings(self) -> EmbeddingProvider:
+        """Who makes vectors; other classifiers do without."""
+        return embeddings_for(self.document_store, self.config)
 
     @component.output_types(**_OUTPUTS)
     def run(
@@ -108,7 +116,8 @@ class QueryRouter:
 
     def close(self) -> None:
         """Close all connections; `run` opens them again."""
-        self.embeddings.close()
+        if "embeddings" in vars(self):
+            self.embeddings.close()
         if self._generator is not None:
             self._generator.close()
 

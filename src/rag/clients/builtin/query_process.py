@@ -1,0 +1,88 @@
+"""The vectors of a query, by a process that its engine may end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from rag.clients.builtin import engine, failures
+from rag.clients.builtin.worker import Order, embed_for_now
+from rag.support.python_process import PythonProcess
+from rag.support.side_process import SideProcess, may_fork
+
+
+class QueryProcess:
+    """Embeds a few texts at once and is waited for; `close` ends what it keeps.
+
+    The program forks for it: the model is read once, in the warm process for all commands. Where a
+    process may not be forked (other programs than ours) another interpreter is started, and kept.
+
+    :param seconds: the longest wait.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._kept: PythonProcess | None = None
+
+    def embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
+        """Return the vectors of texts.
+
+        :raises ConnectionError: when the engine ends, hangs or fails.
+        """
+        order = Order([*texts], is_query)
+        made = self._fork(order) if may_fork() else self._ask(order)
+        if isinstance(made, BaseException):
+            raise failures.raised(made)
+        vectors: list[list[float]] = made.tolist()
+        return vectors
+
+    def close(self) -> None:
+        """End the process that is kept; `embed` starts another."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+
+    def _fork(self, order: Order) -> Any:
+        try:
+            engine.load()
+            process = SideProcess(lambda say: say(_outcome(order)))
+        except (OSError, RuntimeError) as error:
+            raise failures.raised(error) from error
+        try:
+            if not process.says_something(self.seconds):
+                process.kill()
+                raise failures.silent(self.seconds)
+            with suppress(EOFError):
+                return process.hear()
+        finally:
+            code = process.join()
+        raise failures.ended(code)
+
+    def _ask(self, order: Order) -> Any:
+        if self._kept is None:
+            self._kept = _start()
+        process = self._kept
+        process.order(order)
+        try:
+            if process.answers.poll(self.seconds):
+                return process.answer()
+            error = failures.silent(self.seconds)
+        except EOFError:
+            error = failures.ended(process.kill())
+        self.close()
+        raise error
+
+
+def _start() -> PythonProcess:
+    try:
+        return PythonProcess(embed_for_now.__module__, embed_for_now.__name__, engine.ONE_THREAD)
+    except OSError as error:
+        raise failures.raised(error) from error
+
+
+def _outcome(order: Order) -> Any:
+    try:
+        return engine.embed(order.texts, order.is_query)
+    except Exception as error:
+        return error

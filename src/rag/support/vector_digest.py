@@ -1,0 +1,72 @@
+"""A digest of what makes vectors, for models that have none: some vectors of fixed texts.
+
+The digest of an embedding model's weights would change with each build of its program, though
+the vectors stay as they are. So it is told by what it does: with another processor, or another
+build of the same version, a vector differs in its last digits (cosine .9999 and more), with other
+weights by a lot (.95 and less).
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from functools import cache
+
+TEXTS = (
+    "How do I restore the notes of last week from the backup?",
+    "The quick brown fox jumps over the lazy dog, 42 times.",
+    "会議の議事録をどこに保存したか思い出せない。",
+    "def mean(numbers):\n    return sum(numbers) / len(numbers)",
+)
+_ALIKE = 0.995
+_SIGN = "~"  # which no digest of weights holds
+_KEPT = 96  # numbers of each vector: enough to tell models apart
+
+
+def digest_of(vectors: Sequence[Sequence[float]], version: str = "") -> str:
+    """Return the digest of the maker of vectors.
+
+    :param vectors: those of `TEXTS`.
+    :param version: of its program; digests of the same version need no comparison.
+    """
+    import numpy as np
+
+    rows = np.asarray(vectors, np.float32)[:, :_KEPT]
+    scaled = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-9) * 127
+    return f"{version}{_SIGN}{b64encode(np.rint(scaled).astype(np.int8).tobytes()).decode()}"
+
+
+def has_sample(digest: str) -> bool:
+    """Return whether a digest holds vectors, so that another with vectors is to be compared."""
+    return _SIGN in digest
+
+
+def may_be_same(one: str, other: str) -> bool:
+    """Return whether two digests, or versions alone, may be of one model, as far as they tell."""
+    if not one or not other or one == other:
+        return True
+    (version, _, sample), (other_version, _, other_sample) = map(_parts, (one, other))
+    if version and version == other_version:
+        return True
+    return bool(sample and other_sample) and _are_alike(sample, other_sample)
+
+
+def _parts(digest: str) -> tuple[str, str, str]:
+    return digest.partition(_SIGN)
+
+
+@cache
+def _are_alike(one: str, other: str) -> bool:
+    import numpy as np
+
+    try:
+        rows = [
+            np.frombuffer(b64decode(text), np.int8).astype(np.float32).reshape(len(TEXTS), -1)
+            for text in (one, other)
+        ]
+    except ValueError:
+        return False
+    if rows[0].shape != rows[1].shape:
+        return False
+    lengths = np.linalg.norm(rows[0], axis=1) * np.linalg.norm(rows[1], axis=1)
+    return bool(((rows[0] * rows[1]).sum(axis=1) >= _ALIKE * lengths).all())
