@@ -16,7 +16,7 @@ from rag.app.refresh import MOST, Refreshed, refresh
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
-from rag.config import IndexConfig, OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig, IndexConfig, OllamaConfig, RAGConfig
 from rag.index.embedding_space import read_embedded
 from rag.index.lookup import open_manifest
 from rag.index.snapshots import IndexDirectory
@@ -26,7 +26,11 @@ UNCHANGED = Refreshed(0)
 
 @pytest.fixture
 def config(tmp_path: Path) -> RAGConfig:
-    return RAGConfig(data_dir=tmp_path / "data", ollama=OllamaConfig(enabled=False))
+    return RAGConfig(
+        data_dir=tmp_path / "data",
+        embedding=EmbeddingConfig("ollama"),
+        ollama=OllamaConfig(enabled=False),
+    )
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import pytest
 from qdrant_server import QdrantServer
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.workspace import Workspace
-from rag.config import OllamaConfig, RAGConfig, StoreConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
 from rag.index.frequencies import FREQUENCIES, Frequencies
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -45,7 +45,12 @@ def store(request: pytest.FixtureRequest) -> Iterator[StoreConfig]:
 
 
 def machine(home: Path, store: StoreConfig) -> RAGConfig:
-    return RAGConfig(data_dir=home, store=store, ollama=OllamaConfig(enabled=False))
+    return RAGConfig(
+        data_dir=home,
+        store=store,
+        embedding=EmbeddingConfig("ollama"),
+        ollama=OllamaConfig(enabled=False),
+    )
 
 
 def found(config: RAGConfig, query: str) -> list[str]:

@@ -195,7 +195,7 @@ def test_a_provider_that_does_not_exist_is_refused_with_those_that_do(
 ) -> None:
     off = f"[ollama]\nenabled = {enabled}\n"
     file = write(project / "rag.toml", f"{off}[{kind}]\nprovider = 'gemini'")
-    known = ", ".join({"embedding": EMBEDDING_PROVIDERS, "chat": CHAT_PROVIDERS}[kind])
+    known = ", ".join({"embedding": ["auto", *EMBEDDING_PROVIDERS], "chat": CHAT_PROVIDERS}[kind])
     says = f"{kind}.provider must be one of {known}, not 'gemini' (from "
     with pytest.raises(ConfigError) as caught:
         load_config(file, {}, project)

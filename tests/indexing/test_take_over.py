@@ -15,7 +15,7 @@ from qdrant_server import QdrantServer
 from rag.app.requests import SyncRequest
 from rag.app.sync import sync
 from rag.app.vaults import remove_vault
-from rag.config import OllamaConfig, RAGConfig, StoreConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
 from rag.exceptions import IndexingError, LockedError, StoreConnectionError, UsageError
 from rag.index.snapshots import MANIFEST
 from rag.indexing.reports import RunReport
@@ -43,6 +43,7 @@ def make(server: QdrantServer, tmp_path: Path) -> Callable[..., RAGConfig]:
     def made(name: str, **store: Any) -> RAGConfig:
         return RAGConfig(
             data_dir=tmp_path / name,
+            embedding=EmbeddingConfig("ollama"),
             ollama=OllamaConfig(enabled=False),
             store=StoreConfig(**{"url": server.url, "timeout": 5, "hnsw_m": 0, **store}),
         )

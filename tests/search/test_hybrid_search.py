@@ -12,7 +12,7 @@ import pytest
 from haystack import Pipeline
 
 from ollama_server import Model, OllamaServer
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.run import IndexRun
 from rag.pipelines import (
     QueryFilters,
@@ -59,7 +59,11 @@ def thesaurus() -> Iterator[OllamaServer]:
 @pytest.fixture(scope="module")
 def settings(thesaurus, tmp_path_factory) -> RAGConfig:
     base = tmp_path_factory.mktemp("hybrid")
-    config = RAGConfig(data_dir=base / "data", ollama=OllamaConfig(url=thesaurus.url, retries=0))
+    config = RAGConfig(
+        data_dir=base / "data",
+        embedding=EmbeddingConfig("ollama"),
+        ollama=OllamaConfig(url=thesaurus.url, retries=0),
+    )
     with IndexRun(config) as run:
         for vault, notes in (("work", NOTES), ("home", HOME)):
             (base / vault).mkdir()

@@ -23,7 +23,7 @@ from ollama_server import Model, OllamaServer, refused
 from property_examples import examples
 from rag.cli.render.remedies import worded
 from rag.clients import OllamaGenerator
-from rag.config import OllamaConfig, RAGConfig, RoutesConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, RoutesConfig
 from rag.exceptions import ConfigError, UsageError
 from rag.indexing.run import IndexRun
 from rag.pipelines import SearchResponse, ask, create_qa_pipeline, create_search_pipeline, search
@@ -101,7 +101,7 @@ def index(server: OllamaServer, tmp_path_factory: pytest.TempPathFactory) -> RAG
     ollama = OllamaConfig(
         url=server.url, retries=0, read_timeout=2.0, query_timeout=2.0, transform_timeout=2.0
     )
-    config = RAGConfig(data_dir=base / "data", ollama=ollama)
+    config = RAGConfig(data_dir=base / "data", embedding=EmbeddingConfig("ollama"), ollama=ollama)
     with IndexRun(config) as run:
         run.index_vault("v", base / "v")
         run.publish()

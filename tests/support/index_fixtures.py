@@ -32,7 +32,11 @@ NOTES = {
 @pytest.fixture
 def config(tmp_path: Path) -> RAGConfig:
     """Settings with an index of the test's own."""
-    return RAGConfig(data_dir=tmp_path / "data", ollama=OllamaConfig(enabled=False))
+    return RAGConfig(
+        data_dir=tmp_path / "data",
+        embedding=EmbeddingConfig("ollama"),
+        ollama=OllamaConfig(enabled=False),
+    )
 
 
 @pytest.fixture
@@ -80,7 +84,11 @@ def build_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Vaults], 
 
     def build(vaults: Vaults) -> RAGConfig:
         base = tmp_path_factory.mktemp("index")
-        config = RAGConfig(data_dir=base / "data", ollama=OllamaConfig(enabled=False))
+        config = RAGConfig(
+            data_dir=base / "data",
+            embedding=EmbeddingConfig("ollama"),
+            ollama=OllamaConfig(enabled=False),
+        )
         with IndexRun(config) as run:
             for vault, notes in vaults.items():
                 for path, text in notes.items():

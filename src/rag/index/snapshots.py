@@ -42,9 +42,9 @@ from rag.index.index_errors import NO_INDEX, NO_INDEX_HINT, not_a_file
 from rag.index.index_snapshot import POINTS, IndexSnapshot
 from rag.index.shard_files import CONFIG, discard
 from rag.index.staging_files import Copied, WorkingFiles, copied_size, copy_folder
-from rag.index.writer_lock import acquire
 from rag.support.disk_space import RESERVE, disk_in_view, is_watched, require_room
 from rag.support.durable_files import replace_durably, sync_folder, sync_tree
+from rag.support.file_locks import lock_index
 from rag.support.owned_folders import (
     MARK,
     claim_data_folder,
@@ -211,7 +211,7 @@ class IndexDirectory:
         self._make()
         for file, kind in self.strange_files():
             raise not_a_file(file, kind)
-        return acquire(self.path / _LOCK, wait, brief)
+        return lock_index(self.path / _LOCK, wait, brief)
 
     def _make(self) -> None:
         try:  # it holds the notes' text

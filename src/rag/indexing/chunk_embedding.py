@@ -10,10 +10,10 @@ from __future__ import annotations
 import fcntl
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from haystack import Document
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from rag.config import ModelsConfig
     from rag.index.snapshots import IndexDirectory
     from rag.indexing.index_writer import IndexWriter
-    from rag.indexing.run import IndexRun
 
 Progress = Callable[[int, int], None]
 
@@ -44,6 +43,18 @@ _ROUND = 20.0  # seconds that a model is at work before its vectors are publishe
 _SHARE = 20  # a round is longer where to publish takes more than this part of it
 _CHUNKS = 2000  # whose texts are in memory at once
 _PAGE = 500  # read from the store together
+
+
+class WriterVisit(Protocol):
+    """A visit of the writer, such as `rag.indexing.run.IndexRun`."""
+
+    writer: IndexWriter
+
+    def paused(self) -> AbstractContextManager[None]:
+        """Let other processes write; then there is another `writer`."""
+
+    def publish(self) -> None:
+        """Make what was written the snapshot that readers see."""
 
 
 def find_space(embeddings: EmbeddingProvider, provider: str = "") -> tuple[Space, int]:
@@ -90,9 +101,9 @@ class ChunkEmbedding:
     """
 
     def __init__(
-        self, run: IndexRun, embeddings: EmbeddingProvider, space: Space, limit: int = 0
+        self, run: WriterVisit, embeddings: EmbeddingProvider, space: Space, limit: int = 0
     ) -> None:
-        self.run_of_writer, self.embeddings = run, embeddings
+        self.visit, self.embeddings = run, embeddings
         self.space, self.limit = space, limit
         self.report = EmbeddingReport()
         self._seen: set[str] = set()  # chunks that were embedded, or cannot be
@@ -117,8 +128,8 @@ class ChunkEmbedding:
             end = monotonic() + length
             error = self._round(texts, min(end, until) if until else end, show)
             started = monotonic()
-            _record(self.run_of_writer.writer, self.report)
-            self.run_of_writer.publish()
+            _record(self.visit.writer, self.report)
+            self.visit.publish()
             length = max(_ROUND, _SHARE * (monotonic() - started))
             if error:
                 raise error
@@ -141,7 +152,7 @@ class ChunkEmbedding:
 
     def _look(self) -> deque[str]:
         """Look up which chunks lack an embedding, the newest first."""
-        writer = self.run_of_writer.writer
+        writer = self.visit.writer
         writer.prepare()
         lacking = writer.store.without_embedding() - self._seen
         ids = writer.manifest.chunks_newest_first()
@@ -150,13 +161,13 @@ class ChunkEmbedding:
         return self._waiting
 
     def _documents(self, ids: Sequence[str]) -> Iterator[Document]:
-        store = self.run_of_writer.writer.store
+        store = self.visit.writer.store
         for at in range(0, len(ids), _PAGE):
             yield from store.get_documents(ids[at : at + _PAGE])
 
     def _unknown(self, documents: Iterator[Document]) -> dict[str, list[Document]]:
         """Return the texts of chunks that no model has embedded yet and that ours reads."""
-        writer = self.run_of_writer.writer
+        writer = self.visit.writer
         by_text: dict[str, list[Document]] = {}
         for document in documents:
             text = embedded_text(document.meta, document.content)
@@ -193,9 +204,9 @@ class ChunkEmbedding:
         made: dict[str, list[float]] = {}
         failed: dict[str, str] = {}
         started, error = monotonic(), None
-        revision = self.run_of_writer.manifest.revision
-        path = self.run_of_writer.writer.directory.path / VECTORS
-        with self.run_of_writer.paused():
+        revision = self.visit.writer.manifest.revision
+        path = self.visit.writer.directory.path / VECTORS
+        with self.visit.paused():
             try:
                 with VectorCache(path) as cache:
                     for batch, sent in self._batches([*texts], until):
@@ -209,7 +220,7 @@ class ChunkEmbedding:
                 error = failure
         self._busy += monotonic() - started
         self._take(texts, made, failed)
-        if self.run_of_writer.manifest.revision != revision:
+        if self.visit.writer.manifest.revision != revision:
             self._waiting = None  # another process has written meanwhile
         return error
 
@@ -238,7 +249,7 @@ class ChunkEmbedding:
         failed: dict[str, str],
     ) -> None:
         """Write what a round made, for chunks that are still there and say the same."""
-        store = self.run_of_writer.writer.store
+        store = self.visit.writer.store
         ids = [document.id for text in made for document in texts[text]]
         vectors = {}
         for document in self._documents(ids):
@@ -281,7 +292,7 @@ def alone(directory: IndexDirectory) -> Iterator[bool]:
 
 
 def embed_chunks(
-    run: IndexRun,
+    run: WriterVisit,
     models: ModelsConfig,
     reembed: bool = False,
     progress: Progress | None = None,

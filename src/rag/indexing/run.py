@@ -339,8 +339,8 @@ class IndexRun:
 
         :param models: settings that name who makes them; those of this run without.
         """
-        reported = read_embedded(self.manifest)
-        models = resolved(models or self.config, "" if reembed else maker(reported))
+        made_by = "" if reembed else maker(read_embedded(self.manifest))
+        models = resolved(models or self.config, made_by)
         provider = embedding_provider(models)
         if not may_lack_embeddings(self.manifest, provider, reembed):
             return
@@ -353,8 +353,7 @@ class IndexRun:
                 return
             try:
                 with self._disk_in_view():
-                    report = embed_chunks(self, models, reembed, progress, seconds)
-                    self.report.embedding = report
+                    self.report.embedding = embed_chunks(self, models, reembed, progress, seconds)
             except StoreConnectionError:
                 raise
             except ConnectionError:
@@ -364,8 +363,7 @@ class IndexRun:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let other processes write the index; then wait for the lock, and go on with what is
-        there."""
+        """Let other processes write the index; then wait until they have."""
         if self._pipeline is not None:  # it is somebody's, who may have its store open
             yield
             return

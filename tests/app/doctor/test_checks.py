@@ -36,6 +36,7 @@ from rag.app.doctor.vectors import check_vectors
 from rag.app.schema.setup import check_to_json
 from rag.cli.render.remedies import worded
 from rag.config import (
+    EmbeddingConfig,
     IndexConfig,
     OllamaConfig,
     RAGConfig,
@@ -60,12 +61,13 @@ NOTES = {
     "証明書.md": "# 証明書の更新\n\n証明書は毎年三月に更新する。\n",
 }
 OFF = OllamaConfig(enabled=False)
+OLLAMA = EmbeddingConfig("ollama")
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> RAGConfig:
     """Settings with an index of the test's own, and without Ollama."""
-    return RAGConfig(data_dir=tmp_path / "data", ollama=OFF)
+    return RAGConfig(data_dir=tmp_path / "data", embedding=OLLAMA, ollama=OFF)
 
 
 @pytest.fixture
@@ -459,7 +461,8 @@ class Models:
     def run(
         self, index: IndexView | None = None, mode: str = "auto", chosen: str = "", **changes: Any
     ) -> dict[str, Check]:
-        config = RAGConfig(ollama=self.ollama(**changes), search=SearchConfig(mode=mode))
+        search = SearchConfig(mode=mode)
+        config = RAGConfig(embedding=OLLAMA, ollama=self.ollama(**changes), search=search)
         config = replace(config, origins={chosen: "rag.toml"})
         examination = Examination(config, index)
         checks = (check_servers, check_models, check_vectors)
@@ -472,7 +475,7 @@ class Models:
         documents = [Document(id=str(at), content=f"text {at}", meta=meta) for at in range(2)]
         made = {"model": EMBED, "digest": model.digest, "dimension": 768, "embedded": 2}
         made |= {"chunks": 2, "unreadable": 0, "failed": 0, "document_prefix": "search_document: "}
-        made |= {"version": TEXT_VERSION, **facts}
+        made |= {"version": TEXT_VERSION, "provider": "ollama", **facts}
         space = Space(**{item.name: made.pop(item.name) for item in fields(Space)})
         return IndexView(Embedded(space, **made), 768, embedded(documents, model))
 
@@ -516,7 +519,7 @@ class TestOllama:
     def test_every_server_has_its_line(self, models: Models, server: OllamaServer) -> None:
         with OllamaServer([EMBED, CHAT]) as other, refused() as down:
             ollama = models.ollama(urls=[server.url, other.url, down], generation_url=other.url)
-            examination = Examination(RAGConfig(ollama=ollama))
+            examination = Examination(RAGConfig(embedding=OLLAMA, ollama=ollama))
             asked = statuses([*check_servers(examination), *check_models(examination)])
         assert asked == [
             *(("ollama", "pass"), ("ollama", "pass"), ("ollama", "warn")),

@@ -16,7 +16,7 @@ import pytest
 
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.workspace import Workspace
-from rag.config import OllamaConfig, RAGConfig, StoreConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig, StoreConfig
 
 CLUSTER = os.environ.get("RAG_TEST_QDRANT_CLUSTER", "")
 pytestmark = [
@@ -54,7 +54,9 @@ def notes(tmp_path: Path) -> Path:
 
 
 def machine(home: Path, store: StoreConfig | None = None) -> RAGConfig:
-    config = RAGConfig(data_dir=home, ollama=OllamaConfig(enabled=False))
+    config = RAGConfig(
+        data_dir=home, embedding=EmbeddingConfig("ollama"), ollama=OllamaConfig(enabled=False)
+    )
     return replace(config, store=store) if store else config
 
 

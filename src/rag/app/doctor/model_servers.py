@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from rag.app.doctor.check import Check, Examination, Status, from_error
-from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.factory import chat_provider, embedding_provider, resolved
 from rag.clients.protocols import ModelProvider, ModelView, ServerView
 from rag.exceptions import Message, ModelMissingError, RAGError, Remedy
+from rag.index.embedding_space import maker
 from rag.text.messages import plural
 
 _EMBED = Message(remedy=Remedy.MAKE_VECTORS_ANEW)
@@ -19,7 +20,8 @@ def check_servers(examination: Examination) -> Iterator[Check]:
 
     :raises ConfigError: when the settings name a provider that does not exist.
     """
-    config = examination.config
+    made = examination.index.embedding if examination.index else None
+    config = examination.config = resolved(examination.config, maker(made))
     chosen: dict[str, ModelProvider] = {  # one of both kinds is asked once
         config.embedding.provider: embedding_provider(config),
         config.chat.provider: chat_provider(config),

@@ -13,7 +13,7 @@ from rag.app.doctor.check import Check, Examination, IndexView, from_error
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddingProvider, ModelView
 from rag.exceptions import Message, ModelError, RAGError, Remedy
-from rag.index.embedding_space import Embedded, other_model
+from rag.index.embedding_space import Embedded, maker, other_model
 from rag.text.messages import plural
 from rag.text.token_estimate import count_tokens
 
@@ -31,10 +31,9 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
     :raises ConfigError: when the settings name a provider that does not exist.
     """
     index, config = examination.index, examination.config
-    provider = embedding_provider(config)
     if index is None:  # said already
         return
-    made = index.embedding
+    provider, made = embedding_provider(config, maker(index.embedding)), index.embedding
     if made is None:
         missing = examination.without_models == "fail"
         yield Check(

@@ -64,6 +64,8 @@ class BuiltinEmbeddings:
             made = self.identity(whole=True)
         except RAGError as error:
             return [replace(view, error=error)]
+        finally:
+            self.close()
         model = ModelView(made.model, made.digest, made.limit, made.dimension)
         milliseconds = 1000 * (time.monotonic() - started)
         return [replace(view, models=(made.model,), milliseconds=milliseconds, embedding=model)]
