@@ -32,10 +32,12 @@ class EmbeddedTexts(NamedTuple):
 
 
 class _Texts(NamedTuple):
-    """Texts that go to a process together, and their positions among all."""
+    """Texts that go to a process together, their positions among all, and whether a process has
+    failed on them before."""
 
     positions: list[int]
     texts: list[str]
+    is_again: bool = False
 
 
 class DocumentPool:
@@ -113,18 +115,20 @@ class DocumentPool:
         return [w for w in busy if w.process.answers in ready or w.due <= now]
 
     def _take(self, worker: _Worker, waiting: deque[_Texts]) -> EmbeddedTexts:
-        """Return what a process has made; of texts that it failed on, each is tried alone."""
-        positions, texts = order = worker.take()
+        """Return what a process has made. Texts that it failed on are tried again, each alone:
+        one of them may be at fault, or somebody has killed the process."""
+        positions, texts, is_again = worker.take()
         try:
             vectors = worker.answer(self.seconds)
             return EmbeddedTexts([*zip(positions, vectors, strict=True)], [])
         except ConnectionError as error:
             self._workers.remove(worker)
             worker.process.close()
-            if len(texts) > 1:
-                waiting.extendleft(_Texts([p], [t]) for p, t in zip(*order, strict=True))
-                return EmbeddedTexts([], [])
-            return EmbeddedTexts([], [(positions[0], str(error))])
+            if is_again:
+                return EmbeddedTexts([], [(positions[0], str(error))])
+            alone = zip(positions, texts, strict=True)
+            waiting.extendleft(_Texts([at], [text], is_again=True) for at, text in alone)
+            return EmbeddedTexts([], [])
 
 
 class _Worker:

