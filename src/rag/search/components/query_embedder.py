@@ -22,6 +22,7 @@ from rag.exceptions import (
     with_hint,
 )
 from rag.index.embedding_space import Embedded, Space, other_model
+from rag.search.components.query_vector_cache import recall, remember
 from rag.search.embedding_choice import embedded_in, embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
@@ -223,8 +224,19 @@ class QueryEmbedder:
         return known, made, notice
 
     def _made(self, texts: list[str]) -> list[list[float] | None]:
+        """Return the vectors of texts, those of a day as they were."""
         assert self._space
-        return self.embeddings.embed_query(texts, self._space.dimension)
+        space = self._space.key
+        made = [recall(space, text) for text in texts]
+        unknown = [text for text, vector in zip(texts, made, strict=True) if vector is None]
+        if not unknown:
+            return [*made]
+        found = iter(self.embeddings.embed_query(unknown, self._space.dimension))
+        for at, text in enumerate(texts):
+            if made[at] is None and (vector := next(found)) is not None:
+                made[at] = vector
+                remember(space, text, vector)
+        return made
 
     def _check_digest(self, space: Space) -> None:
         """Make sure that the model is the one that made the index's embeddings: a model that was

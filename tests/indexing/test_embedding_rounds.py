@@ -1,0 +1,175 @@
+"""Embedding by rounds: what was changed last comes first, and nobody waits for the index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.config import RAGConfig
+from rag.exceptions import LockedError
+from rag.index.embedding_space import read_embedded
+from rag.index.manifest import published_manifest
+from rag.index.snapshots import IndexDirectory
+from rag.indexing import chunk_embedding
+from rag.indexing.run import IndexRun
+from rag.support.file_locks import lock_index
+
+NOTES = {
+    f"{number}.md": f"---\nmodified: 2026-01-0{number}\n---\n{number} is it\n"
+    for number in range(1, 7)
+}
+NEWEST_FIRST = [f"{number}\n{number} is it" for number in range(6, 0, -1)]
+
+
+@pytest.fixture
+def work(write_notes: Callable[..., Path]) -> Path:
+    return write_notes("work", NOTES)
+
+
+@pytest.fixture
+def settings(with_ollama: Callable[..., RAGConfig]) -> RAGConfig:
+    return with_ollama()
+
+
+@pytest.fixture
+def run(settings: RAGConfig, work: Path) -> Callable[..., IndexRun]:
+    """Index the notes, and embed for some time: `run(seconds=0)`."""
+
+    def visit(progress=None, seconds: float | None = None, rebuild: bool = False) -> IndexRun:
+        with IndexRun(settings, rebuild=rebuild) as run:
+            run.index_vault("work", work)
+            run.publish()
+            run.embed(progress=progress, seconds=seconds)
+        return run
+
+    return visit
+
+
+def sent(server) -> list[str]:
+    return [text for text in server.inputs() if text != "a"]
+
+
+def embedded(config: RAGConfig) -> int:
+    """How many chunks have a vector, as readers are told."""
+    with published_manifest(IndexDirectory(config.index_dir)) as manifest:
+        found = read_embedded(manifest)
+    return found.embedded if found else 0
+
+
+def test_the_notes_that_were_modified_last_come_first(run, server) -> None:
+    run()
+    assert sent(server) == NEWEST_FIRST
+
+
+def test_what_is_made_is_published_before_the_rest_is(run, server, settings, monkeypatch) -> None:
+    monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
+    monkeypatch.setattr(chunk_embedding, "_SHARE", 0)
+    readable: list[int] = []
+    server.fail("/api/embed", when=lambda request: readable.append(embedded(settings)))
+    run()
+    assert readable[-1] >= 3 and embedded(settings) == 6
+
+
+def test_a_run_ends_in_time_and_the_next_one_goes_on(run, server, settings) -> None:
+    report = run(seconds=0).report.embedding
+    assert (report.made, report.left, report.is_complete) == (0, 6, False)
+    assert embedded(settings) == 0
+    report = run().report.embedding
+    assert (report.made, report.left, report.is_complete) == (6, 0, True)
+
+
+def test_vectors_that_are_known_take_no_time(run, server, settings) -> None:
+    run()
+    before = sent(server)
+    report = run(seconds=0, rebuild=True).report
+    assert embedded(settings) == 6 and sent(server) == before
+    assert report.embedding is None or report.embedding.left == 0
+
+
+def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
+    run, server, settings, work, monkeypatch
+) -> None:
+    monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
+    changed: list[bool] = []
+
+    def change(done: int, total: int) -> None:
+        if not changed:
+            changed.append(True)
+            (work / "new.md").write_text("---\nmodified: 2026-02-01\n---\nnews")
+            with IndexRun(settings) as other:
+                other.index_vault("work", work)
+                other.publish()
+                other.embed()
+                assert other.report.notices == ["another process makes the vectors"]
+
+    report = run(change).report.embedding
+    assert changed and report.is_complete and embedded(settings) == 7
+    texts = sent(server)
+    assert sorted(texts) == sorted([*NEWEST_FIRST, "new\nnews"])
+    assert texts.index("new\nnews") < len(texts) - 1, "the newest was the last"
+
+
+def test_a_text_that_changes_meanwhile_keeps_no_vector_of_the_old(
+    run, server, settings, work, monkeypatch
+) -> None:
+    changed: list[bool] = []
+
+    def change(done: int, total: int) -> None:
+        if not changed:
+            changed.append(True)
+            (work / "6.md").write_text("---\nmodified: 2026-01-06\n---\nother words")
+            with IndexRun(settings) as other:
+                other.index_vault("work", work)
+                other.publish()
+
+    assert run(change).report.embedding.made == 7
+    assert sent(server).count("6\nother words") == 1 and embedded(settings) == 6
+
+
+def test_a_renamed_or_moved_note_embeds_nothing(run, server, work, settings) -> None:
+    (work / "kettle.md").write_text("# Kettle\n\nThe kettle boils water.\n")
+    run()
+    before = len(server.inputs())
+    (work / "kettle.md").rename(work / "pot.md")
+    (work / "deep").mkdir()
+    (work / "pot.md").rename(work / "deep" / "pot.md")
+    run()
+    assert len(server.inputs()) == before and embedded(settings) == 7
+
+
+def test_how_fast_it_was_is_kept_for_who_asks_how_long_it_takes(run, server, settings) -> None:
+    assert run().report.embedding.rate > 0
+    with published_manifest(IndexDirectory(settings.index_dir)) as manifest:
+        found = read_embedded(manifest)
+    assert found and found.rate > 0 and found.lacking == 0
+
+
+class TestTheLock:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        return tmp_path / "lock"
+
+    def test_that_is_held_for_long_is_not_waited_for(self, file) -> None:
+        with lock_index(file), pytest.raises(LockedError, match=str(os.getpid())):
+            lock_index(file)
+
+    def test_that_is_held_briefly_is_waited_for(self, file) -> None:
+        held = lock_index(file, brief=True)
+        child = os.fork()
+        if child == 0:
+            try:
+                held.close()
+                lock_index(file)
+            except LockedError:
+                os._exit(1)
+            os._exit(0)
+        held.close()
+        assert os.waitpid(child, 0)[1] == 0
+
+    def test_of_a_process_that_was_killed_is_free(self, file) -> None:
+        lock_index(file, brief=True).close()
+        with lock_index(file):
+            assert file.read_text() == str(os.getpid())
