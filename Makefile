@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full integration lint types bench peers crash faults warm warm-load index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full integration lint types bench peers crash embedding-crash faults warm warm-load index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -73,6 +73,10 @@ peers: install
 
 crash: install
 	$(BIN)/python benchmarks/crash.py
+
+# The same while the built-in model embeds: some ten minutes.
+embedding-crash: install
+	$(BIN)/python benchmarks/embedding_crash.py
 
 # Attackers, power cuts, damage, full disks: tries and failures of each, in under 20 minutes.
 faults: install

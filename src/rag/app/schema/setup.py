@@ -50,6 +50,7 @@ def setup_to_json(report: SetupReport) -> dict[str, Any]:
             "chat_model": ollama.chat_model,
             "error": ollama.error,
         },
+        "embedding": found.embedding,
         "next": found.next_steps,
     }
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rag.app.setup.obsidian_vaults import find_vaults, usual_places
+from rag.clients.builtin.engine import is_installed
 from rag.clients.ollama.inventory import (
     choose_chat,
     choose_embedding,
     installed_models,
     look_for_servers,
 )
-from rag.config import RAGConfig, settings, trust_own
+from rag.config import AUTO, RAGConfig, settings, trust_own
 from rag.exceptions import Message, RAGError, Remedy, UsageError, with_hint
 from rag.index.snapshots import IndexDirectory
 from rag.index.vault_registry import Registry, configured_vaults
@@ -59,6 +60,8 @@ class Beginning:
     :param changes: the settings that are not at their defaults.
     :param folders: how many folders were looked into for vaults.
     :param whole: whether there was time for all of them.
+    :param embedding: who will make vectors: `ollama`, `builtin`, another provider that the
+        settings name, or nobody.
     """
 
     file: Path
@@ -68,6 +71,7 @@ class Beginning:
     folders: int = 0
     whole: bool = True
     heading: str = ""
+    embedding: str = ""
 
     @property
     def content(self) -> str:
@@ -85,7 +89,7 @@ class Beginning:
     @property
     def next_steps(self) -> list[str]:
         """The commands to type next."""
-        pull = not (self.ollama.error or self.ollama.embedding_model)
+        pull = not (self.embedding or self.ollama.error or self.ollama.embedding_model)
         ready = any(not vault.problem for vault in self.vaults)
         steps: list[str] = (
             [f"ollama pull {settings()['ollama.embedding_model'][1]}"] if pull else []
@@ -141,7 +145,9 @@ def plan(
     for name, value in offered.items():
         if value and value != settings()[f"ollama.{name}"][1]:
             changes[f"ollama.{name}"] = value
-    return Beginning(file, vaults, ollama, changes, found.folders, found.whole, heading)
+    embedding = _embedding(config, ollama)
+    whole = found.whole
+    return Beginning(file, vaults, ollama, changes, found.folders, whole, heading, embedding)
 
 
 def carry_out(config: RAGConfig, beginning: Beginning) -> None:
@@ -205,6 +211,16 @@ def _home_of(config: RAGConfig, vaults: Sequence[FoundVault]) -> Path | None:
     inside = {path for path in parent.iterdir() if path.is_dir() and path.name[0] != "."}
     same = inside == {vault.path for vault in vaults if not (vault.known or vault.problem)}
     return parent if same and str(parent).isprintable() else None
+
+
+def _embedding(config: RAGConfig, ollama: FoundOllama) -> str:
+    """Return who will make vectors, with what is there and was chosen."""
+    chosen = config.embedding.provider
+    if chosen in (AUTO, "ollama") and ollama.embedding_model:
+        return "ollama"
+    if chosen in (AUTO, "builtin"):
+        return "builtin" if is_installed() else ""
+    return chosen if chosen != "ollama" else ""
 
 
 def _look_at_ollama(config: RAGConfig) -> FoundOllama:

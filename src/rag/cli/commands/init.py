@@ -69,6 +69,13 @@ def init(
         _print(found, dry_run)
 
 
+_MEANING = {
+    "ollama": "by Ollama's embedding model",
+    "builtin": "by the built-in model, with nothing else running",
+    "": "no: search is by words",
+}
+
+
 def _print(found: Beginning, dry_run: bool) -> None:
     early = "" if found.whole else ", then time was up: name a FOLDER to look in"
     looked = plural(found.folders, "folder")
@@ -83,8 +90,9 @@ def _print(found: Beginning, dry_run: bool) -> None:
         print_line(f"Ollama    {worded(ollama.error)}")
     else:
         print_line(f"Ollama    {ollama.version} at {ollama.url}")
-        print_line(f"  embedding model  {ollama.embedding_model or 'none: search is by words'}")
+        print_line(f"  embedding model  {ollama.embedding_model or 'none'}")
         print_line(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
+    print_line(f"meaning   {_MEANING.get(found.embedding, found.embedding)}")
     print_line(f"{'would write' if dry_run else 'wrote'} {found.file}")
     for line in found.content.splitlines():
         print_line(f"  {line}".rstrip())
