@@ -18,6 +18,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"\[(test_\w+)\]\(([\w./]+)\)")
 _SECONDS = re.compile(r"\(\d+\.\d s\)")
+_SCORE = re.compile(r"\b0\.\d\d\b")
 _PAGES = sorted([*DOCS.glob("*.md"), Path(__file__).with_name("README.md")])
 
 
@@ -110,4 +111,13 @@ def test_the_session_of_the_readme_is_what_is_printed(tmp_path: Path):
 
     printed("rag index")
     commands = [step.strip().partition("\n") for step in session.split("$ rag ")[1:]]
-    assert [printed(f"rag {line}") for line, _, _ in commands] == [said for _, _, said in commands]
+    found = [printed(f"rag {line}") for line, _, _ in commands]
+    expected = [said for _, _, said in commands]
+    assert [_SCORE.sub("0.??", said) for said in found] == [
+        _SCORE.sub("0.??", said) for said in expected
+    ]
+    # Another processor adds up the numbers of a model in another order.
+    scores = [
+        [float(score) for score in _SCORE.findall(" ".join(said))] for said in (found, expected)
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)

@@ -40,7 +40,7 @@ class TestIndex:
 
     def test_json_has_what_embedding_did(self, rag, server, notes):
         ran = rag("index", notes, "--json")
-        expected = {"made": 4, "reused": 0, "unreadable": 0, "failed": {}}
+        expected = {"made": 4, "reused": 0, "unreadable": 0, "failed": {}, "left": 0}
         assert (ran.json["embedding"], ran.json["notices"]) == (expected, [])
 
     def test_known_vectors_are_told_apart(self, rag, embedded, server, monkeypatch):

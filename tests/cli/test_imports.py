@@ -20,19 +20,21 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Our packages, those of others, and our modules in `support`.
 CONFIG = "config"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
-MANIFEST = f"{FILES} disk_space regular_files sparse_files unicode_forms index vault Stemmer"
+MANIFEST = (
+    f"{FILES} disk_space file_locks regular_files sparse_files unicode_forms index vault Stemmer"
+)
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
-SEARCH = f"{ENGINE} search query indexing pipeline_errors pipeline_parts"
+SEARCH = f"{ENGINE} search query indexing pipeline_errors pipeline_parts vector_digest"
 ANSWER = f"{SEARCH} qa answers context plugins file_locks settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
 TABLE = {
     "--help": "",
-    "init --dry-run": f"{FILES} app clients disk_space http_transport index lazy_imports ollama"
-    " regular_files runtime_folder sparse_files unicode_forms vault",
+    "init --dry-run": f"{FILES} app clients disk_space file_locks http_transport index"
+    " lazy_imports ollama regular_files runtime_folder sparse_files unicode_forms vault",
     "index -q {library}": f"{MANIFEST} lazy_imports app clients stores haystack qdrant_edge"
-    " indexing memory_limits pipeline_errors pipeline_parts",
+    " indexing memory_limits pipeline_errors pipeline_parts python_process",
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "ask backups": f"{ANSWER} app runtime_folder",
@@ -42,16 +44,16 @@ TABLE = {
     "audit": f"{MANIFEST} app clients file_locks haystack lazy_imports plugins query rapidfuzz"
     " search settings_repr stores",
     "chat -q": f"{ANSWER} app",
-    "chat --list": f"{FILES} app file_locks qa",
-    "get Backups": f"{MANIFEST} app",
-    "status": f"{MANIFEST} indexing app",
+    "chat --list": f"{FILES} app file_locks qa regular_files unicode_forms vault",
+    "get Backups": f"{MANIFEST} app lazy_imports stores",
+    "status": f"{MANIFEST} indexing app lazy_imports stores",
     "doctor": f"{ENGINE} app context failover http_transport indexing ollama plugins qa query"
-    " runtime_folder search settings_repr",
+    " runtime_folder search settings_repr vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation app",
     "config": f"{CONFIG} platformdirs",
-    "trust --list": f"{CONFIG} platformdirs",
+    "trust --list": f"{CONFIG} platformdirs regular_files",
     "serve --status": f"{CONFIG} daemon runtime_folder",
-    "vault list": f"{MANIFEST} app",
+    "vault list": f"{MANIFEST} app lazy_imports stores",
     "vault --help": CONFIG,
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.

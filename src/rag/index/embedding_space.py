@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rag.exceptions import IndexUnavailableError, Remedy
 from rag.index.manifest import UNEMBEDDED, Manifest
-from rag.support.vector_digest import may_be_same
 
 if TYPE_CHECKING:
     from rag.clients.protocols import EmbeddingProvider
@@ -44,6 +43,8 @@ class Space:
     def is_alike(self, other: Space) -> bool:
         """Return whether embeddings of both can be compared, of models of one name, as far as
         their digests tell."""
+        from rag.support.vector_digest import may_be_same
+
         same = replace(other, model=self.model, digest=self.digest, provider=self.provider)
         return self == same and may_be_same(self.digest, other.digest)
 

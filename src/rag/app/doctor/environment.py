@@ -76,7 +76,7 @@ def check_disk(examination: Examination) -> Iterator[Check]:
     free = free_room(directory.path)
     require_room(directory.path, room_to_index(directory.work, 0, size))
     facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
-    message = f"{free / 1e9:,.1f} GB free; the next generation of the index takes about "
+    message = f"{free / 1e9:,.1f} GB free; the next snapshot of the index takes about "
     message += f"{size / 1e6:,.1f} MB"
     if free < max(_LITTLE, 2 * size):
         hint = "Free some room, or move the index with RAG_DATA_DIR."

@@ -10,6 +10,7 @@ from rag.clients.factory import chat_provider, embedding_provider, resolved
 from rag.clients.protocols import ModelProvider, ModelView, ServerView
 from rag.exceptions import Message, ModelMissingError, RAGError, Remedy
 from rag.index.embedding_space import maker
+from rag.support.vector_digest import may_be_same
 from rag.text.messages import plural
 
 _EMBED = Message(remedy=Remedy.MAKE_VECTORS_ANEW)
@@ -96,7 +97,7 @@ def _check_embedding(model: ModelView, url: str, examination: Examination) -> Ch
             message = f"{model.name} at {url} gives {model.dimension:,} dimensions, "
             message += f"the index has {space.dimension:,}"
             return Check(name, "fail", message, _EMBED, facts)
-        if space.digest and model.digest and space.digest != model.digest:
+        if not may_be_same(space.digest, model.digest):
             message = f"{model.name} at {url} is not the one that made the vectors of the index"
             return Check(name, "fail", message, _EMBED, facts)
     size = examination.config.index.chunk_size
