@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
-from rag.config import OllamaConfig, RAGConfig
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.indexing.run import IndexRun
 
 SUPPORT = Path(__file__).resolve().parents[1] / "tests" / "support"
@@ -54,7 +54,9 @@ def main() -> None:
         try:
             assert server.stdout
             ollama = OllamaConfig(url=server.stdout.readline().strip())
-            config = RAGConfig(data_dir=Path(folder) / "data", ollama=ollama)
+            config = RAGConfig(
+                data_dir=Path(folder) / "data", embedding=EmbeddingConfig("ollama"), ollama=ollama
+            )
             _write(Path(folder) / "notes", arguments.chunks)
             _measure(config, Path(folder) / "notes", arguments.profile)
         finally:
