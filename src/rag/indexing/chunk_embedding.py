@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 _LOCK = "embedding.lock"
-_ROUND = 20.0  # seconds that a model is at work before its vectors are published
+_FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
 _SHARE = 20  # a round is longer where to publish takes more than this part of it
 _CHUNKS = 2000  # whose texts are in memory at once
 _PAGE = 500  # read from the store together
@@ -120,17 +120,17 @@ class ChunkEmbedding:
         """
         show = progress or (lambda done, total: None)
         until = monotonic() + seconds if seconds is not None else None
-        length = _ROUND
+        length = _FIRST
         while texts := self._next_texts():
             if until is not None and monotonic() >= until:
                 self._give_back(texts)
                 break
+            if self.report.reused:  # they need not wait for those that a model has yet to make
+                self._publish()
             end = monotonic() + length
             error = self._round(texts, min(end, until) if until else end, show)
-            started = monotonic()
-            _record(self.visit.writer, self.report)
-            self.visit.publish()
-            length = max(_ROUND, _SHARE * (monotonic() - started))
+            cost = self._publish()
+            length = max(min(2 * length, _ROUND), _SHARE * cost)
             if error:
                 raise error
         self.report.is_complete = not self.report.left
@@ -267,6 +267,13 @@ class ChunkEmbedding:
         self._give_back(rest)
         self.report.left = 0
         self.report.rate = self.report.made / self._busy if self._busy else 0.0
+
+    def _publish(self) -> float:
+        """Publish what there is, and return how many seconds that took."""
+        started = monotonic()
+        _record(self.visit.writer, self.report)
+        self.visit.publish()
+        return monotonic() - started
 
     @property
     def _done(self) -> int:

@@ -1,0 +1,113 @@
+"""Meaning with nothing else running: the built-in model on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag.clients.builtin import engine
+from rag.config import load_config
+from rag.index.embedding_space import read_embedded, record_embedded
+from rag.indexing.run import IndexRun
+from rag.support.vector_digest import digest_of
+
+pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+
+NOTES = {
+    "Rollback.md": "# Returning to the previous version\n\nIf users report errors after a"
+    " deployment, switch traffic back at once and open an incident.\n",
+    "Bread.md": "# Sourdough\n\nFlour, water and salt; bake it for forty minutes.\n",
+    "休暇.md": "# 休暇の申請\n\n有給を取る人は二週間前までに申し出る。\n",
+}
+MEANT = [
+    ("undo what broke production", "Rollback"),
+    ("loaf recipe", "Bread"),
+    ("何日前に休みを伝えるべきか", "休暇"),
+    ("パンの焼き方", "Bread"),
+    ("how early must I ask for vacation", "休暇"),
+]
+
+
+@pytest.fixture
+def notes(write_notes, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Notes, and the settings that a new user has, but for a server that may run here."""
+    monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
+    return write_notes("work", NOTES)
+
+
+@pytest.fixture
+def embedded(notes: Path, rag) -> Path:
+    assert rag("index", "-q", notes).code == 0
+    return notes
+
+
+def test_the_first_index_has_vectors_and_says_whose(rag, notes) -> None:
+    ran = rag("index", notes)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("3 new, 3 chunks embedded; 3 notes, 3 chunks in the index (")
+    assert f"3 of 3 chunks, by {engine.MODEL}" in rag("status").out
+
+
+@pytest.mark.parametrize(("query", "title"), MEANT)
+def test_a_question_finds_the_note_that_answers_it_in_other_words(
+    rag, embedded, query, title
+) -> None:
+    found = rag("search", query, "--json").json
+    assert found["mode"] in ("hybrid", "dense")
+    assert Path(found["results"][0]["path"]).stem == title
+
+
+def test_nothing_is_embedded_where_nothing_changed(rag, embedded) -> None:
+    assert rag("index", "-q") == (0, "", "")
+
+
+def test_doctor_proves_the_vectors(rag, embedded) -> None:
+    checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
+    names = ("builtin", "embedding model", "vectors", "vector sample")
+    assert {checks[name]["status"] for name in names} == {"pass"}
+    assert checks["vector sample"]["compared"] == 3
+
+
+def test_init_says_that_meaning_needs_nothing_else(rag, notes) -> None:
+    ran = rag("init", notes, "--dry-run")
+    assert "meaning   by the built-in model" in ran.out
+
+
+def test_an_update_of_the_library_that_changes_vectors_asks_for_new_ones(rag, embedded) -> None:
+    with IndexRun(load_config()) as run:
+        found = read_embedded(run.manifest)
+        strange = digest_of([[1.0, float(row), 0.5] for row in range(4)], "0.0.1")
+        assert found
+        space = replace(found.space, digest=strange)
+        record_embedded(run.manifest, replace(found, space=space))
+        run.manifest.raise_revision()
+        run.publish()
+    ran = rag("search", "flour")
+    assert ran.code == 0 and "another version of" in ran.err and "--embed" in ran.err
+    (embedded / "new.md").write_text("something new")
+    assert "another version of" in rag("index").err
+    assert rag("index", "--embed").code == 0
+    assert "another version" not in rag("search", "flour").err
+
+
+def test_a_library_of_another_version_with_the_same_vectors_is_taken(rag, embedded) -> None:
+    with IndexRun(load_config()) as run:
+        found = read_embedded(run.manifest)
+        assert found
+        digest = "0.0.1~" + found.space.digest.partition("~")[2]
+        space = replace(found.space, digest=digest)
+        record_embedded(run.manifest, replace(found, space=space))
+        run.manifest.raise_revision()
+        run.publish()
+    ran = rag("search", "loaf recipe", "--json")
+    assert ran.json["mode"] != "lexical" and "another version" not in ran.err
+    (embedded / "new.md").write_text("something new")
+    assert rag("index", "--json").json["embedding"]["made"] == 1
+
+
+def test_without_the_library_search_is_by_words(rag, embedded, monkeypatch) -> None:
+    monkeypatch.setattr(engine, "version", lambda: "")
+    found = rag("search", "flour", "--json").json
+    assert (found["mode"], found["results"][0]["path"]) == ("lexical", "Bread.md")
