@@ -17,8 +17,8 @@ from hypothesis import settings
 from both_ways import WAY
 from daemon_fixture import Daemon
 from property_examples import IS_FULL, examples, left_out
-from rag.clients.ollama import probe as looking
-from rag.clients.ollama import silent_servers as silence
+from rag.clients.servers import probe as looking
+from rag.clients.servers import silent_servers as silence
 
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"

@@ -18,7 +18,8 @@ from haystack import Document, Pipeline
 
 from event_loop import in_a_loop
 from ollama_server import Model, OllamaServer, refused
-from rag.clients.ollama.batching import estimate_tokens, pack, split
+from rag.clients.embeddings.batching import estimate_tokens, pack, split
+from rag.clients.embeddings.vectors import mean
 from rag.clients.ollama.embedders import OllamaChunkEmbedder, OllamaQueryEmbedder
 from rag.clients.ollama.embedding_stream import (
     EmbeddedBatch,
@@ -26,7 +27,6 @@ from rag.clients.ollama.embedding_stream import (
     embed_texts,
     get_embedding,
 )
-from rag.clients.ollama.vectors import mean
 from rag.config import OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelMissingError, QueryError
 

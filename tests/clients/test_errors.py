@@ -16,7 +16,8 @@ from ollama_faults import KINDS
 from ollama_server import OllamaServer, refused
 from rag.clients.ollama.chat import generate_response
 from rag.clients.ollama.embedding_stream import embed_texts, get_embedding
-from rag.clients.ollama.errors import Blame, diagnose
+from rag.clients.ollama.errors import diagnose
+from rag.clients.servers.trouble import Blame
 from rag.config import OllamaConfig
 from rag.exceptions import (
     ConnectionError,

@@ -7,15 +7,13 @@ from collections.abc import Callable
 import pytest
 
 from ollama_server import KNOWN, Model, OllamaServer
+from rag.clients.embeddings.model_traits import Traits, full_name, known_traits
 from rag.clients.ollama.chat import generate_response
 from rag.clients.ollama.connection import check_connection
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.inventory import survey
 from rag.clients.ollama.model_info import (
-    Traits,
     describe_model,
-    full_name,
-    known_traits,
     pick_chat_model,
     traits,
 )

@@ -15,13 +15,14 @@ import pytest
 
 from ollama_server import OllamaServer
 from rag.cli.render.remedies import worded
-from rag.clients.ollama import probe as looking
-from rag.clients.ollama import silent_servers as silence
+from rag.clients.ollama.advice import advice
 from rag.clients.ollama.connection import check_connection
 from rag.clients.ollama.errors import our_errors
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import ask_servers, find_digest
-from rag.clients.ollama.reachability import check_listening
+from rag.clients.servers import probe as looking
+from rag.clients.servers import silent_servers as silence
+from rag.clients.servers.reachability import check_listening
 from rag.config import OllamaConfig
 from rag.exceptions import ConnectionError
 from rag.support import runtime_folder as runtime
@@ -83,7 +84,7 @@ def test_it_is_asked_once_and_not_again_by_this_process_or_others(hanging: Hangi
     with pytest.raises(ConnectionError):
         fetch(hanging.url)
     with pytest.raises(ConnectionError):
-        check_listening([hanging.url])
+        check_listening([hanging.url], advice())
     assert len(hanging.taken) == 1
 
 
@@ -155,7 +156,7 @@ def test_no_connection_is_made_where_the_line_is_full(monkeypatch: pytest.Monkey
             one.setblocking(False)
             one.connect_ex(full.getsockname())
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        check_listening([url])  # it may only be busy
+        check_listening([url], advice())  # it may only be busy
         with pytest.raises(ConnectionError, match="says nothing"):
             fetch(url)
         for one in waiting:
@@ -178,7 +179,7 @@ def test_marks_need_a_folder_of_the_user(
 
 def test_to_know_of_silence_takes_no_http_client() -> None:
     script = (
-        "import sys; from rag.clients.ollama.silent_servers import silent_for; silent_for('http://x')\n"
+        "import sys; from rag.clients.servers.silent_servers import silent_for; silent_for('http://x')\n"
         "print(*sorted({'haystack', 'httpx', 'ollama'} & set(sys.modules)))"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -13,15 +13,15 @@ _HOMES = {
     "rag.clients.ollama.chat": ("ChatModel", "generate_response"),
     "rag.clients.protocols": ("Response",),
     "rag.clients.ollama.chat_generator": ("OllamaGenerator",),
+    "rag.clients.embeddings.model_traits": ("Traits",),
+    "rag.clients.embeddings.stream": ("EmbeddedBatch",),
     "rag.clients.ollama.model_info": (
         "ModelInfo",
-        "Traits",
         "describe_model",
         "pick_chat_model",
         "traits",
     ),
     "rag.clients.ollama.embedding_stream": (
-        "EmbeddedBatch",
         "QueryVectors",
         "embed_texts",
         "get_embedding",

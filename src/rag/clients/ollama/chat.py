@@ -13,12 +13,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from rag.clients.chat.reasoning_splitter import ThinkSplitter
 from rag.clients.ollama.connection import ollama_settings
-from rag.clients.ollama.errors import BELOW, Blame, diagnose
+from rag.clients.ollama.errors import BELOW, diagnose
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import ModelInfo, find_chat_model
 from rag.clients.protocols import Response
-from rag.clients.reasoning_splitter import ThinkSplitter
+from rag.clients.servers.trouble import Blame
 from rag.config import AUTO, OllamaConfig, RAGConfig
 from rag.exceptions import ConfigError, TooLongError, UnfinishedError
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from rag.clients.embeddings.model_traits import full_name
 from rag.clients.ollama.errors import diagnose, our_errors
 from rag.clients.ollama.http_client import OllamaClient, ResponseError
-from rag.clients.ollama.model_info import full_name
-from rag.clients.ollama.silent_servers import forget
+from rag.clients.servers.silent_servers import forget
 from rag.config import AUTO, OllamaConfig, RAGConfig, load_config
 from rag.exceptions import ConfigError, RAGError
 

@@ -19,7 +19,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.utils import deserialize_callable, serialize_callable
 
-from rag.clients.ollama.batching import Measure, estimate_tokens
+from rag.clients.embeddings.batching import Measure, estimate_tokens
 from rag.clients.ollama.connection import ollama_settings
 from rag.clients.ollama.embedding_stream import QueryVectors, embed_texts
 from rag.clients.serialization import with_config

@@ -1,35 +1,43 @@
-"""Vectors for any number of texts, handed over batch by batch as they are made."""
+"""Vectors of texts and of queries from the configured Ollama servers."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from queue import SimpleQueue
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any
 
-from rag.clients.ollama.batch_embedder import BatchEmbedder, Outcome, TextFailure
-from rag.clients.ollama.batching import Batch, Measure, estimate_tokens, pack
+from rag.clients.embeddings.batch_embedder import BatchEmbedder
+from rag.clients.embeddings.batching import Measure, estimate_tokens
+from rag.clients.embeddings.stream import EmbeddedBatch, embed_in_batches, embed_queries
+from rag.clients.embeddings.vectors import Vector
 from rag.clients.ollama.connection import ollama_settings
+from rag.clients.ollama.errors import BELOW, diagnose
+from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import traits
-from rag.clients.ollama.server_pool import ServerPool
-from rag.clients.ollama.vectors import Vector
+from rag.clients.servers.pool import ServerPool
+from rag.clients.servers.trouble import Trouble
 from rag.config import OllamaConfig, RAGConfig
-from rag.exceptions import ConfigError, ConnectionError
+from rag.exceptions import ConfigError
 
 
-@dataclass(frozen=True)
-class EmbeddedBatch:
-    """What became of a few texts; positions count from 0 in the order they were given.
+class EmbeddingModel(OllamaClient):
+    """A connection to one server, for vectors of the configured model."""
 
-    :param vectors: position and vector of each that has one.
-    :param failures: position and reason of each that has none.
-    :param tokens: how much text it was, as measured.
-    """
+    failures = BELOW
 
-    vectors: list[tuple[int, Vector]] = field(default_factory=list)
-    failures: list[tuple[int, str]] = field(default_factory=list)
-    tokens: int = 0
+    def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
+        """Return the vectors of texts."""
+        body = {
+            "model": self._settings.embedding_model,
+            "input": texts,
+            "truncate": False,
+            "keep_alive": self._settings.keep_alive,
+        }
+        found: list[Any] = self.fetch("/api/embed", body, seconds)["embeddings"]
+        return found
+
+    def explain(self, error: Exception) -> Trouble:
+        """Explain what went wrong."""
+        return diagnose(error, self.url, self._settings.embedding_model, "ollama.urls")
 
 
 def embed_texts(
@@ -42,11 +50,7 @@ def embed_texts(
     backoff: float = 0.5,
     patient: bool = True,
 ) -> Generator[EmbeddedBatch, None, None]:
-    """Embed documents, several requests and servers at once.
-
-    Texts are taken as they are needed, in the caller's thread, and batches come in the order
-    they are done, so memory holds a few batches however many texts there are. Closing the
-    iterator, or Ctrl-C, abandons what is under way at once.
+    """Embed documents, several requests and servers at once; see `embed_in_batches`.
 
     :param measure: how many tokens a text has, about.
     :param limit: the most tokens the model reads (`ModelInfo.limit`); 0 when not known.
@@ -57,77 +61,17 @@ def embed_texts(
     :raises ConfigError: when no embedding model is configured.
     """
     config = ollama_settings(config)
-    pool = ServerPool.of(config)
     embedder = BatchEmbedder(
-        pool,
-        embedding_model(config),
+        _pool(config),
         prefix=traits(config).document_prefix,
         dimension=dimension,
         limit=limit,
         measure=measure,
-        keep_alive=config.keep_alive,
         retries=config.retries,
         backoff=backoff,
         patient=patient,
     )
-    workers = _Workers(embedder, pack(texts, measure, config.batch_tokens), pool.slots)
-    try:
-        yield from workers.results()
-    finally:
-        workers.stop()
-        pool.close()
-
-
-class _Workers:
-    """Threads that embed batches; daemons, so that Ctrl-C waits for no server."""
-
-    def __init__(self, embedder: BatchEmbedder, batches: Iterator[Batch], count: int) -> None:
-        self._embedder, self._batches, self._count = embedder, batches, count
-        self._to_do: SimpleQueue[Batch | None] = SimpleQueue()
-        self._done: SimpleQueue[EmbeddedBatch | BaseException] = SimpleQueue()
-
-    def results(self) -> Iterator[EmbeddedBatch]:
-        """Yield batches until all are done.
-
-        :raises BaseException: the first that any thread raised.
-        """
-        for _ in range(self._count):
-            threading.Thread(target=self._work, name="rag-embed", daemon=True).start()
-        waiting = 0
-        while True:
-            for batch in islice(self._batches, 2 * self._count - waiting):
-                self._to_do.put(batch)
-                waiting += 1
-            if not waiting:
-                return
-            result = self._done.get()
-            waiting -= 1
-            if isinstance(result, BaseException):
-                raise result
-            yield result
-
-    def stop(self) -> None:
-        """Let the threads end after the request they are at."""
-        self._embedder.stop()
-        for _ in range(self._count):
-            self._to_do.put(None)
-
-    def _work(self) -> None:
-        while (batch := self._to_do.get()) is not None:
-            try:
-                self._done.put(_result(batch, self._embedder.embed(batch.texts)))
-            except BaseException as error:
-                self._done.put(error)
-
-
-def _result(batch: Batch, outcomes: list[Outcome]) -> EmbeddedBatch:
-    result = EmbeddedBatch(tokens=batch.tokens)
-    for position, outcome in zip(batch.positions, outcomes, strict=True):
-        if isinstance(outcome, TextFailure):
-            result.failures.append((position, outcome.reason))
-        else:
-            result.vectors.append((position, outcome))
-    return result
+    yield from embed_in_batches(texts, embedder, config.batch_tokens)
 
 
 class QueryVectors:
@@ -139,13 +83,10 @@ class QueryVectors:
 
     def __init__(self, config: OllamaConfig | RAGConfig | None = None, dimension: int = 0) -> None:
         config = ollama_settings(config)
-        self._pool = ServerPool.of(config, read_timeout=config.query_timeout)
         self._embedder = BatchEmbedder(
-            self._pool,
-            embedding_model(config),
+            _pool(config, config.query_timeout),
             prefix=traits(config).query_prefix,
             dimension=dimension,
-            keep_alive=config.keep_alive,
             retries=min(config.retries, 1),
             backoff=0.1,
             seconds=config.query_timeout,
@@ -163,27 +104,26 @@ class QueryVectors:
         return vector
 
     def embed_all(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors of a query and of what else to search for, in one request.
-
-        :returns: `None` for texts that have none; the first always has one.
-        :raises QueryError: when the first is empty.
-        :raises ConnectionError: when no server gives a vector.
-        """
-        try:
-            first, *others = self._embedder.embed(texts)
-        except ConnectionError:
-            if len(texts) == 1:
-                raise
-            # One of the others may have broken it; the query can do without them.
-            first, others = self._embedder.embed(texts[:1])[0], []
-        if isinstance(first, TextFailure):
-            raise first.error
-        made = [None if isinstance(one, TextFailure) else one for one in others]
-        return [first, *(made or [None] * (len(texts) - 1))]
+        """Return the vectors of a query and of what else to search for; see `embed_queries`."""
+        return embed_queries(self._embedder, texts)
 
     def close(self) -> None:
         """Close all connections."""
-        self._pool.close()
+        self._embedder.pool.close()
+
+
+def _pool(config: OllamaConfig, read_timeout: float | None = None) -> ServerPool:
+    """Return the pool of the configured embedding servers; nothing is contacted yet.
+
+    :raises ConfigError: when no embedding model is configured.
+    """
+    if not config.embedding_model:
+        raise ConfigError(
+            "no embedding model is configured", hint="Set ollama.embedding_model = 'bge-m3'."
+        )
+    urls = config.embedding_urls
+    clients = [EmbeddingModel(url, config, read_timeout=read_timeout) for url in urls]
+    return ServerPool(clients, config.max_in_flight)
 
 
 def get_embedding(text: str, config: OllamaConfig | RAGConfig | None = None) -> Vector:
@@ -197,15 +137,3 @@ def get_embedding(text: str, config: OllamaConfig | RAGConfig | None = None) -> 
         return vectors.embed(text)
     finally:
         vectors.close()
-
-
-def embedding_model(config: OllamaConfig) -> str:
-    """Return the configured embedding model.
-
-    :raises ConfigError: when there is none.
-    """
-    if not config.embedding_model:
-        raise ConfigError(
-            "no embedding model is configured", hint="Set ollama.embedding_model = 'bge-m3'."
-        )
-    return config.embedding_model

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 from pydantic_core import from_json
 
-from rag.clients.ollama.probe import make_sure_it_answers
+from rag.clients.servers.probe import make_sure_it_answers
 from rag.config import OllamaConfig
 from rag.config.validation import is_address
 from rag.exceptions import ConfigError, Remedy
@@ -88,6 +88,11 @@ class OllamaClient(ollama.Client):
         """Close all connections."""
         self._client.close()
 
+    def _make_sure_it_answers(self) -> None:
+        # Embedding servers are all used in turn.
+        shared = [url.rstrip("/") for url in self._settings.embedding_urls]
+        make_sure_it_answers(self.url, "/api/version", self._settings.query_timeout, shared)
+
     def fetch(
         self, path: str, body: Mapping[str, Any] | None = None, seconds: float | None = None
     ) -> dict[str, Any]:
@@ -98,7 +103,7 @@ class OllamaClient(ollama.Client):
         :raises ollama.ResponseError, httpx.TransportError, builtins.ConnectionError: see
             `rag.clients.ollama.errors`.
         """
-        make_sure_it_answers(self.url, self._settings)
+        self._make_sure_it_answers()
         method = "GET" if body is None else "POST"
         request: Callable[..., httpx.Response] = self._request_raw
         found = from_json(request(method, path, **_sent(body, seconds)).content)
@@ -110,7 +115,7 @@ class OllamaClient(ollama.Client):
         self, path: str, body: Mapping[str, Any], seconds: float | None = None
     ) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects of a streamed answer; a line that says `error` raises."""
-        make_sure_it_answers(self.url, self._settings)
+        self._make_sure_it_answers()
         lines: Iterator[dict[str, Any]] = self._request(
             dict, "POST", path, stream=True, **_sent(body, seconds)
         )

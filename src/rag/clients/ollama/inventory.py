@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
+from rag.clients.embeddings.model_traits import full_name, is_embedder_name, known_traits
 from rag.clients.ollama.connection import Connection, check_servers
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import (
@@ -16,9 +17,6 @@ from rag.clients.ollama.model_info import (
     describe_model,
     find_chat_model,
     first_chat_model,
-    full_name,
-    is_embedder_name,
-    known_traits,
 )
 from rag.clients.protocols import ModelView, ServerView
 from rag.config import ModelsConfig, OllamaConfig

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
 from rag.config import ModelsConfig, OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, RAGError, Remedy
-from rag.text.scripts import has_other_letters, is_latin
 
 if TYPE_CHECKING:
     from rag.clients.ollama.embedding_stream import QueryVectors
@@ -60,7 +59,7 @@ class OllamaEmbeddings:
 
     def is_model(self, name: str) -> bool:
         """Return whether a name is that of the configured model, with its tag or without."""
-        from rag.clients.ollama.model_info import full_name
+        from rag.clients.embeddings.model_traits import full_name
 
         return full_name(name) == full_name(self.model)
 
@@ -68,13 +67,14 @@ class OllamaEmbeddings:
         """Raise an error when it is plain that no server answers."""
         if not self.config.ollama.enabled:
             raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
-        from rag.clients.ollama.reachability import check_listening
+        from rag.clients.ollama.advice import advice
+        from rag.clients.servers.reachability import check_listening
 
-        check_listening(self.config.ollama.embedding_urls)
+        check_listening(self.config.ollama.embedding_urls, advice())
 
     def forget_silence(self) -> None:
         """Ask the servers again, whatever is remembered of them."""
-        from rag.clients.ollama.silent_servers import forget
+        from rag.clients.servers.silent_servers import forget
 
         forget(self.config.ollama.embedding_urls)
 
@@ -130,7 +130,7 @@ class OllamaEmbeddings:
         patient: bool = True,
     ) -> Batches:
         """Yield the vectors of texts, batch by batch as they are done."""
-        from rag.clients.ollama.batching import estimate_tokens
+        from rag.clients.embeddings.batching import estimate_tokens
         from rag.clients.ollama.embedding_stream import embed_texts
 
         return embed_texts(
@@ -144,11 +144,9 @@ class OllamaEmbeddings:
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
         """Return whether the model reads the scripts of a text, or most of it."""
-        from rag.clients.ollama.model_info import traits
+        from rag.clients.embeddings.model_traits import reads_script
 
-        if traits(self.config.ollama).multilingual:
-            return True
-        return is_latin(text) if mostly else not has_other_letters(text)
+        return reads_script(self.model, self.config.ollama, text, mostly)
 
     def close(self) -> None:
         """Close all connections."""
@@ -186,13 +184,14 @@ class OllamaChat:
         """Raise an error when it is plain that the server does not answer."""
         if self.is_off:
             raise ConfigError("Ollama is switched off (ollama.enabled)", remedy=Remedy.SEE_DOCTOR)
-        from rag.clients.ollama.reachability import check_listening
+        from rag.clients.ollama.advice import advice
+        from rag.clients.servers.reachability import check_listening
 
-        check_listening([self.config.ollama.local_url])
+        check_listening([self.config.ollama.local_url], advice())
 
     def forget_silence(self) -> None:
         """Ask the server again, whatever is remembered of it."""
-        from rag.clients.ollama.silent_servers import forget
+        from rag.clients.servers.silent_servers import forget
 
         forget([self.config.ollama.local_url])
 

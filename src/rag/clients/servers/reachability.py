@@ -6,30 +6,29 @@ import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from rag.clients.ollama.silent_servers import silence, silent_for
+from rag.clients.servers.advice import Advice
+from rag.clients.servers.silent_servers import silence, silent_for
 from rag.exceptions import ConnectionError
 
 _SECONDS = 0.25
 
 
-def check_listening(urls: Sequence[str]) -> None:
+def check_listening(urls: Sequence[str], advice: Advice) -> None:
     """Refuse to go on when nobody is to be asked at any address: it is this machine's and nobody
     listens there, or it said nothing less than a minute ago.
 
-    :raises ConnectionError: with the command that starts a server.
+    :raises ConnectionError: with what starts a server.
     """
     lacking = None
     for url in urls:
         since = silent_for(url)
         if since is not None:
-            lacking = lacking or silence(url, since)
+            lacking = lacking or silence(url, since, advice.restart)
         elif _may_answer(url):
             return
     if urls:
         raise lacking or ConnectionError(
-            f"Ollama does not answer at {urls[0]}",
-            urls[0],
-            hint="Start it with `ollama serve`, or set ollama.url.",
+            f"{advice.name} does not answer at {urls[0]}", urls[0], hint=advice.start
         )
 
 

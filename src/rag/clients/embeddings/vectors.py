@@ -7,13 +7,13 @@ from math import hypot, isfinite
 from operator import mul
 from typing import Any
 
-from rag.clients.ollama.errors import BadVectors
+from rag.clients.servers.trouble import BadVectors
 
 Vector = list[float]
 
 
-def usable(answer: Any, count: int, dimension: int = 0) -> list[Vector | None]:
-    """Return the vectors of an answer of /api/embed, `None` for each that is no vector.
+def usable(given: Sequence[Any], count: int, dimension: int = 0) -> list[Vector | None]:
+    """Return the vectors that a server gave, `None` for each that is no vector.
 
     A vector has finite numbers, not all of them zero.
 
@@ -22,7 +22,6 @@ def usable(answer: Any, count: int, dimension: int = 0) -> list[Vector | None]:
     :raises BadVectors: when there are more or fewer, when a length is wrong, and when none of
         them is a vector.
     """
-    given = answer["embeddings"]
     if len(given) != count:
         raise BadVectors(f"gave {len(given)} vectors for {count} texts")
     vectors = [_vector(numbers) for numbers in given]

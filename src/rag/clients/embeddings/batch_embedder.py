@@ -8,8 +8,8 @@ A text that is longer than the model reads is embedded in windows, and the mean 
 weighted by length, is its vector. So a chunk stays one point of the index, nothing of it is
 lost as by cutting it off, and the same text has the same vector whatever stood beside it.
 
-Ollama refuses a batch for one text that is too long, after it has computed all the others. No
-tokenizer is at hand, so what a text is sent with depends on two numbers: one that it surely does
+A server refuses a batch for one text that is too long, Ollama after it has computed all the others.
+No tokenizer is at hand, so what a text is sent with depends on two numbers: one that it surely does
 not exceed (its bytes) and an estimate.
 
 | tokens | sent |
@@ -19,7 +19,8 @@ not exceed (its bytes) and an estimate.
 | else | alone, and in halves when it is refused, which costs no other text anything |
 
 A server may read less than it says of the model. Then a batch is refused after all, once: from
-then on only texts that are half as long as its longest count as surely short.
+then on only texts that are half as long as its longest count as surely short. A server may
+also take only so many texts at once: then half as many are sent from then on.
 """
 
 from __future__ import annotations
@@ -29,22 +30,24 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.clients.ollama.batching import (
+from rag.clients.embeddings.batching import (
     LEAST_WINDOW,
+    MAX_TEXTS,
     Measure,
     estimate_tokens,
     most_tokens,
     split,
     windows,
 )
-from rag.clients.ollama.errors import BELOW, Blame, Trouble, diagnose
-from rag.clients.ollama.server_pool import Server, ServerPool
-from rag.clients.ollama.vectors import Vector, mean, usable
+from rag.clients.embeddings.vectors import Vector, mean, usable
+from rag.clients.servers.pool import LONGEST_WAIT, Server, ServerPool
+from rag.clients.servers.trouble import OF_THE_INPUT, Blame, Trouble
 from rag.exceptions import QueryError, RAGError
 
 _BUSY_TRIES = 7  # with pauses of 0.5, 1, 2, 4, 8 and 8 s
 _LONGEST_PAUSE = 8.0
 _RESERVE = 8  # tokens that a model puts around a text, and what a count is wrong by
+_LONGEST_WAIT_OF_QUERY = 2.0  # of what a server asks for
 # What a model reads of a text at least, if it says that it can read so much: Ollama's own `num_ctx`
 # and `num_batch`, which count where the model sets none, were never less.
 _LEAST_CONTEXT = 2048
@@ -82,25 +85,25 @@ class BatchEmbedder:
     def __init__(
         self,
         pool: ServerPool,
-        model: str,
         *,
         prefix: str = "",
         dimension: int = 0,
         limit: int = 0,
         measure: Measure = estimate_tokens,
-        keep_alive: str = "10m",
         retries: int = 2,
         backoff: float = 0.5,
         seconds: float | None = None,
         patient: bool = True,
     ) -> None:
-        self.pool, self.model, self.prefix = pool, model, prefix
+        self.pool, self.prefix = pool, prefix
         self.dimension, self.measure = dimension, measure
         self.limit = max(limit - measure(prefix) - _RESERVE, 1) if limit else 0
         around = most_tokens(prefix) + _RESERVE
         self._sure: float = min(limit, _LEAST_CONTEXT) - around if limit else math.inf
-        self.keep_alive, self.retries, self.backoff = keep_alive, retries, backoff
+        self.retries, self.backoff = retries, backoff
         self.seconds, self.patient = seconds, patient
+        self._most_texts = MAX_TEXTS
+        self._longest_wait = LONGEST_WAIT if patient else _LONGEST_WAIT_OF_QUERY
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -146,6 +149,9 @@ class BatchEmbedder:
     def _embed(self, texts: list[str], *, again: bool = True) -> list[Pieces | TextFailure]:
         if not texts:
             return []
+        if len(texts) > self._most_texts:
+            at = self._most_texts
+            return self._embed(texts[:at], again=again) + self._embed(texts[at:], again=again)
         tries = self.retries + 1 if again or len(texts) == 1 else 1
         found = self._request(texts, tries)
         if isinstance(found, list):
@@ -154,6 +160,9 @@ class BatchEmbedder:
                 [(vector, len(text))] if vector else self._embed([text])[0]
                 for text, vector in zip(texts, found, strict=True)
             ]
+        if found.blame is Blame.COUNT and len(texts) > 1:
+            self._most_texts = min(self._most_texts, len(texts) // 2)
+            return self._embed(texts, again=again)
         if found.blame is Blame.LENGTH:
             if len(texts) == 1:
                 return [self._halved(texts[0], found)]
@@ -188,13 +197,15 @@ class BatchEmbedder:
             if not isinstance(found, Trouble):
                 return found
             trouble = found
-            if trouble.blame in (Blame.INPUT, Blame.LENGTH, Blame.SLOW):
+            if trouble.blame in (*OF_THE_INPUT, Blame.SLOW):
                 break
+            if trouble.wait > self._longest_wait:
+                raise trouble.error
             if trouble.blame is Blame.BUSY and self.patient:
                 tries = max(tries, _BUSY_TRIES)
             attempt += 1
         assert trouble
-        if trouble.blame not in (Blame.INPUT, Blame.LENGTH):
+        if trouble.blame not in OF_THE_INPUT:
             self._check_servers(trouble)
         return trouble
 
@@ -215,17 +226,11 @@ class BatchEmbedder:
     def _ask(self, server: Server, texts: list[str]) -> list[Vector | None] | Trouble:
         if self._stopped.is_set():
             raise QueryError("stopped")
-        body = {
-            "model": self.model,
-            "input": [self.prefix + text for text in texts],
-            "truncate": False,
-            "keep_alive": self.keep_alive,
-        }
         try:
-            answer = server.client.fetch("/api/embed", body, self.seconds)
-            vectors = usable(answer, len(texts), self.dimension)
-        except BELOW as error:
-            trouble = diagnose(error, server.url, self.model, "ollama.urls")
+            given = server.client.vectors([self.prefix + text for text in texts], self.seconds)
+            vectors = usable(given, len(texts), self.dimension)
+        except server.client.failures as error:
+            trouble = server.client.explain(error)
             self.pool.failed(server, trouble)
             return trouble
         self.pool.succeeded(server)
@@ -234,7 +239,8 @@ class BatchEmbedder:
 
     def _pause(self, attempt: int, trouble: Trouble) -> None:
         longest = _LONGEST_PAUSE if trouble.blame is Blame.BUSY else self.backoff * 4
-        self._stopped.wait(min(self.backoff * 2 ** max(attempt - 1, 0), longest))
+        pause = min(self.backoff * 2 ** max(attempt - 1, 0), longest)
+        self._stopped.wait(max(pause, trouble.wait))
 
 
 def _vector_of(found: Pieces | TextFailure) -> Outcome:

@@ -7,12 +7,34 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from rag.clients.ollama.errors import Blame, Trouble
-from rag.clients.ollama.http_client import OllamaClient
-from rag.config import OllamaConfig
+from rag.clients.servers.trouble import OF_THE_INPUT, Blame, Trouble
 
 _FIRST_REST, _LONGEST_REST = 0.5, 30.0  # seconds out of rotation; doubled with each failure
+LONGEST_WAIT = 60.0  # seconds: a server that asks for more is not waited for
+
+
+class EmbeddingClient(Protocol):
+    """A connection to one server, with a model of it.
+
+    `failures` are the exceptions that its work raises and that `explain` knows.
+    """
+
+    url: str
+    failures: tuple[type[Exception], ...]
+
+    def vectors(self, texts: list[str], seconds: float | None) -> list[Any]:
+        """Return what the server gives for texts, in their order: vectors, if all is well.
+
+        :param seconds: longest duration of the whole; without it the configured one.
+        """
+
+    def explain(self, error: Exception) -> Trouble:
+        """Explain one of `failures`; it becomes the cause of the error returned."""
+
+    def close(self) -> None:
+        """Close all connections."""
 
 
 @dataclass(eq=False)
@@ -24,7 +46,7 @@ class Server:
     :param trouble: why it is of no use for the rest of the run.
     """
 
-    client: OllamaClient
+    client: EmbeddingClient
     busy: int = 0
     answered: int = 0
     strikes: int = 0
@@ -46,17 +68,10 @@ class ServerPool:
     :param max_in_flight: how many requests one server has at once.
     """
 
-    def __init__(self, clients: Sequence[OllamaClient], max_in_flight: int) -> None:
+    def __init__(self, clients: Sequence[EmbeddingClient], max_in_flight: int) -> None:
         self.servers = [Server(client) for client in clients]
         self.max_in_flight = max_in_flight
         self._changed = threading.Condition()
-
-    @classmethod
-    def of(cls, config: OllamaConfig, read_timeout: float | None = None) -> ServerPool:
-        """Return the pool of the configured embedding servers; nothing is contacted yet."""
-        urls = config.embedding_urls
-        clients = [OllamaClient(url, config, read_timeout=read_timeout) for url in urls]
-        return cls(clients, config.max_in_flight)
 
     @property
     def slots(self) -> int:
@@ -109,14 +124,14 @@ class ServerPool:
 
     def failed(self, server: Server, trouble: Trouble) -> None:
         """Note that a server failed; what was the input's fault does not count."""
-        if trouble.blame in (Blame.INPUT, Blame.LENGTH):
+        if trouble.blame in OF_THE_INPUT:
             return
         with self._changed:
             if trouble.blame is Blame.SERVER:
                 server.trouble = trouble
             server.strikes += 1
             rest = min(_FIRST_REST * 2 ** (server.strikes - 1), _LONGEST_REST)
-            server.rests_until = time.monotonic() + rest
+            server.rests_until = time.monotonic() + max(rest, min(trouble.wait, LONGEST_WAIT))
 
     def close(self) -> None:
         """Close all connections."""

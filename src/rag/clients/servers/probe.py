@@ -1,7 +1,7 @@
 """A first look at a server: whether it says anything, before it is asked for what takes long.
 
-A model may load for a minute before its first word, so a request must be given that long. A real
-Ollama answers `/api/version` at once meanwhile: one that does not is not waited for.
+A model may load for a minute before its first word, so a request must be given that long. A server
+answers at once meanwhile what needs no model: one that does not is not waited for.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import httpx
 
-from rag.clients.ollama.silent_servers import remember, silent_for, was_silence
-from rag.config import OllamaConfig
+from rag.clients.servers.silent_servers import remember, silent_for, was_silence
 from rag.support.http_transport import DeadlineTransport
 
 # No command is to lose more than three seconds to servers that hang, however many they are.
@@ -35,11 +34,14 @@ class SilentError(httpx.ConnectTimeout):
         self.since = since
 
 
-def make_sure_it_answers(url: str, config: OllamaConfig) -> None:
+def make_sure_it_answers(url: str, path: str, longest: float, shared: Sequence[str] = ()) -> None:
     """Take a first look at a server, and at those that share its work, once in a process.
 
-    Whatever it answers will do. Nothing is sent but a question for its version.
+    Whatever it answers will do. Nothing is sent but the request for a path, without any key.
 
+    :param path: what a server of this kind tells at once.
+    :param longest: seconds that the look may take.
+    :param shared: the servers that share the work, this one among them.
     :raises SilentError: when it says nothing, or said nothing less than a minute ago.
     """
     if url in _answered:
@@ -49,21 +51,21 @@ def make_sure_it_answers(url: str, config: OllamaConfig) -> None:
             return
         since = silent_for(url)
         if since is None:
-            # Embedding servers are all used in turn.
-            shared = [each.rstrip("/") for each in config.embedding_urls]
-            _look(shared if url in shared else [url], config.query_timeout)
+            _look(shared if url in shared else [url], path, longest)
             since = silent_for(url)
     if since is not None:
         raise SilentError(since)
 
 
-def _look(urls: Sequence[str], longest: float) -> None:
-    """Ask servers for their versions, all at once, and note which answer."""
+def _look(urls: Sequence[str], path: str, longest: float) -> None:
+    """Ask servers for a path, all at once, and note which answer."""
     wait = _SECONDS_MORE if was_silence() else _SECONDS
     seconds = min(wait, longest)
     asked = [url for url in urls if url not in _answered and silent_for(url) is None]
     # Nobody waits for these when the time is up: the name of a host may take minutes to look up.
-    threads = [threading.Thread(target=_ask, args=(url, seconds), daemon=True) for url in asked]
+    threads = [
+        threading.Thread(target=_ask, args=(url, path, seconds), daemon=True) for url in asked
+    ]
     for thread in threads:
         thread.start()
     until = time.monotonic() + seconds
@@ -74,12 +76,12 @@ def _look(urls: Sequence[str], longest: float) -> None:
             remember(url, here_only=seconds < _SECONDS)
 
 
-def _ask(url: str, seconds: float) -> None:
+def _ask(url: str, path: str, seconds: float) -> None:
     steps = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
     try:
         transport = DeadlineTransport(httpx.URL(url), seconds)
         request = httpx.Request(
-            "GET", f"{url}/api/version", extensions={"timeout": steps, "seconds": seconds}
+            "GET", f"{url}{path}", extensions={"timeout": steps, "seconds": seconds}
         )
         transport.handle_request(request).close()
         transport.close()

@@ -72,18 +72,18 @@ def was_silence() -> bool:
     return any(time.monotonic() - at < REMEMBERED for at in _here.values())
 
 
-def silence(url: str, since: float = 0.0) -> ConnectionError:
+def silence(url: str, since: float, restart: str) -> ConnectionError:
     """Return the error of a server that says nothing.
 
     :param since: how many seconds ago that was.
+    :param restart: what to do with one that hangs.
     """
     left = max(1, round(REMEMBERED - since))
     return ConnectionError(
         f"{url} does not answer",
         url,
         details=f"it said nothing {since:.0f} s ago" if since >= 1 else "it says nothing",
-        hint=f"It is asked again in {left} s. If it hangs, start `ollama serve` anew; ollama.url"
-        " names another.",
+        hint=f"It is asked again in {left} s. {restart}",
         remedy=Remedy.ASK_AT_ONCE,
         subject=str(left),
     )

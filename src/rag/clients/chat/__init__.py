@@ -1,0 +1,1 @@
+"""Answers of chat models, whoever runs them: their pieces, their reasoning, their ends."""

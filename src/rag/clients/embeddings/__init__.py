@@ -1,0 +1,1 @@
+"""Vectors, whoever makes them: batches, long texts, prefixes of models."""
