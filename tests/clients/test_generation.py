@@ -13,8 +13,9 @@ from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
 from ollama_server import Model, OllamaServer, Reply
+from rag.clients.chat.answering import Delta
 from rag.clients.chat.reasoning_splitter import ThinkSplitter
-from rag.clients.ollama.chat import ChatModel, Delta, generate_response
+from rag.clients.ollama.chat import ChatModel, generate_response
 from rag.clients.ollama.chat_generator import OllamaGenerator
 from rag.config import OllamaConfig
 from rag.exceptions import (

@@ -8,12 +8,9 @@ from haystack import component
 from haystack.dataclasses import ChatMessage, StreamingCallbackT
 from haystack.tools import ToolsType
 
-from rag.clients.ollama.chat_generator import Call, OllamaGenerator, message_of
-from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE
-from rag.exceptions import RAGError
-from rag.text.token_estimate import count_tokens
-
-_CHARACTERS_PER_TOKEN = 12  # an answer of more per allowed token has no end
+from rag.clients.chat.reply import Call, answer_length, whatever_happens
+from rag.clients.ollama.chat_generator import OllamaGenerator
+from rag.clients.protocols import NO_REASONING
 
 
 @component
@@ -42,24 +39,19 @@ class AnswerGenerator(OllamaGenerator):
         """
         options = {**self.generation_kwargs, **(generation_kwargs or {})}
         call = Call(response_format or self.response_format)
-        told: dict[str, Any] = {}
-        try:
+
+        def answer(told: dict[str, Any]) -> ChatMessage:
             most = int(options.get("num_predict") or 0)
-            call.most = _CHARACTERS_PER_TOKEN * most
+            call.limit(most)
             call.think = self._reasons()
             told[NO_REASONING] = bool(self.think) and not call.think
             if most:
-                options["num_predict"] = self._length(most, messages, call.think)
-            reply = self.answer(call, messages, streaming_callback, options, tools)
-            calls = reply.tool_calls
-        except RAGError as error:
-            told[FAILURE], calls = error, []
-        except KeyboardInterrupt:
-            if not getattr(streaming_callback, "keeps_partial", False):
-                raise
-            told[INTERRUPTED], calls = True, []
-        told[RESPONSE] = call.response if call.answering else None
-        message = message_of(call.response, calls, **told)
+                window = self.context_window()
+                options["num_predict"] = answer_length(most, window, messages, call.think)
+            return self.answer(call, messages, streaming_callback, options, tools)
+
+        keeps = getattr(streaming_callback, "keeps_partial", False)
+        message = whatever_happens(call, answer, keeps)
         if not call.answering and self._chat_model:
             message.meta["model"] = self.chat.model
         return {"replies": [message]}
@@ -71,15 +63,3 @@ class AnswerGenerator(OllamaGenerator):
     def _reasons(self) -> bool:
         """Return whether the model is to reason first: it is asked for, and the model can."""
         return bool(self.think) and "thinking" in (self.chat.info.capabilities or ("thinking",))
-
-    def _length(self, most: int, messages: list[ChatMessage] | str, think: bool) -> int:
-        """Return how many tokens an answer may have.
-
-        Reasoning is part of what a model writes: it gets all the room there is.
-        """
-        num_ctx = self.context_window()
-        reserve = min(most, num_ctx // 3)
-        if not think:
-            return reserve
-        texts = [messages] if isinstance(messages, str) else [m.text or "" for m in messages]
-        return max(reserve, num_ctx - sum(map(count_tokens, texts)))

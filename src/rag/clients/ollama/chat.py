@@ -7,120 +7,43 @@ older ones ignore both, so compare `Response.prompt_tokens` with what you expect
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from rag.clients.chat.reasoning_splitter import ThinkSplitter
+from rag.clients.chat.answering import Answering, Delta, End, Failing, Pieces, sent_again
 from rag.clients.ollama.connection import ollama_settings
 from rag.clients.ollama.errors import BELOW, diagnose
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import ModelInfo, find_chat_model
 from rag.clients.protocols import Response
-from rag.clients.servers.trouble import Blame
 from rag.config import AUTO, OllamaConfig, RAGConfig
-from rag.exceptions import ConfigError, TooLongError, UnfinishedError
+from rag.exceptions import ConfigError, RAGError, TooLongError
 
 Messages = str | Sequence[Mapping[str, Any]]
-Lines = Generator[dict[str, Any], None, None]
 Format = str | Mapping[str, Any] | None
 
 
-class Delta(NamedTuple):
-    """The next piece of an answer, and of the reasoning before it, and the tools to call."""
-
-    text: str
-    thinking: str = ""
-    tool_calls: tuple[Mapping[str, Any], ...] = ()
-
-
-class Answering:
-    """One answer on its way: iterate over its `Delta`s, then read `response`.
-
-    `response` holds what has arrived so far at any time, after an error or Ctrl-C too; without
-    a `finish_reason` it is not whole.
-    """
-
-    def __init__(self, lines: Callable[[], Lines], response: Response) -> None:
-        self.response = response
-        self._lines, self._started = lines, time.monotonic()
-        self._text: list[str] = []
-        self._thinking: list[str] = []
-
-    def __iter__(self) -> Generator[Delta, None, None]:
-        splitter = ThinkSplitter()
-        try:
-            with closing(self._lines()) as lines:
-                for line in lines:
-                    message = line.get("message") or {}
-                    text, thinking = splitter.feed(message.get("content") or "")
-                    yield from self._note(text, (message.get("thinking") or "") + thinking)
-                    if calls := message.get("tool_calls"):
-                        yield Delta("", tool_calls=tuple(calls))
-                    if line.get("done"):
-                        yield from self._note(*splitter.end())
-                        return self._finish(line)
-            yield from self._note(*splitter.end())
-            raise self._broken("ended without saying that it is complete")
-        except BELOW as error:
-            trouble = diagnose(error, self.response.server, self.response.model, _SETTING)
-            if trouble.blame is Blame.LENGTH:
-                raise _prompt_too_long(trouble.error, self.response) from error
-            if not self._begun:
-                raise trouble.error from error
-            raise self._broken(str(trouble.error), trouble.error.hint) from error
-        finally:
-            self.response = self._so_far()
-
-    @property
-    def _begun(self) -> bool:
-        return bool(self._text or self._thinking)
-
-    def _note(self, text: str, thinking: str) -> Iterator[Delta]:
-        if text or thinking:
-            self._text.append(text)
-            self._thinking.append(thinking)
-            yield Delta(text, thinking)
-
-    def _finish(self, line: Mapping[str, Any]) -> None:
-        self.response = replace(
-            self.response,
-            finish_reason=str(line.get("done_reason") or "stop"),
-            prompt_tokens=line.get("prompt_eval_count"),
-            tokens=line.get("eval_count"),
-            load_seconds=(line.get("load_duration") or 0) / 1e9,
+def _pieces(lines: Iterable[Mapping[str, Any]]) -> Pieces:
+    """Yield the lines of /api/chat as pieces of an answer."""
+    for line in lines:
+        message = line.get("message") or {}
+        yield Delta(
+            message.get("content") or "",
+            message.get("thinking") or "",
+            tuple(message.get("tool_calls") or ()),
         )
-
-    def _so_far(self) -> Response:
-        return replace(
-            self.response,
-            text="".join(self._text),
-            thinking="".join(self._thinking),
-            seconds=time.monotonic() - self._started,
-        )
-
-    def _broken(self, why: str, hint: str = "") -> UnfinishedError:
-        return UnfinishedError(
-            f"the answer of {self.response.model} broke off",
-            self.response.server,
-            details=why,
-            hint=hint or "Ask again; see the log of `ollama serve` if it happens again.",
-            partial="".join(self._text),
-        )
+        if line.get("done"):
+            yield End(
+                str(line.get("done_reason") or "stop"),
+                line.get("prompt_eval_count"),
+                line.get("eval_count"),
+                (line.get("load_duration") or 0) / 1e9,
+            )
+            return
 
 
 _SETTING = "ollama.generation_url"
-
-
-def _prompt_too_long(error: Exception, response: Response) -> TooLongError:
-    return TooLongError(
-        f"the prompt is longer than the {response.num_ctx} tokens of {response.model}",
-        response.server,
-        details=getattr(error, "details", ""),
-        hint="Lower ask.top_k, or raise ollama.max_context.",
-    )
 
 
 class ChatModel:
@@ -211,7 +134,17 @@ class ChatModel:
         body |= {key: value for key, value in (("format", format), ("tools", tools)) if value}
         limit = seconds or self.config.request_timeout
         response = Response(num_ctx=self.num_ctx, model=self.model, server=self.client.url)
-        return Answering(lambda: self._lines(body, limit), response)
+        failing = self._failing()
+
+        def pieces() -> Pieces:
+            lines = sent_again(
+                lambda left: self.client.stream("/api/chat", body, left),
+                *(failing, limit, self.config.retries, self.backoff),
+            )
+            with closing(lines):
+                yield from _pieces(lines)
+
+        return Answering(pieces, response, failing)
 
     def respond(
         self, messages: Messages, on_delta: Callable[[Delta], Any] | None = None, **arguments: Any
@@ -223,23 +156,21 @@ class ChatModel:
                 on_delta(delta)
         return answering.response
 
-    def _lines(self, body: Mapping[str, Any], seconds: float) -> Lines:
-        until = time.monotonic() + seconds
-        for attempt in range(self.config.retries + 1):
-            begun = False
-            try:
-                for line in self.client.stream("/api/chat", body, until - time.monotonic()):
-                    begun = True
-                    yield line
-                return
-            except BELOW as error:
-                blame = diagnose(error, self.client.url, self.model).blame
-                again = not begun and blame in (Blame.BUSY, Blame.UNCLEAR)
-                pause = self.backoff * 2**attempt
-                late = time.monotonic() + pause >= until
-                if not again or late or attempt == self.config.retries:
-                    raise
-            time.sleep(pause)
+    def _failing(self) -> Failing:
+        return Failing(
+            BELOW,
+            lambda error: diagnose(error, self.client.url, self.model, _SETTING),
+            self._too_long,
+            "Ask again; see the log of `ollama serve` if it happens again.",
+        )
+
+    def _too_long(self, error: RAGError) -> TooLongError:
+        return TooLongError(
+            f"the prompt is longer than the {self.num_ctx} tokens of {self.model}",
+            self.client.url,
+            details=error.details,
+            hint="Lower ask.top_k, or raise ollama.max_context.",
+        )
 
     def close(self) -> None:
         """Close the connection."""

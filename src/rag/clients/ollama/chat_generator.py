@@ -10,19 +10,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
-from haystack.dataclasses import ChatMessage, StreamingCallbackT, ToolCall
+from haystack.dataclasses import ChatMessage, StreamingCallbackT
 from haystack.tools import (
     ToolsType,
     deserialize_tools_or_toolset_inplace,
     serialize_tools_or_toolset,
 )
 
-from rag.clients.ollama.chat import Answering, ChatModel, Delta
+from rag.clients.chat.answering import Delta
+from rag.clients.chat.reply import Call, message_of
+from rag.clients.ollama.chat import ChatModel
 from rag.clients.ollama.http_client import chat_response
-from rag.clients.protocols import Response
 from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 
@@ -32,44 +34,6 @@ from haystack_integrations.components.generators.ollama import (  # isort: skip
 )
 
 _CALL = "rag"  # the option under which a call goes through ollama-haystack's code
-
-
-class Call:
-    """One answer on its way through ollama-haystack's code.
-
-    :param format: as that of `ChatModel.stream`.
-    :param most: characters after which the answer is ended; 0 for any number.
-
-    `think` says whether the model reasons first; `None` leaves that to the component.
-    """
-
-    def __init__(self, format: str | Mapping[str, Any] | None = None, most: int = 0) -> None:
-        self.format, self.most = format, most
-        self.think: bool | None = None
-        self.answering: Answering | None = None
-        self._deltas: Any = None
-
-    @property
-    def response(self) -> Response:
-        """What has arrived so far."""
-        return self.answering.response if self.answering else Response()
-
-    def chunks(self, answering: Answering) -> Iterator[Any]:
-        """Yield an answer as Ollama's own client does."""
-        self.answering, self._deltas, size = answering, iter(answering), 0
-        for delta in self._deltas:
-            # A chunk of Haystack's holds one kind of content.
-            for piece in (Delta("", delta.thinking), delta._replace(thinking="")):
-                if any(piece):
-                    yield chat_response(answering.response.model, *piece)
-            size += len(delta.text)
-            if 0 < self.most < size:
-                return
-
-    def end(self) -> None:
-        """Close the stream, so that the model stops to write."""
-        if self._deltas is not None:
-            self._deltas.close()
 
 
 @component
@@ -208,7 +172,7 @@ class OllamaGenerator(OllamaChatGenerator):
             seconds=self.timeout,
             tools=tools,
         )
-        return call.chunks(answering)
+        return map(partial(_chunk, answering.response.model), call.deltas(answering))
 
     def warm_up(self) -> None:
         """Do nothing: the connection is opened when it is wanted."""
@@ -246,25 +210,6 @@ class OllamaGenerator(OllamaChatGenerator):
         return default_from_dict(cls, with_config(data))
 
 
-def message_of(
-    response: Response, tool_calls: list[ToolCall] | None = None, /, **meta: Any
-) -> ChatMessage:
-    """Return an answer as a message.
-
-    :param meta: what its meta holds besides.
-    """
-    return ChatMessage.from_assistant(
-        response.text,
-        meta={
-            "model": response.model,
-            "finish_reason": response.finish_reason,
-            "num_ctx": response.num_ctx,
-            "usage": {
-                "prompt_tokens": response.prompt_tokens,
-                "completion_tokens": response.tokens,
-            },
-            **meta,
-        },
-        tool_calls=tool_calls or None,
-        reasoning=response.thinking or None,
-    )
+def _chunk(model: str, delta: Delta) -> Any:
+    """Return a piece of an answer as Ollama's own client does."""
+    return chat_response(model, *delta)
