@@ -137,7 +137,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             fault = request.fault = ollama.faults.take(request)
             consume = fault is None or not fault.spoils
-            answer = ollama.api.respond(request.method, request.path, request.body, consume=consume)
+            answer = ollama.answer_to(request, consume)
             if fault:
                 fault.apply(answer, request)
         except Exception as error:  # of a test's own script

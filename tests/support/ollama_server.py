@@ -49,7 +49,8 @@ class OllamaServer:
         answer: Script | None = None,
         **kwargs: Any,
     ) -> None:
-        self.api = Api((m if isinstance(m, Model) else KNOWN[m] for m in models), **kwargs)
+        made = (m if isinstance(m, Model) else KNOWN[m] for m in models)
+        self.api: Any = self.make_api(made, **kwargs)
         self.api.answer = answer
         self.models = self.api.models  # by name; a test may add, replace and remove some
         self.faults = FaultBook()
@@ -74,6 +75,14 @@ class OllamaServer:
         self.close()
         if self.errors and kind is None:
             raise self.errors[0]
+
+    def make_api(self, models: Iterable[Model], **kwargs: Any) -> Any:
+        """Return what answers; another server of this kind has another API."""
+        return Api(models, **kwargs)
+
+    def answer_to(self, request: Request, consume: bool) -> Any:
+        """Return the answer to a request."""
+        return self.api.respond(request.method, request.path, request.body, consume=consume)
 
     def close(self) -> None:
         """Break every connection and stop; from then on connections are refused."""

@@ -65,7 +65,7 @@ def chat_provider(config: ModelsConfig) -> ChatProvider:
 
     :raises ConfigError: when the settings name one that does not exist.
     """
-    made: ChatProvider = _made("chat", config.chat.provider, config)
+    made: ChatProvider = _made("chat", config.chat.asked, config)
     return made
 
 

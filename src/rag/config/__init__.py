@@ -22,8 +22,8 @@ from rag.config.files import (
     strange_files,
     user_file,
 )
-from rag.config.keys import key_hosts
-from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_key
+from rag.config.keys import KEYS, KeySetting, key_hosts
+from rag.config.layers import DEFAULT, ENVIRONMENT, Layers, withhold_keys
 from rag.config.model_sections import (
     ChatConfig,
     EmbeddingConfig,
@@ -48,8 +48,8 @@ from rag.config.sections import (
 from rag.config.trust import digest_of, record
 from rag.config.untrusted import Project
 from rag.config.validation import (
-    may_hold_server_key,
     ollama_rules,
+    openai_rules,
     own_rules,
     planner_rules,
     routes_rules,
@@ -122,7 +122,7 @@ def load_config(
         layers.add_project(project, variables)
     layers.add(ENVIRONMENT, cwd, variables)
     if project:
-        withhold_key(layers, str(project.file), hosts)
+        withhold_keys(layers, str(project.file), hosts)
     strange = strange_files(bool(path or env.get("RAG_CONFIG")), cwd)
     return _checked(replace(layers.config(), strange_files=strange))
 
@@ -182,7 +182,8 @@ def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
 
 def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that look like settings and set nothing, each with the nearest name."""
-    return unknown_variables(env, settings(), [config.store.api_key_env])
+    of_keys = [values(config)[key.variable] for key in KEYS]
+    return unknown_variables(env, settings(), of_keys)
 
 
 def _checked(config: RAGConfig) -> RAGConfig:
@@ -193,6 +194,7 @@ def _checked(config: RAGConfig) -> RAGConfig:
     rules = {
         **own_rules(config, MODES),
         **ollama_rules(config.ollama),
+        **openai_rules(config.embedding, config.chat),
         **store_rules(config.store),
         **routes_rules(config.routes, MODES),
         **planner_rules(config.planner, WINDOWS, PLANNER_MODES),
@@ -202,17 +204,20 @@ def _checked(config: RAGConfig) -> RAGConfig:
             origin = config.origins.get(name) or config.origins["routes.rules"]
             place = variable_of(name) if origin == ENVIRONMENT else origin
             raise ConfigError(f"{name} {demand} (from {place})", remedy=Remedy.SHOW_SETTINGS)
-    _check_key_variable(config.store.api_key_env, config.origins["store.api_key_env"])
+    for key in KEYS:
+        variable = getattr(getattr(config, key.section), key.name)
+        _check_key_variable(key, variable, config.origins[key.variable])
     return config
 
 
-def _check_key_variable(variable: str, origin: str) -> None:
+def _check_key_variable(key: KeySetting, variable: str, origin: str) -> None:
     """A project file that came with a vault must not choose which secret goes to its server."""
     mine = (DEFAULT, ENVIRONMENT, str(user_file()))
-    if origin not in mine and not may_hold_server_key(variable):
+    if origin not in mine and not key.is_ours(variable):
+        beginnings = " or ".join(key.ours)
         raise ConfigError(
-            f"store.api_key_env in a project file must begin with QDRANT or RAG (from {origin})",
-            hint=f"Set it in {user_file()}, or with RAG_STORE__API_KEY_ENV.",
+            f"{key.variable} in a project file must begin with {beginnings} (from {origin})",
+            hint=f"Set it in {user_file()}, or with {variable_of(key.variable)}.",
         )
 
 

@@ -1,35 +1,86 @@
-"""Which host gets the API key of a Qdrant server: one that the user named, not a project."""
+"""Which host gets an API key: one that the user named, not a project."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag.config.addresses import hosts_in
+from rag.config.addresses import addresses_in, hosts_in
 from rag.config.files import user_file
+from rag.config.providers import AUTO
 from rag.config.untrusted import LeftOut
 
 if TYPE_CHECKING:
-    from rag.config.sections import StoreConfig
-
-KEY_HOSTS = "store.key_hosts"
-KEY_VARIABLE = "store.api_key_env"
+    from rag.config.sections import RAGConfig
 
 
-def no_hosts_for_keys(value: str) -> LeftOut:
+@dataclass(frozen=True)
+class KeySetting:
+    """The settings of the API key of one section's servers.
+
+    :param name: of the setting that names the environment variable.
+    :param ours: how the variables begin that a project's file may name.
+    """
+
+    section: str
+    name: str
+    ours: tuple[str, str]
+
+    @property
+    def variable(self) -> str:
+        """The setting that names the variable, with its section."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def url(self) -> str:
+        """The setting that names the servers."""
+        return f"{self.section}.url"
+
+    @property
+    def hosts(self) -> str:
+        """The setting that names hosts which get the key whoever names them."""
+        return f"{self.section}.key_hosts"
+
+    def is_ours(self, variable: str) -> bool:
+        """Tell whether a file that came with somebody's notes may have this variable sent away."""
+        return not variable or variable.startswith(self.ours)
+
+
+KEYS = (
+    KeySetting("store", "api_key_env", ("QDRANT", "RAG")),
+    KeySetting("embedding", "api_key", ("OPENAI", "RAG")),
+    KeySetting("chat", "api_key", ("OPENAI", "RAG")),
+)
+
+
+class KeyInUse(NamedTuple):
+    """A key that servers will get: the variable that holds it, and their addresses."""
+
+    setting: KeySetting
+    variable: str
+    addresses: list[str]
+
+
+def no_hosts_for_keys(name: str, value: str) -> LeftOut:
     """Return why a project's file, even a trusted one, has no say in who gets a key."""
-    hint = f"Set it in {user_file()}, or with RAG_STORE__KEY_HOSTS."
+    hint = f"Set it in {user_file()}, or with RAG_{name.upper().replace('.', '__')}."
     return LeftOut(value, "a project's file may not name hosts for your key", hint)
 
 
-def key_hosts(mine: Mapping[str, Any]) -> set[str]:
-    """Return the hosts that the user's own file names for the key, in some settings of it."""
-    return hosts_in(mine.get("store.url", "")) - {""}
+def key_hosts(mine: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Return by section the hosts that the user's own file names, in some settings of it."""
+    return {key.section: hosts_in(mine.get(key.url, "")) - {""} for key in KEYS}
 
 
-def key_in_use(store: StoreConfig) -> tuple[str, list[str]] | None:
-    """Return the variable whose key servers will get, and their hosts; `None` for no key."""
-    if not (store.url and store.api_key_env and os.environ.get(store.api_key_env, "").strip()):
-        return None
-    return store.api_key_env, sorted(hosts_in(store.url))
+def keys_in_use(config: RAGConfig) -> Iterator[KeyInUse]:
+    """Yield the keys that servers will get."""
+    providers = {"embedding": config.embedding.provider, "chat": config.chat.asked}
+    for key in KEYS:
+        section = getattr(config, key.section)
+        variable = getattr(section, key.name)
+        # Left open, it may be the one who made the vectors of the index.
+        is_asked = providers.get(key.section, AUTO) in ("openai", AUTO)
+        if is_asked and section.url and os.environ.get(variable, "").strip():
+            yield KeyInUse(key, variable, addresses_in(section.url))

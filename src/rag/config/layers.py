@@ -13,7 +13,7 @@ from typing import Any
 from rag.config.addresses import hosts_in
 from rag.config.environment import parse_text
 from rag.config.files import ProjectFile, user_file
-from rag.config.keys import KEY_HOSTS, KEY_VARIABLE, no_hosts_for_keys
+from rag.config.keys import KEYS, KeySetting, no_hosts_for_keys
 from rag.config.sections import SECTIONS, RAGConfig, free_rules, settings
 from rag.config.untrusted import Ask, LeftOut, Place, Project, real_path
 from rag.exceptions import ConfigError, Message, Remedy
@@ -53,10 +53,10 @@ class Layers:
         """
         self.root, origin, overridden = found.root, str(found.file), set(overridden)
         own = self._coerced(origin, found.root, found.settings)
-        if KEY_HOSTS in own:
+        for name in {key.hosts for key in KEYS} & {*own}:
             from rag.config.trust import shown
 
-            self.left_out[KEY_HOSTS] = no_hosts_for_keys(shown(own.pop(KEY_HOSTS)))
+            self.left_out[name] = no_hosts_for_keys(name, shown(own.pop(name)))
         beside = {"vaults_dir": found.root / "vaults"}
         if "vaults_dir" in own or not beside["vaults_dir"].is_dir():
             beside = {}
@@ -223,8 +223,8 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return close[0] if close else names[0]
 
 
-def withhold_key(layers: Layers, project: str, hosts: set[str]) -> None:
-    """Take the variable of the API key away when only a project's file names a server.
+def withhold_keys(layers: Layers, project: str, hosts: Mapping[str, set[str]]) -> None:
+    """Take the variable of an API key away where only a project's file names a server.
 
     That the user trusts the file does not mean that its server may have the user's key. Requests
     go to any of the servers, so that one of them is enough.
@@ -232,14 +232,19 @@ def withhold_key(layers: Layers, project: str, hosts: set[str]) -> None:
     :param project: the file, as the origin of settings.
     :param hosts: what `key_hosts` gave.
     """
+    for key in KEYS:
+        _withhold(layers, project, key, hosts[key.section])
+
+
+def _withhold(layers: Layers, project: str, key: KeySetting, hosts: set[str]) -> None:
     values, origins = layers.values, layers.origins
-    named = {name.strip().lower() for name in values.get(KEY_HOSTS, [])}
-    strange = sorted(hosts_in(values.get("store.url", "")) - hosts - named)
-    if not strange or origins["store.url"] != project:
+    named = {name.strip().lower() for name in values.get(key.hosts, [])}
+    strange = sorted(hosts_in(values.get(key.url, "")) - hosts - named)
+    variable = values.get(key.variable, layers.known[key.variable][1])
+    if not (strange and variable) or origins[key.url] != project:
         return
-    variable = values.get(KEY_VARIABLE, layers.known[KEY_VARIABLE][1])
     gets = "it gets" if len(strange) == 1 else "they get"
     reason = f"only {project} names {', '.join(strange)}, so that {gets} no key of yours"
-    hint = f"store.key_hosts = {json.dumps(strange)} in {user_file()} would change that."
-    values[KEY_VARIABLE] = ""
-    layers.left_out[KEY_VARIABLE] = LeftOut(variable, reason, hint)
+    hint = f"{key.hosts} = {json.dumps(strange)} in {user_file()} would change that."
+    values[key.variable] = ""
+    layers.left_out[key.variable] = LeftOut(variable, reason, hint)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
-from rag.config.setting import setting
+from rag.config.setting import KEY_HOSTS, setting
 from rag.config.untrusted import off_only
+
+# Of servers that speak OpenAI's HTTP API.
+_SERVER = (
+    "the server, such as http://127.0.0.1:8080 (llama.cpp, LM Studio, vLLM and others that speak "
+    "OpenAI's HTTP API)"
+)
+_KEY = (
+    "for openai: the NAME of the environment variable that holds the server's API key, never the "
+    "key itself; empty: none is sent"
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +28,10 @@ class EmbeddingConfig:
         f"who makes the vectors: {', '.join(EMBEDDING_PROVIDERS)}; auto: who made those of"
         " the index, else Ollama if it has the model, else builtin",
     )
+    url: str = setting("", f"for openai: {_SERVER}")
+    model: str = setting("", "for openai: the name of the embedding model, as the server lists it")
+    api_key: str = setting("", _KEY)
+    key_hosts: list[str] = setting(list, KEY_HOSTS)
     threads: int = setting(0, "processors that the built-in model may take; 0: all")
     minutes: float = setting(
         10.0,
@@ -30,8 +44,25 @@ class ChatConfig:
     """`[chat]`: who runs chat models."""
 
     provider: str = setting(
-        "ollama", f"who writes answers, plans and transforms: {', '.join(CHAT_PROVIDERS)}"
+        AUTO,
+        f"who writes answers, plans and transforms: {', '.join(CHAT_PROVIDERS)}; auto: openai where"
+        " url is set, else ollama",
     )
+    url: str = setting("", f"for openai: {_SERVER}")
+    model: str = setting(
+        AUTO,
+        "for openai: the name of the chat model, as the server lists it; auto: the first that can;"
+        " empty: answers by quotation",
+    )
+    api_key: str = setting("", _KEY)
+    key_hosts: list[str] = setting(list, KEY_HOSTS)
+
+    @property
+    def asked(self) -> str:
+        """The provider that is asked: for `auto` the one whose settings are there."""
+        if self.provider != AUTO:
+            return self.provider
+        return "openai" if self.url else "ollama"
 
 
 @dataclass(frozen=True)

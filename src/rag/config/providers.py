@@ -9,5 +9,11 @@ AUTO = "auto"  # what the index was made with; else what there is
 EMBEDDING_PROVIDERS = {
     "builtin": (".builtin.providers", "BuiltinEmbeddings"),
     "ollama": (".ollama.providers", "OllamaEmbeddings"),
+    "openai": (".openai.providers", "OpenAIEmbeddings"),
+    "none": (".no_models", "NoEmbeddings"),
 }
-CHAT_PROVIDERS = {"ollama": (".ollama.providers", "OllamaChat")}
+CHAT_PROVIDERS = {
+    "ollama": (".ollama.providers", "OllamaChat"),
+    "openai": (".openai.providers", "OpenAIChat"),
+    "none": (".no_models", "NoChat"),
+}

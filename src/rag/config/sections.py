@@ -12,7 +12,7 @@ from rag.config.addresses import addresses_in
 from rag.config.model_sections import ModelsConfig
 from rag.config.platform_folders import platform_folder
 from rag.config.server_folders import server_folder
-from rag.config.setting import setting
+from rag.config.setting import KEY_HOSTS, setting
 from rag.config.untrusted import (
     LeftOut,
     Project,
@@ -119,11 +119,7 @@ class StoreConfig:
     api_key_env: str = setting(
         "QDRANT_API_KEY", "the environment variable that holds the server's API key"
     )
-    key_hosts: list[str] = setting(
-        list,
-        "hosts that get the API key though only a project's file names them as url; counts in your"
-        " own file and the environment",
-    )
+    key_hosts: list[str] = setting(list, KEY_HOSTS)
     collection: str = setting("obsidian_knowledge", "the collection, which is this index's alone")
     timeout: float = setting(30.0, "longest wait for an answer of the server, in seconds")
     shard_number: int = setting(0, "parts of the collection; 0 means the server decides")

@@ -7,6 +7,11 @@ from typing import Any
 
 from rag.config.untrusted import Rule, needs_trust
 
+KEY_HOSTS = (
+    "hosts that get the API key though only a project's file names them as url; counts in your own"
+    " file and the environment"
+)
+
 
 def setting(default: Any, text: str, free: Rule = needs_trust) -> Any:
     """Make a setting.

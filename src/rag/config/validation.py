@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from rag.config.providers import AUTO, CHAT_PROVIDERS, EMBEDDING_PROVIDERS
 
 if TYPE_CHECKING:
-    from rag.config.model_sections import OllamaConfig
+    from rag.config.model_sections import ChatConfig, EmbeddingConfig, OllamaConfig
     from rag.config.sections import (
         PlannerConfig,
         RAGConfig,
@@ -32,8 +32,8 @@ def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, 
             f"must be one of {', '.join((AUTO, *EMBEDDING_PROVIDERS))}, not {embedding[:100]!r}",
         ),
         "chat.provider": (
-            chat in CHAT_PROVIDERS,
-            f"must be one of {', '.join(CHAT_PROVIDERS)}, not {chat[:100]!r}",
+            chat in ("auto", *CHAT_PROVIDERS),
+            f"must be one of auto, {', '.join(CHAT_PROVIDERS)}, not {chat[:100]!r}",
         ),
         "embedding.threads": (0 <= config.embedding.threads <= 256, "must be within 0 and 256"),
         "embedding.minutes": (0 < config.embedding.minutes < 1e5, "must be positive"),
@@ -117,6 +117,23 @@ def ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
     ):
         rules[name] = (0 < getattr(ollama, name) < 1e6, "must be positive and below 1,000,000")
     return {f"ollama.{name}": rule for name, rule in rules.items()}
+
+
+def openai_rules(embedding: EmbeddingConfig, chat: ChatConfig) -> dict[str, tuple[bool, str]]:
+    """Return by setting of OpenAI's API whether it is as it must be, and how that is."""
+    rules = {}
+    for name, section in (("embedding", embedding), ("chat", chat)):
+        rules[f"{name}.url"] = (
+            not section.url or is_address(section.url),
+            "must be an address such as http://127.0.0.1:8080",
+        )
+        # Stricter than what a system takes: most keys that are written here by mistake are refused.
+        rules[f"{name}.api_key"] = (
+            bool(re.fullmatch(r"([A-Z_][A-Z0-9_]{,63})?", section.api_key, re.ASCII)),
+            "must be the name of an environment variable (capital letters, digits and _), "
+            "not the key itself",
+        )
+    return rules
 
 
 _ROUTE_LISTS = ("keywords", "examples", "vaults", "transforms")
@@ -211,11 +228,6 @@ def planner_rules(
         "audit_days": (planner.audit_days >= 0, "must be at least 0"),
     }
     return {f"planner.{name}": rule for name, rule in rules.items()}
-
-
-def may_hold_server_key(variable: str) -> bool:
-    """Tell whether a file that came with somebody's notes may have this variable sent away."""
-    return not variable or variable.startswith(("QDRANT", "RAG"))
 
 
 def is_address(url: str) -> bool:

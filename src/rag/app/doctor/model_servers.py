@@ -8,6 +8,7 @@ from typing import Any
 from rag.app.doctor.check import Check, Examination, Status, from_error
 from rag.clients.factory import chat_provider, embedding_provider, resolved
 from rag.clients.protocols import ModelProvider, ModelView, ServerView
+from rag.config import settings
 from rag.exceptions import Message, ModelMissingError, RAGError, Remedy
 from rag.index.embedding_space import maker
 from rag.support.vector_digest import may_be_same
@@ -25,7 +26,7 @@ def check_servers(examination: Examination) -> Iterator[Check]:
     config = examination.config = resolved(examination.config, maker(made))
     chosen: dict[str, ModelProvider] = {  # one of both kinds is asked once
         config.embedding.provider: embedding_provider(config),
-        config.chat.provider: chat_provider(config),
+        config.chat.asked: chat_provider(config),
     }
     for provider in chosen.values():
         for view in provider.survey():
@@ -38,7 +39,7 @@ def _check_server(view: ServerView, examination: Examination) -> Check:
     if view.is_off:
         without = [
             *(["search is by words"] if config.embedding.provider == name else []),
-            *(["answers are quotations"] if config.chat.provider == name else []),
+            *(["answers are quotations"] if config.chat.asked == name else []),
         ]
         return Check(name, "pass", f"off ({name}.enabled = false): {', '.join(without)}")
     facts: dict[str, Any] = {
@@ -49,7 +50,7 @@ def _check_server(view: ServerView, examination: Examination) -> Check:
     }
     if view.error is not None:
         return from_error(name, view.error, examination.without_models, **facts)
-    message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}, "
+    message = f"{view.version} at {view.server}, {plural(len(view.models), 'model')}, ".lstrip()
     message += f"{view.milliseconds:,.0f} ms"
     return Check(name, "pass", message, facts=facts)
 
@@ -73,7 +74,8 @@ def _useless(
     name: str, error: RAGError, view: ServerView, status: Status, examination: Examination
 ) -> Check:
     """A model that is missing is a failure only where the user asked for it."""
-    setting = f"{view.provider}.{name.replace(' ', '_')}"
+    own = f"{view.provider}.{name.replace(' ', '_')}"
+    setting = own if own in settings() else name.replace(" ", ".")
     if isinstance(error, ModelMissingError) and examination.is_chosen(setting):
         status = "fail"
     return from_error(name, error, status, server=view.server)
@@ -110,7 +112,7 @@ def _check_embedding(model: ModelView, url: str, examination: Examination) -> Ch
             subject=f"{model.limit:,}",
         )
         return Check(name, "warn", message, hint, facts)
-    message = f"{model.name} at {url}: {model.dimension:,} dimensions, reads {model.limit:,} tokens"
+    message = f"{model.name} at {url}: {model.dimension:,} dimensions{_reads(model, ', ')}"
     return Check(name, "pass", message, facts=facts)
 
 
@@ -125,5 +127,10 @@ def _check_chat(model: ModelView, url: str) -> Check:
     if model.unfit:
         return from_error(name, model.unfit, **facts)
     how = "" if model.is_named else ", the first that can write answers"
-    message = f"{model.name} at {url}{how}: reads {model.limit:,} tokens"
+    message = f"{model.name} at {url}{how}{_reads(model, ': ')}"
     return Check(name, "pass", message, facts=facts)
+
+
+def _reads(model: ModelView, joint: str) -> str:
+    """Say how much a model reads, where its server tells."""
+    return f"{joint}reads {model.limit:,} tokens" if model.limit else ""

@@ -42,8 +42,7 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
         )
         return
     if not provider.is_configured:
-        who = config.embedding.provider.capitalize()
-        message = f"there, and not used: no embedding model is configured, or {who} is off"
+        message = f"there, and not used: search by meaning needs {provider.lacking}"
         yield Check("vectors", "pass", message, facts=made.to_json())
         return
     problem = _mismatch(made, index.dimension, provider)

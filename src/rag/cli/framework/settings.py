@@ -13,6 +13,8 @@ from typer._click.globals import get_current_context
 from rag.cli.render.console import say
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, load_config, unknown_in_environment
+from rag.config.addresses import hosts_in
+from rag.config.keys import KEYS, KeyInUse, keys_in_use
 from rag.exceptions import ConfigError
 
 _MOST_NAMES = 6  # in one line
@@ -40,9 +42,10 @@ def say_left_out(config: RAGConfig) -> None:
     """Say which files and settings do not count, and what makes them count."""
     for file, kind in config.strange_files.items():
         say(f"{file} is {kind}, and left out. Move it away, or put a file there.")
+    of_keys = {key.variable for key in KEYS}
     by_reason: dict[tuple[str, str], list[str]] = {}
     for name, one in config.left_out.items():
-        if name != "store.api_key_env" or os.environ.get(one.value):  # else there is no key
+        if name not in of_keys or os.environ.get(one.value):  # else there is no key
             by_reason.setdefault((one.reason, one.hint), []).append(name)
     for (reason, hint), names in by_reason.items():
         more = len(names) - _MOST_NAMES
@@ -60,23 +63,24 @@ def say_unknown_variables(config: RAGConfig) -> None:
 
 
 def say_key(config: RAGConfig) -> None:
-    """Say of each host, the first time, that it gets the API key."""
-    from rag.config.keys import key_in_use
+    """Say of each host, the first time, that it gets an API key."""
+    for use in keys_in_use(config):
+        with suppress(ConfigError):  # a key that is not sent, a list that cannot be written
+            _say_key(use, config.origins[use.setting.url])
 
-    use = key_in_use(config.store)
-    if not use:
-        return
+
+def _say_key(use: KeyInUse, origin: str) -> None:
     from rag.config.trust import TrustList, remember_told
-    from rag.stores.server.api_key import server_key
+    from rag.support.api_keys import read_key
 
-    with suppress(ConfigError):  # a key that is not sent, a list that cannot be written
-        server_key(config.store)
-        variable, hosts = use
-        for host in hosts:
-            if TrustList.load().told.get(host) != variable:
-                origin = config.origins["store.url"]
-                say(f"{host} gets the API key in {variable} ({config.store.url}, from {origin})")
-                remember_told(host, variable)
+    read_key(use.variable, use.addresses, use.setting.url)
+    urls, section = ",".join(use.addresses), use.setting.section
+    for host in sorted(hosts_in(urls)):
+        # One that serves several sections may get several keys.
+        known_as = host if section == "store" else f"{host} ({section})"
+        if TrustList.load().told.get(known_as) != use.variable:
+            say(f"{host} gets the API key in {use.variable} ({urls}, from {origin})")
+            remember_told(known_as, use.variable)
 
 
 def _parameter(name: str) -> Any:

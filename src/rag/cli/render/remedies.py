@@ -54,8 +54,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.SET_CHUNK_SIZE: "Set index.chunk_size below {subject}, then `rag index`.",
     Remedy.CHECK_CHAT_MODEL: "Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks"
     " both.",
-    Remedy.ASK_AT_ONCE: "It is asked again in {subject} s, or at once by `rag doctor`. If it hangs,"
-    " restart `ollama serve`; ollama.url names another.",
+    Remedy.ASK_AT_ONCE: "{hint} `rag doctor` asks it at once.",
     Remedy.SHOW_FEWER_NOTES: "{hint} For one answer: --top-k {subject}",
     Remedy.SEE_DOCTOR: "See `rag doctor`.",
     Remedy.SHOW_SETTINGS: "`rag config --defaults` lists the settings.",
@@ -65,7 +64,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.CHECK_FILE_NAME: "Check --config and RAG_CONFIG.",
     Remedy.CHECK_STORE_URL: "Check store.url: `rag config`",
     Remedy.START_STORE: "Start it, or check store.url: `rag config`",
-    Remedy.EXPLAIN_KEY: "None was sent: `rag config` says of store.api_key_env why.",
+    Remedy.EXPLAIN_KEY: "None was sent: `rag config` says of {subject} why.",
     Remedy.TRUST_FILE: "`rag trust` shows what it asks for, and trusts it.",
     Remedy.TRUST_AGAIN: "Delete {subject}, then `rag trust` in each folder whose file you trust.",
     Remedy.NAME_FILE: "`--config FILE` reads a file without asking.",

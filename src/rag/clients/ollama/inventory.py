@@ -34,7 +34,7 @@ def survey(config: ModelsConfig) -> list[ServerView]:
     ollama = config.ollama
     if not ollama.enabled:
         return [ServerView(_NAME, ollama.url, is_off=True)]
-    embeds, chats = config.embedding.provider == _NAME, config.chat.provider == _NAME
+    embeds, chats = config.embedding.provider == _NAME, config.chat.asked == _NAME
     if not embeds:  # the servers that embed are not to be asked
         ollama = replace(ollama, url=ollama.local_url, urls=[], embedding_model="")
     elif not chats:

@@ -88,7 +88,9 @@ def _refusal(status: int, content: bytes, settings: StoreConfig) -> RAGError:
         message = f"{url} does not accept the API key"
         hint = f"Check the key in the environment variable {settings.api_key_env}."
         if not settings.api_key_env:
-            hint = Message(hint="None was sent.", remedy=Remedy.EXPLAIN_KEY)
+            hint = Message(
+                hint="None was sent.", remedy=Remedy.EXPLAIN_KEY, subject="store.api_key_env"
+            )
     elif status in (404, 405, 407) or status < 400:
         hint = "Check store.url: it must be the address of Qdrant (1.18 or later) itself."
     elif status in _BUSY:
