@@ -45,6 +45,7 @@ class Fault:
     status: int = 500
     error: str | None = None
     retry_after: int | None = None
+    location: str = ""
     seconds: float = 0.02
     lines: int = 2
     size: int | None = None
@@ -109,6 +110,8 @@ def _status(fault: Fault, answer: Answer, _: Any) -> None:
     _refuse(answer, fault.status, fault.error or MESSAGES.get(fault.status, "it failed"))
     if fault.retry_after is not None:
         answer.headers["Retry-After"] = str(fault.retry_after)
+    if fault.location:
+        answer.headers["Location"] = fault.location
 
 
 def _missing(_: Fault, answer: Answer, request: Any) -> None:

@@ -14,6 +14,7 @@ import struct
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import ollama_models
@@ -41,7 +42,7 @@ class OpenAIApi:
     :param overflow: what happens to what is longer than the model reads: `error`, or `cut`.
     :param counts: whether it tells how many tokens there were.
     :param base64: whether it knows `encoding_format`: `yes`, `ignored` or `refused`.
-    :param backwards: whether it lists the vectors from the last to the first.
+    :param order: in which it lists the vectors: `given`, `backwards`, or all with one `index`.
     :param most_texts: how many texts a request may hold; 0 for any number.
     :param tells: how it tells the length of a context: `props`, `max_model_len`, `info` or not.
     :param lists: whether it lists its models.
@@ -57,7 +58,7 @@ class OpenAIApi:
         overflow: str = "error",
         counts: bool = True,
         base64: str = "yes",
-        backwards: bool = False,
+        order: str = "given",
         most_texts: int = 0,
         tells: str = "props",
         lists: bool = True,
@@ -66,10 +67,11 @@ class OpenAIApi:
     ) -> None:
         self.models = {model.name: model for model in models}
         self.key, self.overflow, self.counts, self.base64 = key, overflow, counts, base64
-        self.backwards, self.most_texts, self.tells = backwards, most_texts, tells
+        self.order, self.most_texts, self.tells = order, most_texts, tells
         self.lists, self.refuses, self.streams = lists, set(refuses), streams
         self.queue: deque[Says | Script] = deque()
         self.answer: Script | None = None
+        self.breaks = ""  # the error that a stream ends with, after its first piece
         self.lock = threading.Lock()
         self.computed: list[str] = []
 
@@ -144,11 +146,11 @@ class OpenAIApi:
             vectors.append(model.vector("".join(tokens[:limit])))
         coded = body.get("encoding_format") == "base64" and self.base64 == "yes"
         data = [
-            {"object": "embedding", "index": at, "embedding": _base64(v) if coded else v}
+            {"index": at if self.order != "one" else 0, "embedding": _base64(v) if coded else v}
             for at, v in enumerate(vectors)
         ]
         answer = {"object": "list", "model": body["model"]}
-        answer["data"] = data[::-1] if self.backwards else data
+        answer["data"] = data[::-1] if self.order == "backwards" else data
         if self.counts:
             answer["usage"] = {"prompt_tokens": total, "total_tokens": total}
         return Answer(answer)
@@ -177,6 +179,9 @@ class OpenAIApi:
         if body.get("stream") and self.streams:
             wanted = self.counts and bool((body.get("stream_options") or {}).get("include_usage"))
             events = _events(model.name, reply, parts, reason, usage if wanted else None)
+            if self.breaks:
+                error = {"code": 500, "message": self.breaks, "type": "server_error"}
+                events = chain(islice(events, 2), [_event({"error": error})])
             return Answer(lines=events, content_type="text/event-stream", num_ctx=model.context)
         message = {"role": "assistant", "content": "".join(parts)}
         answer = {"object": "chat.completion", "model": model.name}

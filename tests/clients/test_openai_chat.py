@@ -1,0 +1,429 @@
+"""Answers from servers that speak OpenAI's API: what is asked for, how they arrive, and end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.dataclasses import ChatMessage, StreamingChunk
+from haystack.tools import Tool
+
+from event_loop import in_a_loop
+from ollama_server import Model, Reply, refused
+from openai_server import CHAT, OpenAIServer
+from rag.clients.factory import chat_provider
+from rag.clients.ollama.providers import OllamaChat
+from rag.clients.openai.chat_generator import OpenAIGenerator
+from rag.clients.openai.chat_model import ChatModel
+from rag.clients.openai.providers import OpenAIChat
+from rag.clients.protocols import FAILURE, INTERRUPTED, RESPONSE, BriefChat, KnowsWindow
+from rag.config import ChatConfig, ModelsConfig, OllamaConfig
+from rag.exceptions import (
+    ConfigError,
+    ConnectionError,
+    ModelError,
+    ModelMissingError,
+    TooLongError,
+    UnfinishedError,
+)
+
+NAME = "llama3.2"
+SCHEMA = {
+    "type": "object",
+    "properties": {"score": {"type": "integer"}},
+    "required": ["score"],
+}
+ASKED = [ChatMessage.from_user("When do holds expire?")]
+Settings = Callable[..., ModelsConfig]
+
+
+def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsConfig:
+    limits = {"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 1} | limits
+    return ModelsConfig(chat=ChatConfig("openai", server.url, model), ollama=OllamaConfig(**limits))
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer(["nomic-embed-text", NAME]) as running:
+        yield running
+
+
+@pytest.fixture
+def chat(server: OpenAIServer) -> Iterator[ChatModel]:
+    model = ChatModel(settings(server), backoff=0.01)
+    yield model
+    model.close()
+
+
+def say(chat: ChatModel, text: str = "When?", **arguments: Any) -> Any:
+    return chat.respond([{"role": "user", "content": text}], **arguments)
+
+
+def bodies(server: OpenAIServer) -> list[dict[str, Any]]:
+    return [request.json for request in server.requests(CHAT)]
+
+
+# -- who is asked ----------------------------------------------------------------------
+
+
+def test_a_server_that_is_named_is_asked_unless_another_provider_is(server: OpenAIServer) -> None:
+    def chosen(chat: ChatConfig) -> type:
+        return type(chat_provider(ModelsConfig(chat=chat)))
+
+    assert chosen(ChatConfig()) is OllamaChat
+    assert chosen(ChatConfig(url=server.url)) is OpenAIChat
+    assert chosen(ChatConfig("ollama", url=server.url)) is OllamaChat
+
+
+def test_without_a_name_the_first_model_that_is_no_embedder_answers(server: OpenAIServer) -> None:
+    assert chat_provider(settings(server, "auto")).find_chat_model(5.0) == NAME
+
+
+def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server: OpenAIServer) -> None:
+    with pytest.raises(ModelMissingError, match="no model nobody") as caught:
+        chat_provider(settings(server, "nobody")).find_chat_model(5.0)
+    assert "chat.model" in caught.value.hint and NAME in caught.value.hint
+
+
+def test_a_server_with_embedders_alone_writes_nothing() -> None:
+    with OpenAIServer(["nomic-embed-text"]) as server, pytest.raises(ModelError, match="writes"):
+        chat_provider(settings(server, "auto")).find_chat_model(5.0)
+
+
+def test_a_server_that_lists_no_models_is_believed_to_have_the_named_one() -> None:
+    with OpenAIServer([NAME], lists=False) as server:
+        assert chat_provider(settings(server)).find_chat_model(5.0) == NAME
+        with pytest.raises(ModelError):
+            chat_provider(settings(server, "auto")).find_chat_model(5.0)
+
+
+def test_without_a_server_or_a_model_nobody_is_asked() -> None:
+    for chat in (ChatConfig("openai"), ChatConfig("openai", "http://127.0.0.1:9", "")):
+        provider = chat_provider(ModelsConfig(chat=chat))
+        assert not provider.is_configured
+        with pytest.raises(ConfigError, match="is configured"):
+            provider.find_chat_model(1.0)
+
+
+def test_nobody_writes_where_the_provider_is_none() -> None:
+    config = ModelsConfig(chat=ChatConfig("none"))
+    nobody = chat_provider(config)
+    assert (nobody.is_configured, nobody.is_off, nobody.survey()) == (False, True, [])
+    assert nobody.with_model(config, "llama3.2") == config
+    for ask in (
+        nobody.check_listening,
+        lambda: nobody.find_chat_model(1.0),
+        nobody.generator,
+        lambda: nobody.answer_generator("", False, 0.2, 9),
+    ):
+        with pytest.raises(ConfigError, match=r"chat\.provider is none"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("tells", "window"), [("props", 512), ("max_model_len", 512), ("info", 512), ("", 8192)]
+)
+def test_the_window_is_what_the_server_gives_the_model(tells: str, window: int) -> None:
+    model = Model("small", context=512, capabilities=("completion",))
+    with OpenAIServer([model], tells=tells) as server:
+        assert chat_provider(settings(server, "small")).context_window() == window
+
+
+def test_the_window_is_no_larger_than_the_settings_say(server: OpenAIServer) -> None:
+    assert chat_provider(settings(server, max_context=600)).context_window() == 600
+
+
+def test_the_window_of_a_server_that_is_away_is_that_of_the_settings() -> None:
+    with refused() as nowhere:
+        config = ModelsConfig(chat=ChatConfig("openai", nowhere, NAME))
+        assert chat_provider(config).context_window() == 8192
+
+
+# -- what is asked for -----------------------------------------------------------------
+
+
+def test_the_answer_streams_with_its_counts(server: OpenAIServer, chat: ChatModel) -> None:
+    server.say("Holds expire after 9 minutes. [1]")
+    response = say(chat, options={"temperature": 0, "num_predict": 50})
+    assert response.text == "Holds expire after 9 minutes. [1]"
+    assert (response.finish_reason, response.tokens) == ("stop", 13)
+    assert response.prompt_tokens and (response.num_ctx, response.server) == (0, server.url)
+    [body] = bodies(server)
+    assert (body["stream"], body["stream_options"]) == (True, {"include_usage": True})
+    assert (body["temperature"], body["max_tokens"]) == (0, 50)
+    assert body["messages"] == [{"role": "user", "content": "When?"}]
+
+
+def test_an_answer_that_reached_its_limit_says_so(chat: ChatModel) -> None:
+    response = say(chat, "one two three", options={"num_predict": 2})
+    assert (response.text, response.finish_reason) == ("one two", "length")
+
+
+def test_a_schema_shapes_the_answer(server: OpenAIServer, chat: ChatModel) -> None:
+    assert json.loads(say(chat, format=SCHEMA).text) == {"score": 0}
+    [body] = bodies(server)
+    assert body["response_format"]["type"] == "json_schema"
+    assert body["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+def test_a_server_without_schemas_is_asked_without_and_only_once() -> None:
+    with OpenAIServer([NAME], refuses=["response_format"]) as server:
+        chat = ChatModel(settings(server))
+        server.say('{"score": 1}', '{"score": 2}')
+        assert [json.loads(say(chat, format=SCHEMA).text)["score"] for _ in "12"] == [1, 2]
+        chat.close()
+        kinds = [(body.get("response_format") or {}).get("type") for body in bodies(server)]
+        assert kinds == ["json_schema", "json_object", None, None]
+
+
+@pytest.mark.parametrize(
+    ("field", "instead"),
+    [
+        ("max_tokens", {"max_completion_tokens": 9}),
+        ("stream_options", {}),
+        ("temperature", {}),
+        ("reasoning_effort", {}),
+        ("chat_template_kwargs", {}),
+    ],
+)
+def test_a_field_that_a_server_refuses_is_left_out_or_said_otherwise(
+    field: str, instead: dict[str, Any]
+) -> None:
+    with OpenAIServer([NAME], refuses=[field]) as server:
+        chat = ChatModel(settings(server))
+        options = {"temperature": 0.2, "num_predict": 9}
+        assert say(chat, "one", options=options).text == say(chat, "one", options=options).text
+        chat.close()
+        first, *others = bodies(server)
+        assert field in first and len(others) == 2
+        for body in others:
+            assert field not in body and body | instead == body
+
+
+def test_reasoning_is_asked_for_or_declined_and_kept_apart(
+    server: OpenAIServer, chat: ChatModel
+) -> None:
+    server.say(Reply("Nine.", thinking="let me see"), "<think>hm</think>\n\nTen.")
+    response = say(chat, think=True)
+    assert (response.text, response.thinking) == ("Nine.", "let me see")
+    response = say(chat)
+    assert (response.text, response.thinking) == ("Ten.", "hm")
+    asked, declined = bodies(server)
+    assert "reasoning_effort" not in asked and "chat_template_kwargs" not in asked
+    assert declined["reasoning_effort"] == "none"
+    assert declined["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+# -- how it ends -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["hangup", "cut", "unfinished"])
+def test_a_stream_that_is_cut_keeps_what_came_and_says_so(
+    server: OpenAIServer, chat: ChatModel, kind: str
+) -> None:
+    server.say(Reply(chunks=["one ", "two ", "three", " four"]))
+    server.fail(CHAT, kind, lines=4)
+    answering = chat.stream([{"role": "user", "content": "?"}])
+    with pytest.raises(UnfinishedError, match="broke off") as caught:
+        list(answering)
+    assert caught.value.partial == answering.response.text == "one two three"
+    assert answering.response.finish_reason == ""
+
+
+def test_an_error_in_the_stream_is_told(server: OpenAIServer, chat: ChatModel) -> None:
+    server.api.breaks = "the model crashed"
+    with pytest.raises(UnfinishedError, match="the model crashed") as caught:
+        say(chat, "one two")
+    assert caught.value.partial == "one"
+
+
+def test_a_server_that_tells_no_counts_is_no_trouble() -> None:
+    with OpenAIServer([NAME], counts=False) as server:
+        chat = ChatModel(settings(server))
+        response = say(chat, "one two")
+        chat.close()
+        assert (response.text, response.prompt_tokens, response.tokens) == ("one two", None, None)
+
+
+def test_an_answer_that_comes_whole_is_no_trouble() -> None:
+    with OpenAIServer([NAME], streams=False) as server:
+        chat = ChatModel(settings(server))
+        response = say(chat, "one two")
+        chat.close()
+        assert (response.text, response.finish_reason) == ("one two", "stop")
+        assert response.prompt_tokens
+
+
+def test_characters_that_end_lines_elsewhere_stay_in_the_text(
+    server: OpenAIServer, chat: ChatModel
+) -> None:
+    server.say(Reply(chunks=["a\u2028b", "\x85c\x0b"]))
+    assert say(chat).text == "a\u2028b\x85c\x0b"
+
+
+def test_a_prompt_that_is_too_long_is_told_as_such() -> None:
+    model = Model("small", context=64, capabilities=("completion",))
+    with OpenAIServer([model]) as server:
+        chat = ChatModel(settings(server, "small"))
+        with pytest.raises(TooLongError, match="longer than small") as caught:
+            say(chat, "word " * 200)
+        chat.close()
+        assert "LM Studio" in caught.value.hint and len(bodies(server)) == 1
+
+
+def test_a_server_that_asks_to_wait_is_waited_for(server: OpenAIServer, chat: ChatModel) -> None:
+    server.fail(CHAT, status=429, retry_after=1)
+    assert say(chat, "one").text == "one"
+    first, second = server.requests(CHAT)
+    assert second.time - first.time >= 1
+
+
+def test_one_that_asks_for_more_than_there_is_time_is_not(server: OpenAIServer) -> None:
+    chat = ChatModel(settings(server))
+    server.fail(CHAT, status=429, retry_after=30, times=None)
+    with pytest.raises(ModelError, match="again in 30 s"):
+        say(chat, seconds=5.0)
+    chat.close()
+    assert len(bodies(server)) == 1
+
+
+def test_a_request_that_fails_is_sent_again(server: OpenAIServer, chat: ChatModel) -> None:
+    server.fail(CHAT, status=500)
+    assert say(chat, "one").text == "one"
+    server.fail(CHAT, status=500, times=None)
+    with pytest.raises(ModelError, match="error 500"):
+        say(chat)
+
+
+def test_an_answer_has_a_deadline(server: OpenAIServer, chat: ChatModel) -> None:
+    server.fail(CHAT, "endless", seconds=0.02, times=None)
+    with pytest.raises(ConnectionError):
+        say(chat, seconds=0.5)
+
+
+# -- as a component of Haystack --------------------------------------------------------
+
+
+def test_it_is_haystack_s_generator_with_our_transport(server: OpenAIServer) -> None:
+    generator = chat_provider(settings(server)).generator("", 4.0)
+    assert isinstance(generator, OpenAIChatGenerator) and isinstance(generator, BriefChat)
+    chunks: list[StreamingChunk] = []
+    server.say(Reply("Nine. [1]", thinking="let me see"))
+    [reply] = generator.run(ASKED, chunks.append)["replies"]
+    generator.close()
+    assert (reply.text, reply.reasoning.reasoning_text) == ("Nine. [1]", "let me see")
+    assert "".join(chunk.content for chunk in chunks) == "Nine. [1]"
+    thoughts = [chunk.reasoning.reasoning_text for chunk in chunks if chunk.reasoning]
+    assert "".join(thoughts) == "let me see"
+    assert reply.meta["finish_reason"] == "stop" and reply.meta["usage"]["prompt_tokens"]
+
+
+def test_it_runs_in_a_loop_and_again_when_it_was_closed(server: OpenAIServer) -> None:
+    generator = OpenAIGenerator(settings(server))
+    for _ in "12":
+        assert in_a_loop(generator, messages=ASKED)["replies"][0].text == ASKED[0].text
+        generator.close()
+
+
+def test_it_calls_tools(server: OpenAIServer) -> None:
+    tool = Tool("look_up", "Look up a word.", {"type": "object"}, function=str)
+    generator = OpenAIGenerator(settings(server), tools=[tool])
+    server.say(Reply("", tool_calls=[("look_up", {"word": "hold"})]))
+    [reply] = generator.run(ASKED)["replies"]
+    generator.close()
+    [call] = reply.tool_calls
+    assert (call.tool_name, call.arguments) == ("look_up", {"word": "hold"})
+    assert bodies(server)[0]["tools"][0]["function"]["name"] == "look_up"
+
+
+def test_it_serialises_without_any_key(server: OpenAIServer, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    pipeline = Pipeline()
+    pipeline.add_component("chat", OpenAIGenerator(settings(server), generation_kwargs={"seed": 1}))
+    text = pipeline.dumps()
+    assert "sk-secret" not in text
+    again = Pipeline.loads(text, allowed_modules=["rag"])
+    assert again.run({"chat": {"messages": ASKED}})["chat"]["replies"][0].text == ASKED[0].text
+    again.get_component("chat").close()
+    [body] = bodies(server)
+    assert body["seed"] == 1 and "sk-secret" not in str(server.keys())
+
+
+def test_a_brief_reply_fits_its_schema(server: OpenAIServer) -> None:
+    generator = OpenAIGenerator(settings(server))
+    reply = generator.brief_reply([{"role": "user", "content": "?"}], SCHEMA, 20)
+    generator.close()
+    assert json.loads(reply) == {"score": 0} and bodies(server)[0]["max_tokens"] == 20
+
+
+# -- as what answers questions ---------------------------------------------------------
+
+
+def answerer(config: ModelsConfig, tokens: int = 100, think: bool = False) -> Any:
+    return chat_provider(config).answer_generator("", think, 0.2, tokens)
+
+
+def test_what_goes_wrong_is_told_in_the_meta(server: OpenAIServer) -> None:
+    generator = answerer(settings(server, retries=0))
+    assert isinstance(generator, KnowsWindow)
+    server.say("one two three four")
+    server.fail(CHAT, "cut", lines=3)
+    [reply] = generator.run(ASKED)["replies"]
+    assert isinstance(reply.meta[FAILURE], UnfinishedError) and reply.text == "one two"
+    assert reply.meta[RESPONSE].text == "one two"
+    server.close()
+    [reply] = generator.run(ASKED)["replies"]
+    generator.close()
+    assert isinstance(reply.meta[FAILURE], ConnectionError) and not reply.text
+
+
+def test_a_prompt_that_is_refused_for_its_length_is_a_failure_of_that_kind() -> None:
+    model = Model("small", context=512, capabilities=("completion",))
+    with OpenAIServer([model]) as server:
+        generator = answerer(settings(server, "small"))
+        [reply] = generator.run("word " * 600)["replies"]
+        generator.close()
+        assert isinstance(reply.meta[FAILURE], TooLongError) and reply.meta["model"] == "small"
+
+
+def test_ctrl_c_ends_the_answer_only_where_the_listener_says_so(server: OpenAIServer) -> None:
+    class Listener:
+        keeps_partial = True
+
+        def __call__(self, chunk: StreamingChunk) -> None:
+            if "two" in chunk.content:
+                raise KeyboardInterrupt
+
+    generator = answerer(settings(server))
+    server.say("one two three", "one two three")
+    [reply] = generator.run(ASKED, Listener())["replies"]
+    assert reply.meta[INTERRUPTED] and reply.text == "one two"
+    listener = Listener()
+    listener.keeps_partial = False
+    with pytest.raises(KeyboardInterrupt):
+        generator.run(ASKED, listener)
+    generator.close()
+
+
+def test_a_small_window_leaves_a_third_for_the_answer_and_all_for_reasoning() -> None:
+    model = Model("small", context=600, capabilities=("completion",))
+    with OpenAIServer([model]) as server:
+        for think in (False, True):
+            generator = answerer(settings(server, "small"), 1024, think)
+            generator.run(ASKED)
+            generator.close()
+        plain, reasoning = (body["max_tokens"] for body in bodies(server))
+        assert plain == 200 and 500 < reasoning < 600
+
+
+def test_an_answer_without_end_is_ended(server: OpenAIServer) -> None:
+    server.api.answer = lambda _: Reply(chunks=["word " * 50] * 100)
+    generator = answerer(settings(server), tokens=20)
+    server.api.models[NAME] = Model(NAME, context=4096, capabilities=("completion",))
+    [reply] = generator.run(ASKED)["replies"]
+    generator.close()
+    assert len(reply.text) <= 20 * 250

@@ -1,0 +1,295 @@
+"""Vectors from servers that speak OpenAI's API: what is sent, and what becomes of odd answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollama_models import pieces
+from ollama_server import Model, refused
+from openai_server import EMBEDDINGS, OpenAIServer
+from rag.clients.embeddings.batching import estimate_tokens, pack
+from rag.clients.embeddings.stream import EmbeddedBatch
+from rag.clients.factory import embedding_provider
+from rag.clients.openai.embedding_model import embed_texts
+from rag.clients.openai.endpoint import Endpoint
+from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
+from rag.exceptions import ConfigError, ConnectionError, ModelError, QueryError
+from rag.text.token_estimate import count_tokens
+
+NAME = "nomic-embed-text"
+SMALL = Model("small", dimension=32, context=64)
+TEXTS = [f"text number {n} about holds" for n in range(20)]
+Settings = Callable[..., ModelsConfig]
+
+
+def settings(server: OpenAIServer, model: str = NAME, **limits: Any) -> ModelsConfig:
+    limits = {"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 1} | limits
+    return ModelsConfig(
+        embedding=EmbeddingConfig("openai", server.url, model), ollama=OllamaConfig(**limits)
+    )
+
+
+def embed(texts: list[str], config: ModelsConfig, **more: Any) -> EmbeddedBatch:
+    """All batches as one, in the order of the texts."""
+    whole = EmbeddedBatch()
+    for batch in embed_texts(texts, config, estimate_tokens, backoff=0.01, **more):
+        whole.vectors.extend(batch.vectors)
+        whole.failures.extend(batch.failures)
+    whole.vectors.sort()
+    return whole
+
+
+def expected(server: OpenAIServer, texts: list[str], model: str = NAME) -> list[list[float]]:
+    known = server.models[model]
+    prefix = "search_document: " if model == NAME else ""
+    return [known.vector(prefix + text) for text in texts]
+
+
+def found(batch: EmbeddedBatch) -> list[list[float]]:
+    return [vector for _, vector in batch.vectors]
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer([NAME, SMALL]) as running:
+        yield running
+
+
+# -- what is sent ----------------------------------------------------------------------
+
+
+def test_documents_and_queries_have_the_prefixes_of_their_model(server: OpenAIServer) -> None:
+    embeddings = embedding_provider(settings(server))
+    [query] = embeddings.embed_query(["one"])
+    [batch] = embeddings.embed_documents(["two"], count_tokens)
+    embeddings.close()
+    assert query and len(query) == 768 == len(batch.vectors[0][1])
+    assert server.inputs() == ["search_query: one", "search_document: two"]
+
+
+def test_vectors_travel_as_base64(server: OpenAIServer) -> None:
+    made = embed(TEXTS[:2], settings(server))
+    [request] = server.requests(EMBEDDINGS)
+    assert request.json["encoding_format"] == "base64" and request.json["model"] == NAME
+    assert found(made)[0] == pytest.approx(expected(server, TEXTS)[0], abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "root"),
+    [
+        ("http://h:1", "http://h:1/v1", "http://h:1"),
+        ("http://h:1/", "http://h:1/v1", "http://h:1"),
+        ("http://h:1/v1", "http://h:1/v1", "http://h:1"),
+        ("http://h:1/v1/", "http://h:1/v1", "http://h:1"),
+        ("https://h/openai/v1", "https://h/openai/v1", "https://h/openai"),
+        ("https://h/v1beta/openai", "https://h/v1beta/openai", "https://h"),
+        ("https://h/behind", "https://h/behind/v1", "https://h/behind"),
+    ],
+)
+def test_an_address_may_have_the_version_or_not(url: str, base: str, root: str) -> None:
+    endpoint = Endpoint("embedding", url, NAME)
+    assert (endpoint.base, endpoint.root) == (base, root)
+
+
+@given(st.lists(st.text(min_size=1, max_size=60), max_size=40), st.integers(1, 80))
+def test_batches_hold_each_text_once_and_no_more_tokens_than_they_may(
+    texts: list[str], most: int
+) -> None:
+    batches = [*pack(texts, estimate_tokens, most)]
+    assert [text for batch in batches for text in batch.texts] == texts
+    assert [at for batch in batches for at in batch.positions] == [*range(len(texts))]
+    assert all(batch.tokens <= most or len(batch.texts) == 1 for batch in batches)
+
+
+def test_batches_are_made_by_tokens(server: OpenAIServer) -> None:
+    embed(TEXTS, settings(server, batch_tokens=30))
+    sent = server.requests(EMBEDDINGS)
+    assert len(sent) > 3 and all(1 <= len(request.inputs) <= 4 for request in sent)
+
+
+# -- odd answers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base64", ["ignored", "refused"])
+def test_a_server_without_base64_gives_numbers(base64: str) -> None:
+    with OpenAIServer([NAME], base64=base64) as server:
+        config = settings(server, batch_tokens=60, max_in_flight=1)
+        assert found(embed(TEXTS, config)) == expected(server, TEXTS)
+        refusals = [r for r in server.requests(EMBEDDINGS) if r.status == 400]
+        assert len(refusals) == (1 if base64 == "refused" else 0)  # and is asked no more
+
+
+def test_vectors_are_put_in_order_by_their_index() -> None:
+    with OpenAIServer([NAME], order="backwards", base64="ignored") as server:
+        assert found(embed(TEXTS, settings(server))) == expected(server, TEXTS)
+
+
+def test_an_index_that_makes_no_sense_is_an_error() -> None:
+    wrong = pytest.raises(ModelError, match="numbered")
+    with OpenAIServer([NAME], order="one") as server, wrong:
+        embed(["one", "two"], settings(server, retries=0), patient=False)
+
+
+def test_a_server_that_takes_few_texts_at_once_gets_few() -> None:
+    with OpenAIServer([NAME], most_texts=4, base64="ignored") as server:
+        made = embed(TEXTS, settings(server, batch_tokens=10**6, max_in_flight=1))
+        assert found(made) == expected(server, TEXTS) and not made.failures
+        sizes = [len(r.inputs) for r in server.requests(EMBEDDINGS)]
+        assert sizes[:2] == [20, 10] and max(sizes[4:]) <= 4
+        assert max(server.computed().values()) == 1
+
+
+# -- what is too long ------------------------------------------------------------------
+
+
+LONG = " ".join(f"word{n}" for n in range(120))  # tokens: 240 of 64
+
+
+def test_what_is_known_to_be_too_long_is_embedded_in_windows(server: OpenAIServer) -> None:
+    made = embed(["short", LONG, "other"], settings(server, "small"), limit=64)
+    assert len(made.vectors) == 3 and not made.failures
+    assert all(r.status == 200 for r in server.requests(EMBEDDINGS))
+    assert all(len(pieces(text)) <= 64 for text in server.inputs())
+
+
+def test_what_a_server_refuses_as_too_long_is_cut_and_costs_no_other_text(
+    server: OpenAIServer,
+) -> None:
+    made = embed(["short", LONG, "other"], settings(server, "small"))
+    assert len(made.vectors) == 3 and not made.failures
+    assert found(made)[0] == pytest.approx(server.models["small"].vector("short"), abs=1e-7)
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_one_that_cannot_be_cut_fails_alone(server: OpenAIServer, status: int) -> None:
+    server.fail(
+        EMBEDDINGS,
+        status=status,
+        error="the input is too long",
+        times=None,
+        when=lambda request: any("poison" in text for text in request.inputs),
+    )
+    made = embed(["short", "poison", "other"], settings(server, "small"))
+    assert [at for at, _ in made.vectors] == [0, 2]
+    assert [at for at, _ in made.failures] == [1]
+    assert "longer than small" in made.failures[0][1]
+
+
+@pytest.mark.parametrize("tells", ["props", "max_model_len", "info", ""])
+def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
+    with OpenAIServer([SMALL], tells=tells) as server:
+        whole = embedding_provider(settings(server, "small")).identity(whole=True)
+        assert (whole.model, whole.digest, whole.dimension) == ("small", "", 32)
+        assert whole.limit == (64 if tells else 0)
+
+
+# -- a server that is busy, or fails ---------------------------------------------------
+
+
+def test_a_server_that_asks_to_wait_is_waited_for(server: OpenAIServer) -> None:
+    server.fail(EMBEDDINGS, status=429, retry_after=1)
+    made = embed(["one"], settings(server))
+    first, second = server.requests(EMBEDDINGS)
+    assert len(made.vectors) == 1 and second.time - first.time >= 1
+
+
+def test_one_that_asks_for_an_hour_is_not(server: OpenAIServer) -> None:
+    server.fail(EMBEDDINGS, status=429, retry_after=3600, times=None)
+    with pytest.raises(ModelError, match="again in 3,600 s"):
+        embed(["one"], settings(server))
+    assert len(server.requests(EMBEDDINGS)) == 1
+
+
+def test_a_query_waits_for_no_server_that_asks_for_long(server: OpenAIServer) -> None:
+    server.fail(EMBEDDINGS, status=429, retry_after=30, times=None)
+    embeddings = embedding_provider(settings(server))
+    with pytest.raises(ModelError, match="again in 30 s"):
+        embeddings.embed_query(["one"])
+    embeddings.close()
+    assert len(server.requests(EMBEDDINGS)) == 1
+
+
+def test_a_request_that_fails_is_sent_again(server: OpenAIServer) -> None:
+    server.fail(EMBEDDINGS, status=500)
+    assert len(embed(TEXTS, settings(server)).vectors) == 20
+    assert len(server.requests(EMBEDDINGS)) == 2
+
+
+def test_one_bad_text_fails_alone(server: OpenAIServer) -> None:
+    server.fail(
+        EMBEDDINGS,
+        status=500,
+        times=None,
+        when=lambda request: any("number 7" in text for text in request.inputs),
+    )
+    made = embed(TEXTS, settings(server, retries=0))
+    assert [at for at, _ in made.failures] == [7] and len(made.vectors) == 19
+
+
+def test_a_server_that_always_fails_ends_the_run(server: OpenAIServer) -> None:
+    server.fail(EMBEDDINGS, status=500, times=None)
+    with pytest.raises(ModelError, match="error 500"):
+        embed(TEXTS, settings(server))
+
+
+def test_texts_that_are_no_utf8_or_hold_nothing_are_no_trouble(server: OpenAIServer) -> None:
+    made = embed(["half \ud800 a pair", "a \0 zero", " "], settings(server))
+    assert [at for at, _ in made.vectors] == [0, 1]
+    assert made.failures == [(2, "there is no text to embed")]
+
+
+# -- what is lacking -------------------------------------------------------------------
+
+
+def test_without_a_server_or_a_model_there_is_none_to_ask() -> None:
+    bare = ModelsConfig(embedding=EmbeddingConfig("openai"))
+    for config, lacking in (
+        (bare, "a server: set embedding.url"),
+        (
+            replace(bare, embedding=EmbeddingConfig("openai", "http://127.0.0.1:9")),
+            "a model: set embedding.model",
+        ),
+    ):
+        embeddings = embedding_provider(config)
+        assert (embeddings.is_configured, embeddings.lacking) == (False, lacking)
+        for ask in (embeddings.check_configured, embeddings.check_listening):
+            with pytest.raises(ConfigError) as caught:
+                ask()
+            assert "embedding.url and embedding.model" in caught.value.hint
+        with pytest.raises(ConfigError):
+            embeddings.embed_query(["one"])
+
+
+def test_nobody_there_is_told_before_anything_is_imported() -> None:
+    with refused() as nowhere:
+        config = ModelsConfig(embedding=EmbeddingConfig("openai", nowhere, NAME))
+        with pytest.raises(ConnectionError, match="model server does not answer") as caught:
+            embedding_provider(config).check_listening()
+    assert "LM Studio" in caught.value.hint and "embedding.url" in caught.value.hint
+
+
+def test_an_empty_query_has_no_vector(server: OpenAIServer) -> None:
+    embeddings = embedding_provider(settings(server))
+    with pytest.raises(QueryError):
+        embeddings.embed_query([" "])
+    embeddings.close()
+
+
+def test_nobody_makes_vectors_where_the_provider_is_none() -> None:
+    nobody = embedding_provider(ModelsConfig(embedding=EmbeddingConfig("none")))
+    assert not nobody.is_configured and not nobody.survey() and "none" in nobody.lacking
+    for ask in (
+        nobody.check_configured,
+        nobody.check_listening,
+        nobody.identity,
+        lambda: nobody.embed_query(["one"]),
+        lambda: [*nobody.embed_documents(["one"], count_tokens)],
+    ):
+        with pytest.raises(ConfigError, match=r"embedding\.provider is none"):
+            ask()

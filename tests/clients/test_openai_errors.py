@@ -1,0 +1,263 @@
+"""What servers of OpenAI's API refuse, in words that say what to do; and keys, never repeated."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from ollama_server import OllamaServer, refused
+from openai_server import CHAT, EMBEDDINGS, OpenAIServer
+from rag.clients.factory import chat_provider, embedding_provider
+from rag.clients.openai.endpoint import Endpoint
+from rag.clients.openai.errors import Refusal, diagnose
+from rag.clients.openai.errors import refused as refusal_of
+from rag.clients.openai.http_client import OpenAIClient
+from rag.clients.servers.trouble import Blame
+from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig
+from rag.exceptions import (
+    ConfigError,
+    ModelError,
+    ModelMissingError,
+    RAGError,
+    TooLongError,
+)
+
+KEY, VARIABLE = "sk-very-secret-42", "RAG_TEST_MODEL_KEY"
+EMBED, WRITE = "nomic-embed-text", "llama3.2"
+HERE = Endpoint("chat", "http://127.0.0.1:9", WRITE)
+THERE = Endpoint("embedding", "http://models.example", EMBED)
+
+
+def settings(url: str, variable: str = "", **limits: Any) -> ModelsConfig:
+    limits = {"connect_timeout": 2.0, "read_timeout": 5.0, "retries": 0} | limits
+    return ModelsConfig(
+        embedding=EmbeddingConfig("openai", url, EMBED, variable),
+        chat=ChatConfig("openai", url, WRITE, variable),
+        ollama=OllamaConfig(**limits),
+    )
+
+
+@pytest.fixture
+def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A server that wants a key."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with OpenAIServer([EMBED, WRITE], key=KEY) as running:
+        yield running
+
+
+def embed(config: ModelsConfig) -> None:
+    embeddings = embedding_provider(config)
+    try:
+        embeddings.embed_query(["one"])
+    finally:
+        embeddings.close()
+
+
+def write(config: ModelsConfig) -> str:
+    return chat_provider(config).find_chat_model(5.0)
+
+
+# -- refusals --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "blame", "says"),
+    [
+        (401, "no key", ModelError, Blame.SERVER, "wants an API key"),
+        (403, "forbidden", ModelError, Blame.SERVER, "wants an API key"),
+        (404, "The model `x` does not exist.", ModelMissingError, Blame.SERVER, "has no model"),
+        (404, 'model "x" not found, try', ModelMissingError, Blame.SERVER, "has no model"),
+        (404, "No models loaded. Please", ModelMissingError, Blame.SERVER, "has no model"),
+        (400, "Invalid model identifier", ModelMissingError, Blame.SERVER, "has no model"),
+        (404, "File Not Found", ModelError, Blame.SERVER, "has no chat"),
+        (0, "Unexpected endpoint or method. (POST /x)", ModelError, Blame.SERVER, "has no chat"),
+        (405, "Method Not Allowed", ModelError, Blame.SERVER, "has no chat"),
+        (400, "maximum context length is 4096 tokens", TooLongError, Blame.LENGTH, "is longer"),
+        (400, "exceed_context_size_error", TooLongError, Blame.LENGTH, "is longer"),
+        (500, "input is too large, physical batch size", TooLongError, Blame.LENGTH, "is longer"),
+        (413, "Payload Too Large", TooLongError, Blame.LENGTH, "is longer"),
+        (413, "must have less than 512 tokens", TooLongError, Blame.LENGTH, "is longer"),
+        (422, "batch size 64 > maximum allowed batch size 32", TooLongError, Blame.COUNT, ""),
+        (429, "Request too large: tokens per min", ModelError, Blame.BUSY, "is busy"),
+        (503, "Loading model", ModelError, Blame.BUSY, "is busy"),
+        (501, "does not support embeddings", ModelError, Blame.SERVER, "cannot do"),
+        (400, "bad request", ModelError, Blame.INPUT, "error 400"),
+        (500, "crashed", ModelError, Blame.UNCLEAR, "error 500"),
+        (0, "crashed", ModelError, Blame.UNCLEAR, "broke off"),
+        (307, "", ModelError, Blame.SERVER, "redirects"),
+    ],
+)
+def test_a_refusal_names_the_cause_and_who_is_to_blame(
+    status: int, said: str, kind: type[RAGError], blame: Blame, says: str
+) -> None:
+    found = diagnose(Refusal(status, said), HERE)
+    assert type(found.error) is kind and found.blame is blame
+    assert says in found.error.message and found.error.hint
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"error": {"message": "one", "code": "two"}}, "one two"),
+        ({"error": "three"}, "three"),
+        ({"object": "error", "message": "four", "type": "five"}, "four five"),
+        ({"detail": [{"msg": "six"}]}, "[{'msg': 'six'}]"),
+        (None, "<html>seven</html>"),
+        ([1], "<html>seven</html>"),
+    ],
+)
+def test_what_servers_say_is_found_in_their_several_forms(answer: Any, said: str) -> None:
+    response = httpx.Response(400, headers={"Retry-After": "soon"})
+    found = refusal_of(response, answer, "", "<html>seven</html>")
+    assert (found.said, found.wait) == (said, 0.0)
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyError("data"), RecursionError()])
+def test_nonsense_is_told_as_such(error: Exception) -> None:
+    found = diagnose(error, HERE).error
+    assert "not of OpenAI's API" in found.message and "chat.url" in found.hint
+
+
+def test_errors_name_the_setting_of_their_section() -> None:
+    for endpoint in (HERE, THERE):
+        for error in (
+            Refusal(401, ""),
+            Refusal(404, "model not found"),
+            Refusal(404, ""),
+            httpx.ConnectError("refused"),
+            httpx.ConnectTimeout("slow"),
+        ):
+            assert f"{endpoint.section}." in diagnose(error, endpoint).error.hint
+
+
+@pytest.mark.parametrize("kind", ["garbage", "deep", "html", "drop", "reset", "hangup"])
+def test_broken_answers_are_errors_of_ours(kind: str) -> None:
+    with OpenAIServer([EMBED, WRITE]) as server:
+        server.fail(EMBEDDINGS, kind, times=None)
+        with pytest.raises(RAGError) as caught:
+            embed(settings(server.url))
+        assert server.url in str(caught.value) and caught.value.hint
+
+
+def test_an_ollama_server_is_told_from_one_that_speaks_the_api() -> None:
+    with OllamaServer([EMBED]) as server, pytest.raises(ModelError, match="has no embeddings"):
+        embed(settings(server.url))
+
+
+def test_a_page_of_another_program_is_no_model_list() -> None:
+    with OpenAIServer([WRITE]) as server:
+        server.fail("/v1/models", "html", times=None)
+        with pytest.raises(ModelError, match="not of OpenAI's API"):
+            write(settings(server.url))
+
+
+# -- keys ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ask", [embed, write])
+def test_a_server_that_wants_a_key_says_where_to_name_one(
+    locked: OpenAIServer, ask: Callable[[ModelsConfig], Any]
+) -> None:
+    with pytest.raises(ModelError, match="wants an API key, and none was sent") as caught:
+        ask(settings(locked.url))
+    section = "embedding" if ask is embed else "chat"
+    assert f"{section}.api_key" in caught.value.hint and locked.keys() == {""}
+
+
+def test_a_variable_that_is_not_set_is_named(locked: OpenAIServer) -> None:
+    with pytest.raises(ModelError, match="wants an API key") as caught:
+        embed(settings(locked.url, VARIABLE))
+    assert f"Set {VARIABLE}" in caught.value.hint
+
+
+def test_the_key_is_sent_to_the_server_and_opens_it(
+    locked: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, f" {KEY}\n")
+    config = settings(locked.url, VARIABLE)
+    embed(config)
+    assert write(config) == WRITE
+    assert locked.keys() == {"", f"Bearer {KEY}"}  # the first look at a server brings none
+
+
+def test_a_wrong_key_is_not_repeated(
+    locked: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    wrong = KEY[::-1]
+    monkeypatch.setenv(VARIABLE, wrong)
+    config = settings(locked.url, VARIABLE)
+    for ask in (embed, write):
+        with pytest.raises(ModelError, match="refuses the API key") as caught:
+            ask(config)
+        error: BaseException | None = caught.value
+        while error is not None:  # the server itself repeats it
+            assert wrong not in f"{error!r} {error} {getattr(error, 'hint', '')}"
+            error = error.__cause__ or error.__context__
+        assert VARIABLE in caught.value.hint
+    assert wrong not in caplog.text + "".join(capfd.readouterr())
+    client = OpenAIClient(Endpoint("chat", locked.url, WRITE, VARIABLE), config.ollama)
+    seen = [config, client, client.endpoint, client._client, client._client.headers]
+    client.close()
+    assert wrong not in "".join(map(repr, seen))
+
+
+def test_no_variable_of_openai_s_own_is_read(
+    locked: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(ModelError, match="none was sent"):
+        write(settings(locked.url))
+    assert locked.keys() == {""}
+
+
+@pytest.mark.parametrize("ask", [embed, write])
+def test_no_key_travels_in_the_clear(
+    ask: Callable[[ModelsConfig], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, KEY)
+    with pytest.raises(ConfigError, match="in the clear") as caught:
+        ask(settings("http://models.example", VARIABLE))
+    assert "https://" in caught.value.hint and KEY not in f"{caught.value!r} {caught.value.hint}"
+
+
+def test_a_key_that_is_none_is_refused_without_being_shown(
+    locked: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "sk-\x1b[31m鍵")
+    with pytest.raises(ConfigError, match="characters that no key has") as caught:
+        embed(settings(locked.url, VARIABLE))
+    assert "sk-" not in f"{caught.value!r}"
+
+
+@pytest.mark.parametrize("path", [EMBEDDINGS, CHAT, "/v1/models"])
+def test_a_redirection_is_not_followed(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, KEY)
+    with OpenAIServer([EMBED, WRITE]) as other, OpenAIServer([EMBED, WRITE]) as server:
+        server.fail(path, status=307, times=None, location=f"{other.url}{path}")
+        config = settings(server.url, VARIABLE)
+        ask = {EMBEDDINGS: embed, "/v1/models": write}.get(path, _answer)
+        with pytest.raises(ModelError, match=r"redirects to http.*not followed"):
+            ask(config)
+        assert other.requests() == []
+
+
+def _answer(config: ModelsConfig) -> None:
+    generator = chat_provider(config).generator()
+    try:
+        generator.run("one")
+    finally:
+        generator.close()
+
+
+def test_nobody_there_costs_no_second_look() -> None:
+    with refused() as nowhere, pytest.raises(RAGError, match="does not answer"):
+        write(settings(nowhere))
