@@ -8,25 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rag.config import load_config, project_of, trust_own, user_file, values
+from rag.config import load_config, trust_own, user_file, values
 from rag.config.keys import KEYS, keys_in_use
-from rag.config.trust import record
 from rag.exceptions import ConfigError
 from settings_files import write
 
 SECTIONS = ("embedding", "chat")
 HOST = "models.example"
 URL = f"https://{HOST}/v1"
-
-
-@pytest.fixture
-def trust() -> Callable[[Path], None]:
-    def trusted(folder: Path) -> None:
-        found = project_of(folder)
-        assert found
-        record(found.file, found.digest, True)
-
-    return trusted
 
 
 def lines(section: str, *more: str, url: str = URL) -> str:

@@ -1,0 +1,161 @@
+"""A server of OpenAI's API behind the command line: index, search, ask, doctor; and its key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
+from ollama_server import Model
+from openai_server import CHAT, EMBEDDINGS, OpenAIServer
+from rag.config import user_file
+from settings_files import write
+
+KEY = "sk-very-secret-42"
+EMBED, WRITE = Model("bge-m3", 32), "llama3.2"
+Rag = Callable[..., Any]
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIServer]:
+    with OpenAIServer([EMBED, WRITE], key=KEY) as running:
+        yield running
+
+
+@pytest.fixture
+def configured(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """The server, which the user's own file names for both, with its key."""
+    monkeypatch.setenv("MODEL_KEY", KEY)
+    both = f"url = '{server.url}/v1'\napi_key = 'MODEL_KEY'\n"
+    embedding = f"[embedding]\nprovider = 'openai'\nmodel = 'bge-m3'\n{both}"
+    write(user_file(), f"{embedding}[chat]\n{both}")
+    return server
+
+
+@pytest.fixture
+def notes(write_notes: Callable[..., Path]) -> Path:
+    return write_notes("work", ANSWER_NOTES)
+
+
+@pytest.fixture
+def indexed(rag: Rag, configured: OpenAIServer, notes: Path) -> Path:
+    assert rag("index", "-q", notes).code == 0
+    return notes
+
+
+def test_notes_are_embedded_and_found_by_meaning(
+    rag: Rag, indexed: Path, configured: OpenAIServer
+) -> None:
+    found = rag("search", "backups", "--mode", "dense", "--json")
+    assert found.json["mode"] == "dense" and found.json["results"][0]["title"] == "Backups"
+    assert configured.keys() <= {"", f"Bearer {KEY}"}
+    status = rag("status", "--json").json
+    assert "bge-m3" in json.dumps(status)
+
+
+def test_that_a_host_gets_the_key_is_said_once(
+    rag: Rag, configured: OpenAIServer, notes: Path
+) -> None:
+    first, second = rag("index", notes), rag("search", "restore")
+    assert first.err.count("127.0.0.1 gets the API key in MODEL_KEY") == 2  # of both sections
+    assert "API key" not in second.err
+
+
+def test_a_question_is_answered_and_the_answer_verified(
+    rag: Rag, indexed: Path, configured: OpenAIServer
+) -> None:
+    configured.say(TRUE)
+    answer = rag("ask", QUESTION, "--json").json
+    assert (answer["answer"], answer["model"]) == (TRUE, WRITE)
+    assert (answer["verified"], answer["sources"][0]["title"]) == (1.0, "Backups")
+
+
+def test_a_prompt_that_is_refused_is_sent_with_fewer_notes(
+    rag: Rag, indexed: Path, configured: OpenAIServer
+) -> None:
+    configured.say(TRUE)
+    configured.fail(CHAT, status=400, error="the request exceeds the available context size")
+    answer = rag("ask", QUESTION, "--json").json
+    prompts = [r.json["messages"][-1]["content"] for r in configured.requests(CHAT)]
+    assert answer["answer"] == TRUE and len(prompts) == 2
+    assert len(prompts[1]) < len(prompts[0])
+
+
+def test_a_prompt_that_is_cut_in_silence_is_told(
+    rag: Rag, indexed: Path, configured: OpenAIServer
+) -> None:
+    configured.api.overflow, configured.api.tells = "cut", ""
+    configured.models[WRITE] = Model(WRITE, context=1024, capabilities=("completion",))
+    for n in range(6):
+        (indexed / f"Backups {n}.md").write_text(f"# Backups {n}\n\n" + "We keep backups. " * 60)
+    assert rag("index", "-q").code == 0
+    configured.say(TRUE)
+    answer = rag("ask", QUESTION, "--json", "-k", "10").json
+    assert any("read only 1,024 of" in notice for notice in answer["notices"])
+    assert any("larger context" in notice for notice in answer["notices"])
+
+
+def test_a_server_that_is_away_is_told_and_quotations_stand_in(
+    rag: Rag, indexed: Path, configured: OpenAIServer
+) -> None:
+    configured.close()
+    found, answer = rag("search", "backups"), rag("ask", QUESTION, "--json").json
+    assert found.code == 0 and "the model server does not answer" in found.err
+    assert answer["quotes"] and "LM Studio" in answer["error"]["hint"]
+
+
+def test_it_plans_and_transforms(rag: Rag, indexed: Path, configured: OpenAIServer) -> None:
+    configured.api.answer = lambda body: {"queries": ["How long are copies kept?"]}
+    found = rag("search", "backups", "--transform", "multi-query", "--json").json
+    assert found["results"][0]["title"] == "Backups"
+    [request] = configured.requests(CHAT)
+    assert request.json["response_format"]["type"] == "json_schema"
+
+
+def test_doctor_proves_both(rag: Rag, indexed: Path, configured: OpenAIServer) -> None:
+    checks = rag("doctor", "--json").json["checks"]
+    found = {check["name"]: check for check in checks if check["name"] in _NAMES}
+    assert [found[name]["status"] for name in _NAMES] == ["pass"] * 5
+    assert found["openai"]["models"] == ["bge-m3", WRITE]
+    assert found["embedding model"]["dimension"] == 32
+    assert found["vector sample"]["compared"] > 3
+    assert KEY not in json.dumps(checks)
+
+
+_NAMES = ("openai", "embedding model", "chat model", "vectors", "vector sample")
+
+
+def test_the_key_is_nowhere_but_in_requests(
+    rag: Rag, indexed: Path, configured: OpenAIServer, tmp_path: Path
+) -> None:
+    ran = [
+        rag("config", "--json"),
+        rag("config"),
+        rag("status", "--json"),
+        rag("doctor"),
+        rag("ask", QUESTION),
+        rag("audit"),
+    ]
+    configured.api.key = "another"
+    ran += [rag("ask", QUESTION), rag("search", "backups", "--mode", "dense"), rag("doctor")]
+    assert "refuses the API key" in ran[-1].out and "MODEL_KEY" in ran[-1].out
+    assert all(KEY not in one.out + one.err for one in ran)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert files and not any(KEY.encode() in file.read_bytes() for file in files)
+
+
+def test_without_any_provider_words_do(
+    rag: Rag, notes: Path, configured: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "none")
+    monkeypatch.setenv("RAG_CHAT__PROVIDER", "none")
+    assert rag("index", notes).err == ""
+    assert rag("search", "backups", "--json").json["mode"] == "lexical"
+    assert rag("ask", QUESTION, "--json").json["quotes"]
+    assert {check["status"] for check in rag("doctor", "--json").json["checks"]} == {"pass"}
+    assert rag("index", "--embed").code == 2
+    assert configured.requests(EMBEDDINGS) == configured.requests(CHAT) == []
