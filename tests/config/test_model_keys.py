@@ -19,8 +19,8 @@ URL = f"https://{HOST}/v1"
 
 
 def lines(section: str, *more: str, url: str = URL) -> str:
-    provider = "provider = 'openai'"
-    return "\n".join([f"[{section}]", provider, f"url = '{url}'", *more]) + "\n"
+    own = ["provider = 'openai'", "model = 'm'", f"url = '{url}'"]
+    return "\n".join([f"[{section}]", *own, *more]) + "\n"
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -54,7 +54,7 @@ def test_what_cannot_be_meant_is_refused_and_a_key_never_repeated(
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_project_that_is_not_trusted_sets_nothing_of_it(project: Path, section: str) -> None:
-    write(project / "rag.toml", lines(section, "model = 'm'", "api_key = 'RAG_KEY'"))
+    write(project / "rag.toml", lines(section, "api_key = 'RAG_KEY'"))
     config = load_config(env={}, cwd=project)
     left_out = {f"{section}.{name}" for name in ("provider", "url", "model", "api_key")}
     assert left_out <= {*config.left_out}
@@ -147,3 +147,16 @@ def test_a_file_of_the_program_s_own_is_trusted_for_what_it_wrote(project: Path)
     file = write(project / "rag.toml", lines("chat"))
     trust_own(file, ["chat.provider"])
     assert "chat.url" in load_config(env={}, cwd=project).left_out
+
+
+@pytest.mark.parametrize(
+    ("toml", "says"),
+    [
+        ("[embedding]\nprovider = 'openai'", r"embedding\.url must be an address .* is openai"),
+        ("[chat]\nprovider = 'openai'", r"chat\.url must be an address .* is openai"),
+        (lines("embedding").replace("'m'", "''"), r"embedding\.model must be the name of a model"),
+    ],
+)
+def test_openai_without_a_server_or_a_model_is_refused(project: Path, toml: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        load_config(write(project / "rag.toml", toml), {}, project)

@@ -121,11 +121,13 @@ def ollama_rules(ollama: OllamaConfig) -> dict[str, tuple[bool, str]]:
 
 def openai_rules(embedding: EmbeddingConfig, chat: ChatConfig) -> dict[str, tuple[bool, str]]:
     """Return by setting of OpenAI's API whether it is as it must be, and how that is."""
-    rules = {}
+    rules, example = {}, "http://127.0.0.1:8080"
     for name, section in (("embedding", embedding), ("chat", chat)):
+        needed = section.provider == "openai"
         rules[f"{name}.url"] = (
-            not section.url or is_address(section.url),
-            "must be an address such as http://127.0.0.1:8080",
+            is_address(section.url) if section.url else not needed,
+            f"must be an address such as {example}"
+            + ("" if section.url else f", where {name}.provider is openai"),
         )
         # Stricter than what a system takes: most keys that are written here by mistake are refused.
         rules[f"{name}.api_key"] = (
@@ -133,6 +135,10 @@ def openai_rules(embedding: EmbeddingConfig, chat: ChatConfig) -> dict[str, tupl
             "must be the name of an environment variable (capital letters, digits and _), "
             "not the key itself",
         )
+    rules["embedding.model"] = (
+        bool(embedding.model) or embedding.provider != "openai",
+        "must be the name of a model of the server, where embedding.provider is openai",
+    )
     return rules
 
 

@@ -73,7 +73,7 @@ def _blamed(refusal: Refusal, body: Mapping[str, Any], tried: Mapping[str, int])
     if refusal.status not in _REFUSALS or refusal.is_for_length or refusal.is_for_model:
         return ""
     left = [f for f, steps in _INSTEAD.items() if f in body and tried.get(f, 0) < len(steps)]
-    said = refusal.said.lower()
+    said = refusal.words.lower()
     for field in left:
         if any(name in said for name in _CALLED.get(field, (field,))):
             return field

@@ -41,60 +41,65 @@ class Refusal(Exception):
 
     :param status: of HTTP; 0 where the error came with an answer that was begun.
     :param said: what the server says, without the key.
+    :param codes: what else it says, for programs.
     :param wait: how many seconds it asks to wait.
     :param location: where it sends to instead.
     """
 
-    def __init__(self, status: int, said: str, wait: float = 0.0, location: str = "") -> None:
+    def __init__(
+        self, status: int, said: str, codes: str = "", wait: float = 0.0, location: str = ""
+    ) -> None:
         super().__init__(f"{status}: {brief(said)}")
-        self.status, self.said, self.wait, self.location = status, said, wait, location
+        self.status, self.said, self.words = status, said, f"{said} {codes}"
+        self.wait, self.location = wait, location
 
     @property
     def is_for_length(self) -> bool:
         """Whether what was sent is too long, or too much at once."""
         if self.status in BUSY:  # so many tokens a minute, and not at once
             return False
-        return self.status == 413 or bool(TOO_LONG.search(self.said) or self.is_for_count)
+        return self.status == 413 or bool(TOO_LONG.search(self.words) or self.is_for_count)
 
     @property
     def is_for_count(self) -> bool:
         """Whether too many texts were sent at once."""
-        return bool(_TOO_MANY.search(self.said)) and "physical batch size" not in self.said
+        return bool(_TOO_MANY.search(self.words)) and "physical batch size" not in self.words
 
     @property
     def is_for_model(self) -> bool:
         """Whether there is no such model."""
-        return self.status in (0, 400, 404, 422) and bool(_NO_MODEL.search(self.said))
+        return self.status in (0, 400, 404, 422) and bool(_NO_MODEL.search(self.words))
 
 
 # All that the layers below raise.
 BELOW: tuple[type[Exception], ...] = (Refusal, *trouble.BELOW)
 
 
-def what_it_says(answer: Any, text: str) -> str:
-    """Return what a server says in an answer with an error.
+def what_it_says(answer: Any, text: str, key: str) -> tuple[str, str]:
+    """Return what a server says in an answer with an error: for people, and for programs.
 
     :param answer: the JSON of it, if it is any.
-    """
-    error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
-    if isinstance(error, Mapping):
-        parts = [error.get(key) for key in ("message", "detail", "code", "param", "type")]
-        said = " ".join(str(part) for part in parts if part)
-        if said:
-            return said[:_MOST_SAID]
-    return (error if isinstance(error, str) else text)[:_MOST_SAID]
-
-
-def refused(response: httpx.Response, answer: Any, key: str, text: str) -> Refusal:
-    """Return the refusal that an answer with an error is.
-
+    :param text: the answer itself.
     :param key: which is never repeated.
     """
-    said = what_it_says(answer, text)
+    error = answer.get("error", answer) if isinstance(answer, Mapping) else answer
+    said, codes = error if isinstance(error, str) else text, ""
+    if isinstance(error, Mapping):
+        found = [str(error[name]) for name in ("message", "detail") if error.get(name)]
+        said = " ".join(found) or text
+        codes = " ".join(str(error[name]) for name in ("code", "param", "type") if error.get(name))
     if key:
-        said = said.replace(key, "…")
+        said, codes = said.replace(key, "…"), codes.replace(key, "…")
+    return said[:_MOST_SAID], codes[:_MOST_SAID]
+
+
+def refused(response: httpx.Response, answer: Any, text: str, key: str) -> Refusal:
+    """Return the refusal that an answer with an error is; the arguments are those of
+    `what_it_says`."""
+    said, codes = what_it_says(answer, text, key)
     location = response.headers.get("location", "") if response.is_redirect else ""
-    return Refusal(response.status_code, said, _wait(response.headers), brief(location))
+    wait = _wait(response.headers)
+    return Refusal(response.status_code, said, codes, wait, brief(location))
 
 
 def _wait(headers: httpx.Headers) -> float:
@@ -150,7 +155,7 @@ def _refusal(refusal: Refusal, endpoint: Endpoint, model: str) -> Trouble:
     if status in (404, 405, 407) or _NO_SUCH_PATH.search(said):
         what = "embeddings" if endpoint.section == "embedding" else "chat"
         message = f"{endpoint.base} has no {what}: {server} answered with error {status}"
-        hint = f"Check {endpoint.section}.url: it must be a server that speaks OpenAI's API."
+        hint = f"Check {endpoint.section}.url: it must be a server of OpenAI's API with {what}."
         return Trouble(_error(message, endpoint, said, hint), Blame.SERVER)
     return _failure(refusal, endpoint, model)
 

