@@ -334,3 +334,15 @@ def test_whatever_a_folder_or_model_is_called_the_file_can_be_read(name: str) ->
     found = beginning.Beginning(Path("rag.toml"), [], beginning.FoundOllama(""), changes)
     read = tomllib.loads(found.content)
     assert (read["vaults_dir"], read["ollama"]["chat_model"]) == (name, name)
+
+
+def test_where_ollama_offers_nothing_other_servers_are_mentioned(rag, tmp_path, server):
+    def content() -> str:
+        return rag("init", "--dry-run", "--json").json["content"]
+
+    assert "LM Studio" not in content()
+    for name in ("llama3.2", "qwen3"):
+        server.models.pop(name, None)
+    uncommented = content().replace("# [", "[").replace("# url", "url")
+    assert "LM Studio" in uncommented
+    assert tomllib.loads(uncommented)["chat"] == {"url": "http://127.0.0.1:8080"}

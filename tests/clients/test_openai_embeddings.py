@@ -181,12 +181,22 @@ def test_one_that_cannot_be_cut_fails_alone(server: OpenAIServer, status: int) -
     assert "longer than small" in made.failures[0][1]
 
 
-@pytest.mark.parametrize("tells", ["props", "max_model_len", "info", ""])
+@pytest.mark.parametrize("tells", ["props", "max_model_len", "info", "show", ""])
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server, "small")).identity(whole=True)
         assert (whole.model, whole.digest, whole.dimension) == ("small", "", 32)
         assert whole.limit == (64 if tells else 0)
+
+
+def test_no_text_is_cut_in_silence_where_ollama_tells_how_long_it_may_be() -> None:
+    with OpenAIServer([SMALL], tells="show", overflow="cut") as server:
+        embeddings = embedding_provider(settings(server, "small"))
+        limit = embeddings.identity(whole=True).limit
+        [batch] = embeddings.embed_documents([LONG], estimate_tokens, limit)
+        sent = server.inputs()[1:]
+        assert len(batch.vectors) == 1 and "".join(sent) == LONG
+        assert all(len(pieces(text)) <= 64 for text in sent)
 
 
 # -- a server that is busy, or fails ---------------------------------------------------

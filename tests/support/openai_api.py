@@ -44,7 +44,8 @@ class OpenAIApi:
     :param base64: whether it knows `encoding_format`: `yes`, `ignored` or `refused`.
     :param order: in which it lists the vectors: `given`, `backwards`, or all with one `index`.
     :param most_texts: how many texts a request may hold; 0 for any number.
-    :param tells: how it tells the length of a context: `props`, `max_model_len`, `info` or not.
+    :param tells: how it tells the length of a context: `props`, `max_model_len`, `info`,
+        `show` (as Ollama does beside its `/v1`) or not.
     :param lists: whether it lists its models.
     :param refuses: fields that it does not know, and refuses.
     :param streams: whether it streams; else the answer comes whole.
@@ -86,6 +87,7 @@ class OpenAIApi:
             ("GET", "/v1/models"): self._models,
             ("GET", "/props"): self._props,
             ("GET", "/info"): self._info,
+            ("POST", "/api/show"): self._show,
             ("POST", "/v1/embeddings"): self._embeddings,
             ("POST", "/v1/chat/completions"): self._chat,
         }
@@ -122,6 +124,11 @@ class OpenAIApi:
         if self.tells != "info":
             raise OpenAIError(404, "File Not Found", "not_found_error")
         return Answer({"max_input_length": next(iter(self.models.values())).context})
+
+    def _show(self, body: Json, _: bool) -> Answer:
+        if self.tells != "show":
+            raise OpenAIError(404, "File Not Found", "not_found_error")
+        return Answer({"model_info": {"bert.context_length": self._model(body).context}})
 
     def _embeddings(self, body: Json, _: bool) -> Answer:
         model = self._model(body)

@@ -24,6 +24,16 @@ from rag.support.durable_files import replace_durably
 from rag.text.surrogates import without_halves
 from rag.vault import scan_folder
 
+# What is written where Ollama has nothing to offer: no address is tried that nobody named.
+_OTHER_SERVERS = (
+    "# In Ollama's place: a server that speaks OpenAI's HTTP API (LM Studio, llama.cpp, vLLM).",
+    "# [chat]",
+    '# url = "http://127.0.0.1:8080"',
+    "# [embedding]",
+    '# provider = "openai"',
+    '# url = "http://127.0.0.1:8080"',
+    '# model = "its name, as the server lists it"',
+)
 _SECONDS = 3.0  # of patience with Ollama, for each of three steps
 
 
@@ -84,6 +94,8 @@ class Beginning:
                 section = head
                 lines += ["", f"[{head}]"]
             lines += [f"# {settings()[name][2]}", f"{key} = {_toml(value)}"]
+        if not self.ollama.chat_model:
+            lines += ["", *_OTHER_SERVERS]
         return "\n".join(lines) + "\n"
 
     @property

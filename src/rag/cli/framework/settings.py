@@ -71,16 +71,19 @@ def say_key(config: RAGConfig) -> None:
 
 def _say_key(use: KeyInUse, origin: str) -> None:
     from rag.config.trust import TrustList, remember_told
-    from rag.support.api_keys import read_key
+
+    urls, section, told = ",".join(use.addresses), use.setting.section, TrustList.load().told
+    # A host that serves several sections may get several keys.
+    names = {host: host if section == "store" else f"{host} ({section})" for host in hosts_in(urls)}
+    new = sorted(host for host, name in names.items() if told.get(name) != use.variable)
+    if not new:
+        return
+    from rag.support.api_keys import read_key  # imports the HTTP client
 
     read_key(use.variable, use.addresses, use.setting.url)
-    urls, section = ",".join(use.addresses), use.setting.section
-    for host in sorted(hosts_in(urls)):
-        # One that serves several sections may get several keys.
-        known_as = host if section == "store" else f"{host} ({section})"
-        if TrustList.load().told.get(known_as) != use.variable:
-            say(f"{host} gets the API key in {use.variable} ({urls}, from {origin})")
-            remember_told(known_as, use.variable)
+    for host in new:
+        say(f"{host} gets the API key in {use.variable} ({urls}, from {origin})")
+        remember_told(names[host], use.variable)
 
 
 def _parameter(name: str) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+import sys
+from array import array
 from collections.abc import Generator, Iterable
 from typing import Any
-
-import numpy as np
 
 from rag.clients.embeddings.batch_embedder import BatchEmbedder
 from rag.clients.embeddings.batching import Measure
@@ -41,9 +41,12 @@ class EmbeddingModel(OpenAIClient):
 
 def _numbers(given: Any) -> Any:
     """Return a vector; base64 is that of little-endian numbers of 32 bits."""
-    if isinstance(given, str):
-        return np.frombuffer(base64.b64decode(given, validate=True), "<f4").tolist()
-    return given
+    if not isinstance(given, str):
+        return given
+    numbers = array("f", base64.b64decode(given, validate=True))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tolist()
 
 
 def embed_texts(

@@ -72,17 +72,24 @@ class OpenAIClient:
         """Close all connections."""
         self._client.close()
 
-    def get(self, path: str, seconds: float | None = None, of_api: bool = True) -> dict[str, Any]:
-        """Return the JSON object at a path.
+    def get(self, path: str, seconds: float | None = None) -> dict[str, Any]:
+        """Return the JSON object at a path of the API.
 
         :param seconds: longest duration of the whole; without it the configured one.
-        :param of_api: the path follows the version of the API; else it is the server's own.
         :raises Refusal: when the server answers with an error.
         :raises ValueError: when the answer is no JSON object.
         :raises httpx.TransportError: when there is none.
         """
-        base = self.endpoint.base if of_api else self.endpoint.root
-        with self._sent("GET", f"{base}{path}", None, seconds) as response:
+        with self._sent("GET", f"{self.endpoint.base}{path}", None, seconds) as response:
+            return self._object(response)
+
+    def own(
+        self, path: str, seconds: float, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the JSON object at a path of the server's own, beside the API; with a `body` that
+        which answers a POST. The errors are those of `get`."""
+        method = "POST" if body else "GET"
+        with self._sent(method, f"{self.endpoint.root}{path}", body, seconds) as response:
             return self._object(response)
 
     def post(

@@ -95,7 +95,7 @@ class OpenAIEmbeddings:
         """Return what makes the vectors now: `whole` asks for one. The API has no digests."""
         from rag.clients.embeddings.model_traits import chosen_traits
         from rag.clients.openai.embedding_model import EmbeddingModel
-        from rag.clients.openai.served_models import find_limit
+        from rag.clients.openai.served_models import find_embedding_limit
 
         limits, endpoint = self.config.ollama, self.endpoint
         wanted = chosen_traits(self.model, limits)
@@ -110,7 +110,7 @@ class OpenAIEmbeddings:
             raise ModelError(f"{self.model} gives no embeddings", endpoint.url, hint=hint)
         with closing(EmbeddingModel(endpoint, limits, limits.query_timeout)) as client:
             try:
-                limit = find_limit(client, self.model, limits.query_timeout)
+                limit = find_embedding_limit(client, self.model, limits.query_timeout)
             except client.failures:  # it makes vectors, and that is enough
                 limit = 0
         return replace(made, dimension=sizes[0], limit=limit)

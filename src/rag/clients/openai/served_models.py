@@ -73,13 +73,29 @@ def find_loaded_limit(client: OpenAIClient, seconds: float) -> int:
     """Return how many tokens the one loaded model reads, as llama-server and
     text-embeddings-inference tell of it; 0 where the server does not."""
     with suppress(*client.failures):
-        props = client.get("/props", seconds, of_api=False)
+        props = client.own("/props", seconds)
         settings = props.get("default_generation_settings")
         found = settings if isinstance(settings, dict) else {}
         if told := _number(found.get("n_ctx")) or _number(props.get("n_ctx")):
             return told
     with suppress(*client.failures):
-        return _number(client.get("/info", seconds, of_api=False).get("max_input_length"))
+        return _number(client.own("/info", seconds).get("max_input_length"))
+    return 0
+
+
+def find_embedding_limit(client: OpenAIClient, model: str, seconds: float) -> int:
+    """Return how many tokens of a text an embedding model reads; 0 where the server does not tell.
+
+    Ollama's `/v1` cuts a longer text in silence; its own API tells where.
+
+    :raises Refusal, ValueError, httpx.TransportError: see `OpenAIClient.get`.
+    """
+    if told := find_limit(client, model, seconds):
+        return told
+    with suppress(*client.failures):
+        info = client.own("/api/show", seconds, {"model": model}).get("model_info") or {}
+        lengths = (value for key, value in info.items() if key.endswith(".context_length"))
+        return _number(next(lengths, 0))
     return 0
 
 

@@ -20,7 +20,13 @@ from rag.clients.openai.endpoint import (
 )
 from rag.clients.openai.errors import missing
 from rag.clients.openai.http_client import OpenAIClient
-from rag.clients.openai.served_models import Served, choose_chat, find_limit, list_models
+from rag.clients.openai.served_models import (
+    Served,
+    choose_chat,
+    find_embedding_limit,
+    find_limit,
+    list_models,
+)
 from rag.clients.protocols import ModelView, ServerView
 from rag.clients.servers.silent_servers import forget
 from rag.config import AUTO, ModelsConfig, OllamaConfig
@@ -82,7 +88,7 @@ def _embedder(
     try:
         several = usable(client.vectors(_TEXTS, seconds), len(_TEXTS))
         alone = usable(client.vectors(_TEXTS[1:2], seconds), 1)
-        limit = find_limit(client, model, seconds / 2)
+        limit = find_embedding_limit(client, model, seconds / 2)
     except client.failures as error:
         found = client.explain(error).error
         if isinstance(found, ModelMissingError) and served:
