@@ -81,6 +81,8 @@ def write(config: ModelsConfig) -> str:
         (500, "input is too large, physical batch size", TooLongError, Blame.LENGTH, "is longer"),
         (413, "Payload Too Large", TooLongError, Blame.LENGTH, "is longer"),
         (413, "must have less than 512 tokens", TooLongError, Blame.LENGTH, "is longer"),
+        (400, "prompt is too big compared to KV size", TooLongError, Blame.LENGTH, "is longer"),
+        (400, "batch size is invalid, not be larger than 10", TooLongError, Blame.COUNT, ""),
         (422, "batch size 64 > maximum allowed batch size 32", TooLongError, Blame.COUNT, ""),
         (429, "Request too large: tokens per min", ModelError, Blame.BUSY, "is busy"),
         (503, "Loading model", ModelError, Blame.BUSY, "is busy"),

@@ -1,16 +1,18 @@
-"""Which host gets an API key: one that the user named, not a project."""
+"""Which host gets an API key: one that the user named, not a project; and the key itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from rag.config.addresses import addresses_in, hosts_in
 from rag.config.files import user_file
 from rag.config.providers import AUTO
 from rag.config.untrusted import LeftOut
+from rag.exceptions import ConfigError
 
 if TYPE_CHECKING:
     from rag.config.sections import RAGConfig
@@ -84,3 +86,30 @@ def keys_in_use(config: RAGConfig) -> Iterator[KeyInUse]:
         is_asked = providers.get(key.section, AUTO) in ("openai", AUTO)
         if is_asked and section.url and os.environ.get(variable, "").strip():
             yield KeyInUse(key, variable, addresses_in(section.url))
+
+
+def read_key(variable: str, addresses: Iterable[str], setting: str) -> str:
+    """Return the API key in an environment variable, or "" when there is none; no error repeats it.
+
+    :param addresses: of the servers that are to get it.
+    :param setting: which names them.
+    :raises ConfigError: when it could not be sent, or would travel in the clear.
+    """
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not key:
+        return ""
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the API key in {variable} holds characters that no key has",
+            hint=f"Set {variable} again, without quotes around it.",
+        )
+    from rag.support.http_transport import is_loopback  # imports the HTTP client
+
+    for address in addresses:
+        parts = urlsplit(address)
+        if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+            raise ConfigError(
+                f"the API key in {variable} would be sent to {address} in the clear",
+                hint=f"Use an https:// address in {setting}, or a tunnel (`ssh -L`) to it.",
+            )
+    return key

@@ -14,7 +14,7 @@ from rag.cli.render.console import say
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, load_config, unknown_in_environment
 from rag.config.addresses import hosts_in
-from rag.config.keys import KEYS, KeyInUse, keys_in_use
+from rag.config.keys import KEYS, KeyInUse, keys_in_use, read_key
 from rag.exceptions import ConfigError
 
 _MOST_NAMES = 6  # in one line
@@ -78,8 +78,6 @@ def _say_key(use: KeyInUse, origin: str) -> None:
     new = sorted(host for host, name in names.items() if told.get(name) != use.variable)
     if not new:
         return
-    from rag.support.api_keys import read_key  # imports the HTTP client
-
     read_key(use.variable, use.addresses, use.setting.url)
     for host in new:
         say(f"{host} gets the API key in {use.variable} ({urls}, from {origin})")

@@ -13,6 +13,7 @@ from typing import Any
 
 from rag.clients.chat.answering import Answering, Delta, End, Failing, Pieces, sent_again
 from rag.clients.openai.endpoint import chat_endpoint, check_endpoint
+from rag.clients.openai.errors import NothingWritten
 from rag.clients.openai.http_client import DONE, OpenAIClient
 from rag.clients.openai.served_models import Served, choose_chat, find_loaded_limit
 from rag.clients.protocols import Response
@@ -163,17 +164,23 @@ def _pieces(events: Iterable[Mapping[str, Any]]) -> Pieces:
     """Yield the events of a stream as pieces of an answer.
 
     Its end is told by `[DONE]` or by a `finish_reason`; counts come between the two, if at all.
+
+    :raises NothingWritten: at the end of an answer without a word.
     """
     usage: Mapping[str, Any] = {}
-    reason, done = "", False
+    reason, done, is_empty = "", False, True
     for event in events:
         done = event is DONE
         usage = event.get("usage") or usage
         for choice in event.get("choices") or ():
             said = choice.get("delta") or choice.get("message") or {}
             thinking = said.get("reasoning_content") or said.get("reasoning") or ""
-            yield Delta(said.get("content") or "", thinking, tuple(said.get("tool_calls") or ()))
+            delta = Delta(said.get("content") or "", thinking, tuple(said.get("tool_calls") or ()))
+            is_empty = is_empty and not any(delta)
+            yield delta
             reason = choice.get("finish_reason") or reason
+    if (reason or done) and is_empty:
+        raise NothingWritten
     if reason or done:
         finish = "length" if reason in _CUT_SHORT else "stop"
         yield End(finish, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))

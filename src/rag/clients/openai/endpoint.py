@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from rag.clients.servers.advice import Advice
 from rag.config import ModelsConfig
+from rag.config.keys import read_key
 from rag.exceptions import ConfigError
 
 _VERSION = re.compile(r"/v\d\w*(/|$)")
@@ -48,8 +49,6 @@ class Endpoint:
 
         :raises ConfigError: when it could not be sent, or would travel in the clear.
         """
-        from rag.support.api_keys import read_key  # imports the HTTP client
-
         return read_key(self.variable, [self.url], f"{self.section}.url")
 
     @property

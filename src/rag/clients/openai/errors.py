@@ -71,8 +71,16 @@ class Refusal(Exception):
         return self.status in (0, 400, 404, 422) and bool(_NO_MODEL.search(self.words))
 
 
+class NothingWritten(Exception):
+    """An answer came to its end without a word.
+
+    LM Studio answers a prompt so that is longer than the context its model is loaded with
+    (lmstudio-bug-tracker, issue 2339).
+    """
+
+
 # All that the layers below raise.
-BELOW: tuple[type[Exception], ...] = (Refusal, *trouble.BELOW)
+BELOW: tuple[type[Exception], ...] = (Refusal, NothingWritten, *trouble.BELOW)
 
 
 def what_it_says(answer: Any, text: str, key: str) -> tuple[str, str]:
@@ -121,6 +129,11 @@ def _explain(error: Exception, endpoint: Endpoint, model: str) -> Trouble:
     server = endpoint.url
     if isinstance(error, Refusal):
         return _refusal(error, endpoint, model)
+    if isinstance(error, NothingWritten):
+        hint = "The prompt may be longer than the context that the model is loaded with: lower "
+        hint += "ask.top_k, or load it with a longer one (LM Studio: Context Length)."
+        message = f"{model} at {server} wrote nothing"
+        return Trouble(ModelError(message, server, hint=hint), Blame.INPUT)
     if isinstance(error, BadVectors):
         hint = f"Check that {model} is an embedding model, or set another {endpoint.section}.model."
         return Trouble(ModelError(f"{model} at {server} {error}", server, hint=hint), Blame.UNCLEAR)

@@ -24,7 +24,7 @@ BELOW: tuple[type[Exception], ...] = (
 )
 # What a server says that refuses a text or a prompt for its length.
 TOO_LONG = re.compile(
-    r"context (length|size|window)|too (long|large)|exceed_context|longer than the context"
+    r"context (length|size|window)|too (long|large|big)|exceed_context|longer than the context"
     r"|(input|prompt) length|max(imum)? (context|sequence)|physical batch size"
     r"|context_length_exceeded|less than [\d,]+ tokens|exceeds? .{0,40}\btokens",
     re.IGNORECASE,
