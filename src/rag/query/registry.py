@@ -88,7 +88,7 @@ def create_transformer(
     if generator is None:
         raise ConfigError(
             f"the transform {name} needs a chat model",
-            hint="Set ollama.chat_model, and ollama.enabled = true.",
+            hint="Set chat.url, or ollama.chat_model and ollama.enabled = true.",
             remedy=Remedy.CHECK_CHAT_MODEL,
         )
     kind, callback = _BUILT_IN[name]

@@ -52,8 +52,8 @@ WORDS: dict[Remedy, str] = {
     Remedy.MAKE_VECTORS: "`rag index --embed` makes them.",
     Remedy.MAKE_VECTORS_ANEW: "`rag index --embed` makes the vectors again.",
     Remedy.SET_CHUNK_SIZE: "Set index.chunk_size below {subject}, then `rag index`.",
-    Remedy.CHECK_CHAT_MODEL: "Set ollama.chat_model, and ollama.enabled = true; `rag doctor` checks"
-    " both.",
+    Remedy.CHECK_CHAT_MODEL: "Set chat.url, or ollama.chat_model and ollama.enabled = true;"
+    " `rag doctor` checks them.",
     Remedy.ASK_AT_ONCE: "{hint} `rag doctor` asks it at once.",
     Remedy.SHOW_FEWER_NOTES: "{hint} For one answer: --top-k {subject}",
     Remedy.SEE_DOCTOR: "See `rag doctor`.",
