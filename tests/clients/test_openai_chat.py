@@ -125,7 +125,8 @@ def test_nobody_writes_where_the_provider_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tells", "window"), [("props", 512), ("max_model_len", 512), ("info", 512), ("", 8192)]
+    ("tells", "window"),
+    [("props", 512), ("max_model_len", 512), ("loaded", 512), ("info", 512), ("", 8192)],
 )
 def test_the_window_is_what_the_server_gives_the_model(tells: str, window: int) -> None:
     model = Model("small", context=512, capabilities=("completion",))

@@ -181,7 +181,7 @@ def test_one_that_cannot_be_cut_fails_alone(server: OpenAIServer, status: int) -
     assert "longer than small" in made.failures[0][1]
 
 
-@pytest.mark.parametrize("tells", ["props", "max_model_len", "info", "show", ""])
+@pytest.mark.parametrize("tells", ["props", "max_model_len", "info", "loaded", "show", ""])
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server, "small")).identity(whole=True)

@@ -45,7 +45,7 @@ class OpenAIApi:
     :param order: in which it lists the vectors: `given`, `backwards`, or all with one `index`.
     :param most_texts: how many texts a request may hold; 0 for any number.
     :param tells: how it tells the length of a context: `props`, `max_model_len`, `info`,
-        `show` (as Ollama does beside its `/v1`) or not.
+        `loaded` (as LM Studio does) or `show` (as Ollama does) beside its `/v1`, or not.
     :param lists: whether it lists its models.
     :param refuses: fields that it does not know, and refuses.
     :param streams: whether it streams; else the answer comes whole.
@@ -87,6 +87,7 @@ class OpenAIApi:
             ("GET", "/v1/models"): self._models,
             ("GET", "/props"): self._props,
             ("GET", "/info"): self._info,
+            ("GET", "/api/v0/models"): self._loaded,
             ("POST", "/api/show"): self._show,
             ("POST", "/v1/embeddings"): self._embeddings,
             ("POST", "/v1/chat/completions"): self._chat,
@@ -124,6 +125,19 @@ class OpenAIApi:
         if self.tells != "info":
             raise OpenAIError(404, "File Not Found", "not_found_error")
         return Answer({"max_input_length": next(iter(self.models.values())).context})
+
+    def _loaded(self, _: Json, __: bool) -> Answer:
+        if self.tells != "loaded":
+            return Answer({"error": "Unexpected endpoint or method. (GET /api/v0/models)"})
+        lengths = {"state": "loaded", "max_context_length": 131072}
+        return Answer(
+            {
+                "data": [
+                    {"id": name, **lengths, "loaded_context_length": model.context}
+                    for name, model in self.models.items()
+                ]
+            }
+        )
 
     def _show(self, body: Json, _: bool) -> Answer:
         if self.tells != "show":

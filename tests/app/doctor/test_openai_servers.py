@@ -150,5 +150,10 @@ def test_nobody_there_and_nobody_named_are_told() -> None:
     assert "no server is configured" in checks[0].message and "embedding.url" in checks[0].hint
 
 
+def test_a_chat_model_that_is_not_wanted_is_not_looked_for(server: OpenAIServer) -> None:
+    checks = run(settings(server.url, chat=""))
+    assert statuses(checks) == [("openai", "pass"), ("embedding model", "pass")]
+
+
 def test_without_providers_there_is_nothing_to_say() -> None:
     assert run(RAGConfig(embedding=EmbeddingConfig("none"), chat=ChatConfig("none"))) == []

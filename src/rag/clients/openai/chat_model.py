@@ -65,7 +65,8 @@ class ChatModel:
         :raises RAGError: when the server cannot be asked, or does not have the model.
         """
         if not self._window:
-            told = self.served.limit or find_loaded_limit(self.client, self.limits.query_timeout)
+            seconds = self.limits.query_timeout
+            told = self.served.limit or find_loaded_limit(self.client, self.served.name, seconds)
             self._window = min(told or self.limits.max_context, self.limits.max_context)
         return self._window
 

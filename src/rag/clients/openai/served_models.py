@@ -13,8 +13,8 @@ from rag.clients.openai.http_client import OpenAIClient
 from rag.config import AUTO
 from rag.exceptions import ModelError, RAGError
 
-# How servers call the length of a model's context in their list: vLLM; LM Studio, OpenRouter.
-_LENGTHS = ("max_model_len", "max_context_length", "context_length")
+# How servers call the length of a model's context in their list: vLLM, OpenRouter.
+_LENGTHS = ("max_model_len", "context_length")
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,25 @@ def find_limit(client: OpenAIClient, model: str, seconds: float) -> int:
     """
     served = list_models(client, seconds) or []
     told = next((one.limit for one in served if one.is_called(model)), 0)
-    return told or find_loaded_limit(client, seconds)
+    return told or find_loaded_limit(client, model, seconds)
 
 
-def find_loaded_limit(client: OpenAIClient, seconds: float) -> int:
-    """Return how many tokens the one loaded model reads, as llama-server and
-    text-embeddings-inference tell of it; 0 where the server does not."""
+def find_loaded_limit(client: OpenAIClient, model: str, seconds: float) -> int:
+    """Return how many tokens a model that is loaded reads, as llama-server, LM Studio and
+    text-embeddings-inference tell of it beside the API; 0 where the server does not.
+
+    :param seconds: longest duration of each of three requests.
+    """
     with suppress(*client.failures):
         props = client.own("/props", seconds)
         settings = props.get("default_generation_settings")
         found = settings if isinstance(settings, dict) else {}
         if told := _number(found.get("n_ctx")) or _number(props.get("n_ctx")):
             return told
+    with suppress(*client.failures):
+        for one in client.own("/api/v0/models", seconds)["data"]:
+            if _served(one).is_called(model):
+                return _number(one.get("loaded_context_length") or one.get("max_context_length"))
     with suppress(*client.failures):
         return _number(client.own("/info", seconds).get("max_input_length"))
     return 0

@@ -41,7 +41,8 @@ def survey(config: ModelsConfig) -> list[ServerView]:
     """Ask the server of each section that chose this provider; one that both name, once."""
     endpoints = [
         *([embedding_endpoint(config)] if config.embedding.provider == _NAME else []),
-        *([chat_endpoint(config)] if config.chat.asked == _NAME else []),
+        # Without a model answers are quotations, which the settings say.
+        *([chat_endpoint(config)] if config.chat.asked == _NAME and config.chat.model else []),
     ]
     # Half of the time is for what the server says of itself.
     limits = replace(config.ollama, query_timeout=config.ollama.query_timeout / 2)
@@ -64,6 +65,7 @@ def _view(endpoint: Endpoint, limits: OllamaConfig) -> ServerView:
     forget([endpoint.base])  # whoever asks wants to know how it is now
     try:
         check_endpoint(endpoint)
+        # It does what any client does; vectors it is asked for where these are wanted.
         client = EmbeddingModel(endpoint, limits, limits.query_timeout)
     except RAGError as error:
         return replace(view, error=error)
