@@ -128,8 +128,8 @@ def test_chosen_documents_are_scored_by_words_as_among_all(store: Store) -> None
     store.write_documents([doc("a"), doc("b"), Document(id="c", content="without words")])
     words = SparseEmbedding([1, 2], [1.0, 1.0])
     everywhere = {c.id: c for c in store.find_candidates(words)}
-    assert store.find_among(words, ["b", "c"]) == [everywhere["b"]]
-    assert store.find_among(words, []) == store.find_among(SparseEmbedding([], []), ["b"]) == []
+    assert store.score_among([words], ["b", "c"]) == [{"b": everywhere["b"].score}]
+    assert store.score_among([SparseEmbedding([], []), words], ["b"])[0] == {}
 
 
 # -- any number of queries at once -----------------------------------------------------
@@ -156,6 +156,13 @@ def test_several_queries_score_the_same_documents(store: Store) -> None:
     words = SparseEmbedding([1], [2.0])
     by_words, by_meaning = store.score_among([words, [1.0, 0.0]], ["a", "gone"])
     assert set(by_words) == set(by_meaning) == {"a"}
-    assert by_words["a"] == pytest.approx(store.find_among(words, ["a"])[0].score)
+    assert by_words["a"] == pytest.approx(store.find_candidates(words)[0].score)
     assert by_meaning["a"] == pytest.approx(1.0, abs=1e-3)
     assert store.score_among([words], []) == [{}]
+
+
+def test_each_query_scores_documents_of_its_own(store: Store) -> None:
+    store.write_documents([doc("a", embedding=[1.0, 0.0]), doc("b", embedding=[0.0, 1.0])])
+    words, nothing = SparseEmbedding([1], [2.0]), SparseEmbedding([], [])
+    asked = [(words, ["a"]), ([1.0, 0.0], ["a", "b"]), (nothing, ["a"]), (words, [])]
+    assert [set(scores) for scores in store.score_each(asked)] == [{"a"}, {"a", "b"}, set(), set()]

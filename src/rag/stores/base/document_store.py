@@ -22,6 +22,7 @@ from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.chunk_counts import ChunkCounts
 from rag.stores.base.conditions import HasId, HasVector, NoneOf
 from rag.stores.base.document_writes import documents_to_write, fit_dense_space
+from rag.stores.base.embedded_sample import EmbeddedSample
 from rag.stores.base.filters import convert_filters
 from rag.stores.base.point_queries import any_of, newest_chunks, scroll_pages
 from rag.stores.base.points import (
@@ -57,6 +58,7 @@ class BaseDocumentStore(AsyncDocuments, ABC):
         self.access: Access = access
         self.backend = backend
         self.counts = ChunkCounts(access, backend)
+        self.sample = EmbeddedSample(access, backend)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         # It stands for files, locks and connections; Haystack copies component inputs.
@@ -206,10 +208,8 @@ class BaseDocumentStore(AsyncDocuments, ABC):
         """
         if not query.indices:
             return []
-        points = self._search(self.counts.query_for(query, top_k, convert_filters(filters), True))[
-            0
-        ]
-        return [to_document(point, point.score) for point in points]
+        asked = self.counts.query_for(query, top_k, convert_filters(filters), True)
+        return [to_document(point, point.score) for point in self._search(asked)[0]]
 
     def query_dense(
         self, query: list[float], filters: dict[str, Any] | None = None, top_k: int = 10
@@ -249,14 +249,6 @@ class BaseDocumentStore(AsyncDocuments, ABC):
         found = dict(zip(asked, self._search(*asked.values()), strict=True))
         return [[to_candidate(p) for p in found.get(at, [])] for at in range(len(queries))]
 
-    def find_among(self, query: SparseEmbedding, ids: Sequence[str]) -> list[Candidate]:
-        """Return those of some documents that share words with a query, best first."""
-        if not query.indices or not ids:
-            return []
-        among = HasId({point_id(identity) for identity in ids})
-        asked = self.counts.query_for(query, len(ids), among, CANDIDATE_FIELDS)
-        return [to_candidate(point) for point in self._search(asked)[0]]
-
     def score_dimensions(
         self, query: SparseEmbedding, ids: Sequence[str]
     ) -> list[dict[str, float]]:
@@ -270,13 +262,22 @@ class BaseDocumentStore(AsyncDocuments, ABC):
     def score_among(
         self, queries: Sequence[SparseEmbedding | list[float]], ids: Sequence[str]
     ) -> list[dict[str, float]]:
-        """Return, for each query, sparse or dense, what which of some documents scores."""
-        wanted = {point_id(identity): identity for identity in ids}
-        if not wanted:
-            return [{} for _ in queries]
-        among = HasId(set(wanted))
-        asked = [self.counts.query_for(query, len(wanted), among) for query in queries]
-        return [{wanted[p.id]: p.score for p in points} for points in self._search(*asked)]
+        """Return, for each query, what which of some documents scores; see `score_each`."""
+        return self.score_each([(one, ids) for one in queries])
+
+    def score_each(
+        self, queries: Sequence[tuple[SparseEmbedding | list[float], Sequence[str]]]
+    ) -> list[dict[str, float]]:
+        """Return, for each query, sparse or dense, what which of its documents scores; all in one
+        batch. What shares no dimension with it, or has no embedding, scores nothing."""
+        wanted = [{point_id(identity): identity for identity in ids} for _, ids in queries]
+        asked = {
+            at: self.counts.query_for(query, len(ids), HasId(set(ids)))
+            for at, ((query, _), ids) in enumerate(zip(queries, wanted, strict=True))
+            if ids and (isinstance(query, list) or query.indices)
+        }
+        found = dict(zip(asked, self._search(*asked.values()), strict=True))
+        return [{ids[p.id]: p.score for p in found.get(at, ())} for at, ids in enumerate(wanted)]
 
     # -- reading documents -------------------------------------------------------------
 
