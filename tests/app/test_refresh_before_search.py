@@ -168,12 +168,11 @@ class TestWithEmbeddings:
         assert len(server.requests()) == asked
         assert sync(config, SyncRequest()).run.embedding.made == 1
 
-    def test_meaning_goes_on_ranking(self, config, notes):
-        for number in range(6):
+    def test_notes_are_found_however_few_chunks_are_embedded(self, config, notes):
+        for number in range(30):
             (notes / f"new {number}.md").write_text(f"# New {number}\n")
-            refresh(config)
+        assert refresh(config).changed == 0
         with open_manifest(config) as manifest:
-            embedded = read_embedded(manifest)
-        assert embedded.is_enough
-        assert embedded.embedded < embedded.chunks
-        assert refresh(config).changed > 0
+            assert read_embedded(manifest).share < 0.6
+        (notes / "Zebra.md").write_text("# Zebra\n\nThe quokka sleeps.\n")
+        assert found(config, "quokka", refresh=True)[0] == "Zebra.md"

@@ -542,7 +542,7 @@ class TestAModelThatReadsEnglishOnly:
         assert not any("緑茶" in text for text in sent())
         assert counts(english) == (CHUNKS, CHUNKS - 1, 1, 0)
         found = facts(english)
-        assert found and found.is_enough
+        assert found and found.share == 1
 
     def test_nor_ever_again(self, work, embed, english, server):
         embed(english, work=work)
@@ -557,7 +557,7 @@ class TestAModelThatReadsEnglishOnly:
         write_notes("work", {f"{n}.md": f"# 茶{n}\n\n緑茶を淹れる。" for n in range(9)})
         embed(english, work=work)
         found = facts(english)
-        assert found and (found.unreadable, found.is_enough) == (10, True)
+        assert found and (found.unreadable, found.share) == (10, 1)
 
     def test_an_interrupted_run_does_not_forget_them(
         self, write_notes, work, embed, english, server
@@ -575,7 +575,7 @@ class TestAModelThatReadsEnglishOnly:
         report = embed(english, work=write_notes("work", {"茶.md": NOTES["茶.md"]}))
         assert (report.embedding.made, report.embedding.unreadable) == (0, 1)
         found = facts(english)
-        assert found and not found.is_enough
+        assert found and found.share == 0
 
 
 class TestFilesThatAreHarmed:
@@ -712,7 +712,7 @@ class TestWhatReadersAreTold:
         refresh(config, work=work)
         found = facts(config)
         assert (found.chunks, found.embedded, found.unreadable) == (7, 1, 0)
-        assert not found.is_enough
+        assert found.share < 0.2
 
     def test_a_publish_that_fails_leaves_the_run_usable(
         self, work, with_ollama, monkeypatch: pytest.MonkeyPatch

@@ -2,128 +2,127 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag.search.score_fusion import fuse
+from rag.search.score_fusion import Nearness, fuse
+from rag.search.weights import WEIGHTS
 from rag.stores.base.scored_chunk import Candidate
 
-COSINES = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 4))
-WEIGHTS = st.floats(0.1, 50)
+NAMES = st.sampled_from([f"c{n}" for n in range(12)])
+COSINES = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 3))
+FULL = st.floats(0.1, 60)
+WORDS = st.dictionaries(NAMES, st.floats(0, 40).map(lambda x: round(x, 3)), min_size=1)
+NEAR = st.dictionaries(NAMES, COSINES)
+SAMPLES = st.lists(COSINES, min_size=2, max_size=30).filter(lambda some: max(some) > min(some))
+SAMPLE = [0.1, 0.2, 0.3]  # mean .2, deviation .0816
 
 
 def found(**scores: float) -> list[Candidate]:
-    """Candidates as a store returns them: best first."""
-    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return [Candidate(name, name, 0, score) for name, score in ranked]
+    return [Candidate(name, name, 0, score) for name, score in scores.items()]
 
 
-def scored(candidates: list[Candidate]) -> dict[str, float]:
-    return {candidate.id: candidate.score for candidate in candidates}
+def fused(words: dict[str, float], near: dict[str, float], nearness: Nearness) -> dict[str, float]:
+    """The score of each candidate, by its name."""
+    return {c.id: c.score for c in fuse(found(**words), near, nearness, 1.0)}
 
 
-def ranked(candidates: list[Candidate]) -> list[str]:
-    return [c.id for c in sorted(candidates, key=lambda c: (-c.score, c.id))]
+def order(scores: dict[str, float]) -> list[str]:
+    return sorted(scores, key=lambda name: (-round(scores[name], 6), name))
 
 
-@st.composite
-def lists(draw: st.DrawFn) -> tuple[list[Candidate], list[Candidate]]:
-    """What is found by words and what is nearest, some of it the same."""
-    names = st.sampled_from([f"c{n}" for n in range(12)])
-    words = draw(st.dictionaries(names, st.floats(0, 40)))
-    near = draw(st.dictionaries(names, COSINES))
-    return found(**words), found(**near)
+def test_a_chunk_gains_by_how_much_nearer_it_is_than_the_average():
+    deviation = math.sqrt(0.02 / 3)
+    nearness = Nearness(SAMPLE, 10.0)
+    unit = 10.0 * WEIGHTS.meaning
+    assert nearness.gain(0.2 + deviation) == pytest.approx(unit * math.log(2))
+    assert nearness.gain(0.2 + 9 * deviation) == pytest.approx(unit * 8, rel=1e-3)
+    assert nearness.gain(0.2 - 8 * deviation) == pytest.approx(0, abs=unit * 1e-3)
 
 
-def test_the_nearest_gains_the_weight_and_the_last_of_a_full_list_nothing():
-    fused = scored(fuse(found(a=3, b=2, c=1), found(c=0.9, b=0.7, a=0.5), 4.0, 3))
-    assert fused == pytest.approx({"a": 3, "b": 2 + 2, "c": 1 + 4})
-
-
-def test_the_floor_of_a_shorter_list_is_zero():
-    fused = scored(fuse(found(a=3, b=2), found(b=0.8, a=0.4), 4.0, 100))
-    assert fused == pytest.approx({"a": 3 + 2, "b": 2 + 4})
-
-
-def test_what_only_meaning_finds_is_found():
-    [only] = fuse([], found(a=0.8), 4.0, 100)
-    assert only == Candidate("a", "a", 0, 4.0, 4.0, 0.8)
-
-
-def test_what_only_words_find_keeps_its_score():
-    fused = fuse(found(a=3), found(b=0.8), 4.0, 100)
-    assert Candidate("a", "a", 0, 3, 0.0, 0.0) in fused
+def test_what_only_meaning_finds_gains_as_what_words_find_too():
+    nearness = Nearness(SAMPLE, 10.0)
+    scores = fused({"a": 3.0, "b": 0.0}, {"a": 0.4, "b": 0.4}, nearness)
+    assert scores["a"] == pytest.approx(scores["b"] + 3.0)
 
 
 def test_it_says_what_of_a_score_is_meaning_and_how_near_that_was():
-    [both] = fuse(found(a=3), found(a=0.8), 4.0, 100)
-    assert both == Candidate("a", "a", 0, 7.0, 4.0, 0.8)
+    nearness = Nearness(SAMPLE, 10.0)
+    [both] = fuse(found(a=3.0), {"a": 0.4}, nearness, nearness.of(0.8))
+    gain, likeness = nearness.gain(0.4), nearness.of(0.4) / nearness.of(0.8)
+    assert both == Candidate("a", "a", 0, 3.0 + gain, gain, 0.4, likeness)
 
 
-def test_ties_stay_ties():
-    fused = scored(fuse(found(a=1, b=1), found(a=0.5, b=0.5, c=0.1), 4.0, 3))
-    assert fused["a"] == fused["b"]
+def test_without_an_embedding_a_chunk_gains_more_the_more_of_the_words_it_holds():
+    nearness = Nearness(SAMPLE, 10.0)
+    few, many = fuse(found(a=2.0, b=8.0), {}, nearness, 1.0)
+    assert 0 < few.meaning < many.meaning
+    assert (few.cosine, few.likeness) == (many.cosine, many.likeness) == (0, 0)
 
 
-@pytest.mark.parametrize("depth", [1, 3])
-def test_a_full_list_that_is_all_alike_changes_nothing(depth):
-    alike = [Candidate(name, name, 0, 0.7) for name in "abcx"]
-    assert scored(fuse(found(a=3, b=2), alike, 4.0, depth)) == {"a": 3, "b": 2}
+def test_the_fewer_chunks_have_an_embedding_the_less_meaning_counts():
+    whole, half = Nearness(SAMPLE, 10.0), Nearness(SAMPLE, 10.0, 0.5)
+    assert half.gain(0.4) == pytest.approx(whole.gain(0.4) / 4)
+    assert half.expected_gain(3.0) == pytest.approx(whole.expected_gain(3.0) / 4)
 
 
-def test_what_is_turned_away_from_the_query_is_not_found():
-    assert fuse([], found(a=0.5, b=-0.5), 4.0, 100) == fuse([], found(a=0.5), 4.0, 100)
-    assert fuse([], found(a=-0.5), 4.0, 100) == []
+@pytest.mark.parametrize("sample", [[], [0.7], [0.7] * 9], ids=["none", "one", "alike"])
+def test_where_nothing_tells_chunks_apart_the_order_is_that_of_the_words(sample):
+    nearness = Nearness(sample, 10.0)
+    scores = fused({"a": 3.0, "b": 2.0, "c": 0.0}, {"a": 0.7, "c": 0.7}, nearness)
+    assert scores["a"] - scores["b"] == pytest.approx(1.0)
+    assert scores["b"] - scores["c"] == pytest.approx(2.0)
+    assert scores["c"] > 0
 
 
-def test_nothing_and_nothing_is_nothing():
-    assert fuse([], [], 4.0, 100) == []
+def test_nothing_is_nothing():
+    assert fuse([], {}, Nearness([], 4.0), 1.0) == []
 
 
-@given(lists(), WEIGHTS)
-def test_without_a_dense_list_words_stay_as_they_are(both, weight):
-    words, _ = both
-    assert fuse(words, [], weight, 100) == words
+@given(WORDS, NEAR, SAMPLES, FULL)
+def test_nothing_is_lost_and_words_count_as_before(words, near, sample, full):
+    some = fuse(found(**words), near, Nearness(sample, full), 1.0)
+    assert [c.id for c in some] == [*words]
+    for candidate in some:
+        assert candidate.meaning >= 0
+        assert candidate.score == words[candidate.id] + candidate.meaning
 
 
-@given(lists(), WEIGHTS, st.integers(1, 30))
-def test_gains_lie_within_0_and_the_weight_and_nothing_found_by_words_is_lost(both, weight, depth):
-    words, nearest = both
-    fused = fuse(words, nearest, weight, depth)
-    before = scored(words)
-    assert before.keys() <= scored(fused).keys() <= before.keys() | scored(nearest).keys()
-    assert len(fused) == len(scored(fused))
-    for candidate in fused:
-        assert 0 <= candidate.meaning <= weight * (1 + 1e-9)
-        assert candidate.score == before.get(candidate.id, 0.0) + candidate.meaning
+@given(WORDS, NEAR, SAMPLES, FULL, st.floats(0.01, 100), st.floats(-5, 5))
+def test_in_which_range_a_models_cosines_lie_does_not_matter(
+    words, near, sample, full, scale, offset
+):
+    def moved(cosine: float) -> float:
+        return cosine * scale + offset
 
-
-@given(lists(), WEIGHTS, st.integers(1, 30))
-def test_what_is_nearer_gains_no_less(both, weight, depth):
-    words, nearest = both
-    gains = {candidate.id: candidate.meaning for candidate in fuse(words, nearest, weight, depth)}
-    in_order = [gains.get(candidate.id, 0.0) for candidate in nearest]
-    assert in_order == sorted(in_order, reverse=True)
-
-
-@given(lists(), WEIGHTS, st.floats(0.01, 100), st.floats(-5, 5))
-def test_the_range_of_a_full_lists_cosines_does_not_matter(both, weight, scale, offset):
-    words, nearest = both
-    assume(len({candidate.score for candidate in nearest}) > 1)
-    moved = [c._replace(score=c.score * scale + offset) for c in nearest]
-    first = scored(fuse(words, nearest, weight, len(nearest)))
-    second = scored(fuse(words, moved, weight, len(nearest)))
-    for key in first.keys() | second.keys():
-        assert second.get(key, 0.0) == pytest.approx(first.get(key, 0.0), abs=1e-6 * weight)
-
-
-@given(lists(), WEIGHTS)
-def test_with_nothing_by_words_the_order_is_that_of_the_cosines(both, weight):
-    _, nearest = both
-    gaining = fuse([], nearest, weight, 100)
-    names = {candidate.id for candidate in gaining}
-    assert [c.score for c in sorted(gaining, key=lambda c: -c.cosine)] == sorted(
-        (c.score for c in gaining), reverse=True
+    first = fused(words, near, Nearness(sample, full))
+    second = fused(
+        words,
+        {name: moved(cosine) for name, cosine in near.items()},
+        Nearness([*map(moved, sample)], full),
     )
-    assert names == {c.id for c in nearest if c.score > 0}
+    assert second == pytest.approx(first, rel=1e-6)
+
+
+@given(SAMPLES, FULL, COSINES, COSINES)
+def test_what_is_nearer_gains_no_less(sample, full, one, other):
+    nearness = Nearness(sample, full)
+    low, high = sorted((one, other))
+    assert nearness.gain(low) <= nearness.gain(high)
+
+
+@given(WORDS, SAMPLES, FULL)
+def test_without_any_embedding_the_order_is_that_of_the_words(words, sample, full):
+    assert order(fused(words, {}, Nearness(sample, full))) == order(words)
+
+
+@given(NEAR, SAMPLES, FULL)
+def test_without_words_the_order_is_that_of_the_cosines(near, sample, full):
+    assume(near)
+    scores = fused(dict.fromkeys(near, 0.0), near, Nearness(sample, full))
+    by_cosine = sorted(near, key=lambda name: -near[name])
+    in_order = [scores[name] for name in by_cosine]
+    assert in_order == sorted(in_order, reverse=True)

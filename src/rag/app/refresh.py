@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 MOST = 100  # changed notes; more are left to a run of the indexer, which shows how far it is
 _GLANCE = 0.2  # seconds for looking what changed: those of about 20,000 notes
 _PATIENCE = 10.0  # times as long where other work goes on, before what was saved is not found
-# Of an index with embeddings, how much may be without: with a tenth, meaning would rank no more.
-_WITHOUT = 0.05
 _FAILURES = (RAGError, OSError, sqlite3.Error)
 
 
@@ -140,19 +138,11 @@ def refresh(config: RAGConfig, tell: Callable[[object], None] = lambda what: Non
 
 def _is_little(manifest: Manifest, config: RAGConfig, changed: int) -> bool:
     """Return whether so many changed notes can be indexed at once."""
-    from rag.index.embedding_space import read_embedded
     from rag.index.fingerprint import fingerprint
 
     if changed > MOST or not os.access(config.index_dir, os.W_OK):
         return False
-    if manifest.get("fingerprint") != fingerprint(config):
-        return False  # it would be rebuilt
-    embedded = read_embedded(manifest)
-    if embedded is None:
-        return True
-    without = embedded.chunks - embedded.unreadable - embedded.embedded
-    notes, _ = manifest.kept_totals()
-    return changed / max(1, notes) + without / max(1, embedded.chunks) <= _WITHOUT
+    return manifest.get("fingerprint") == fingerprint(config)  # else it would be rebuilt
 
 
 def _index(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 # Raise it when the text that a chunk is embedded by changes.
 TEXT_VERSION = 1
 _KEY = "embedding"
-# Of the chunks that the model can read; with fewer, meaning would favour those that have one.
-_ENOUGH = 0.9
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,14 @@ class Embedded:
         return max(0, self.chunks - self.embedded - self.unreadable - self.failed)
 
     @property
-    def is_enough(self) -> bool:
-        """Whether so many chunks have one that meaning may rank them."""
-        return 0 < self.embedded >= _ENOUGH * (self.chunks - self.unreadable)
+    def readable(self) -> int:
+        """How many chunks the model can read."""
+        return self.chunks - self.unreadable
+
+    @property
+    def share(self) -> float:
+        """The share of those that have an embedding; 0 where there are none."""
+        return min(1.0, self.embedded / self.readable) if self.readable > 0 else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return all facts as one flat mapping, but for how fast that was."""

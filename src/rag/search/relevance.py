@@ -22,6 +22,7 @@ from rag.search.weights import WEIGHTS
 from rag.text.bm25 import query_terms
 
 _FACTOR, _COVERAGE, _EVIDENCE = 0.4, 1.5, 0.5
+_LIKENESS = 4.0
 _MOST_COVERED = 100.0
 _CALLED_SO = 0.8  # at least, for a note whose name is the query
 _IN_TEXT = ("words", "grams", "edges")  # fields that a text with all words of a query has
@@ -42,14 +43,16 @@ def relevance(words: float, full: float, meaning: float = 0.0, is_named: bool = 
     """Return the score that is shown, in [0, 1).
 
     Words and meaning are each a reason to be right by themselves: the score is that not both are
-    wrong. What a cosine is worth differs by model, so the nearest of a search is worth a half.
+    wrong. What a cosine is worth differs by model, so the nearest of a search is worth a half, and
+    what is less near by far less.
 
     :param words: what a note scores by words, 0 or more.
     :param full: from `full_score`.
-    :param meaning: what it scores by meaning, as a share of what the nearest chunk does.
+    :param meaning: how near it is in meaning, as a share of how near the nearest chunk is.
     :param is_named: whether the note's title, alias or file name is the query.
     """
-    wrong = 1.0 / (1.0 + max(0.0, meaning)) if math.isfinite(meaning) else 1.0
+    near = 0.0 if math.isnan(meaning) else min(max(0.0, meaning), 1.0)
+    wrong: float = 1.0 / (1.0 + near**_LIKENESS)
     if full > 0 and words > 0 and math.isfinite(words):
         covered = min(words / full, _MOST_COVERED)
         wrong /= 1.0 + _FACTOR * covered**_COVERAGE * words**_EVIDENCE

@@ -63,8 +63,9 @@ class TermScore:
 @dataclass(frozen=True)
 class ChunkScore:
     """A chunk's part in its note's score: weight · score, and what that is the sum of: its
-    terms, what it gained by `meaning`, being as near the query as `cosine`, and what `variants` of
-    the query add, by their labels."""
+    terms, what it gained by `meaning`, being as near the query as `cosine` (0 without an
+    embedding: it gained what chunks do on average), and what `variants` of the query add, by their
+    labels."""
 
     id: str
     line_start: int

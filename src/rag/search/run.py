@@ -12,11 +12,7 @@ from haystack import Pipeline
 from rag.exceptions import QueryError
 from rag.search.attribution import Found, trace
 from rag.search.components.note_ranker import Hit, Hits
-from rag.search.components.query_analyzer import (
-    check_top_k,
-    readable,
-    weight_of,
-)
+from rag.search.components.query_analyzer import check_top_k, readable
 from rag.search.explanation import explain
 from rag.search.matching_line import point_at_matches
 from rag.search.modes import SearchMode
@@ -259,7 +255,7 @@ def to_result(
         score=relevance(
             score - hit.bonus - meaning,
             understood.full,
-            meaning / (weight_of(understood) or 1.0),
+            hit.parts[0].likeness if hit.parts else 0.0,
             is_named=bool(hit.bonus),
         ),
         file_path=str(meta.get("file_path", "")),

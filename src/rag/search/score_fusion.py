@@ -1,14 +1,22 @@
 """Words and meaning in one score.
 
 Ranks are not fused but scores: reciprocal rank fusion lets a weak list spoil a strong one. Scores
-of words stay as they are, and a chunk that is near in meaning gains up to as much as all words of
-the query weigh:
+of words stay as they are, and each chunk gains by how near it is in meaning:
 
-    score = words + weight · (cosine − floor) / (top − floor)
+    score = words + λ · full · nearness,  nearness = softplus(z − 1),
+    z = (cosine − mean) / deviation
 
-`top` is the best cosine among the nearest chunks and `floor` the lowest of them, so that it does
-not matter in what range a model's cosines lie. Chunks that are not among the nearest gain
-nothing. `rag eval` measures it; see docs/ranking.md.
+`full` is what a text scores that holds each word of the query once, so that meaning counts for
+more where the words of the query found little. `mean` and `deviation` are those of the cosines of
+a sample of the whole index: a model's cosines may lie in any range. softplus(x) = ln(1 + eˣ) is x
+for what is near, and never quite 0: what is nearer always gains more.
+
+While an index is being embedded λ is multiplied by the square of the share that has embeddings: it
+tells little that the nearest of the few is near, when the right one may be among the others. A
+chunk without an embedding is taken to be as near as leaves open whether it is right
+(`RankingWeights.expected`): nearer the more of the words it holds. So neither is favoured.
+
+How λ was made and what it does is in docs/ranking.md; `benchmarks/fusion.py` fits it.
 
 What all variants of a query find together is added in the same way:
 
@@ -25,41 +33,73 @@ chunks that are shown alone; see `rag.search.attribution`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, pstdev
 
+from rag.search.weights import WEIGHTS
 from rag.stores.base.scored_chunk import Candidate
+
+_ALIKE = 1e-6  # cosines that differ by less do so by rounding
+
+
+class Nearness:
+    """What a search is told by cosines.
+
+    :param sample: cosines of some chunks of the index, drawn without regard to the query.
+    :param full: what a text scores that holds each word of the query once.
+    :param share: of the chunks of the index that have an embedding.
+    """
+
+    def __init__(self, sample: Sequence[float], full: float, share: float = 1.0) -> None:
+        self._full = full
+        self._unit = WEIGHTS.meaning * share**2
+        self._mean = fmean(sample) if sample else 0.0
+        self._deviation = pstdev(sample, self._mean) if sample else 0.0
+
+    def of(self, cosine: float) -> float:
+        """Return how near a chunk of that cosine is, more than 0, in standard deviations."""
+        # Where all cosines are alike, or none is known, nothing tells chunks apart.
+        is_told = self._deviation > _ALIKE
+        return _softplus((cosine - self._mean) / self._deviation - 1.0 if is_told else -1.0)
+
+    def gain(self, cosine: float) -> float:
+        """Return what a chunk of that cosine gains, more than 0."""
+        return self._unit * self._full * self.of(cosine)
+
+    def expected_gain(self, words: float) -> float:
+        """Return what a chunk without an embedding gains that scores so much by words."""
+        if self._deviation <= _ALIKE:
+            return self.gain(self._mean)
+        least, rise = WEIGHTS.expected
+        return self._unit * (least * self._full + rise * words)
 
 
 def fuse(
-    lexical: Iterable[Candidate],
-    nearest: Sequence[Candidate],
-    weight: float,
-    depth: int,
+    candidates: Iterable[Candidate], cosines: Mapping[str, float], nearness: Nearness, top: float
 ) -> list[Candidate]:
-    """Return all candidates with their lexical and semantic scores together, in no order.
+    """Return candidates with their scores by words and by meaning together, in order.
 
-    :param lexical: chunks found lexically; of those in `nearest` too, every one that shares any.
-    :param nearest: chunks found semantically, best first; their scores are cosines.
-    :param weight: what the nearest gains.
-    :param depth: how many `nearest` might hold: of a shorter list, which is all there is, the
-        floor is 0.
+    :param candidates: with what they score by words.
+    :param cosines: by id, of those that have an embedding.
+    :param top: how near the nearest chunk is.
     """
-    gains = _gains(nearest, weight, depth)
-    by_id = {candidate.id: candidate for candidate in nearest}
-    fused = {}
-    for candidate in lexical:
-        meaning = gains.get(candidate.id, 0.0)
-        near = by_id.get(candidate.id)
-        fused[candidate.id] = candidate._replace(
-            score=candidate.score + meaning, meaning=meaning, cosine=near.score if near else 0.0
+
+    def fused(candidate: Candidate) -> Candidate:
+        words, cosine = candidate.score, cosines.get(candidate.id)
+        if cosine is None:
+            gain = nearness.expected_gain(words)
+            return candidate._replace(score=words + gain, meaning=gain)
+        gain, likeness = nearness.gain(cosine), nearness.of(cosine) / top
+        return candidate._replace(
+            score=words + gain, meaning=gain, cosine=cosine, likeness=likeness
         )
-    for candidate in nearest:
-        meaning = gains[candidate.id]
-        if candidate.id not in fused and meaning > 0:
-            fused[candidate.id] = candidate._replace(
-                score=meaning, meaning=meaning, cosine=candidate.score
-            )
-    return list(fused.values())
+
+    return list(map(fused, candidates))
+
+
+def _softplus(z: float) -> float:
+    return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
 
 
 def _gains(nearest: Sequence[Candidate], weight: float, depth: int) -> dict[str, float]:
@@ -89,7 +129,8 @@ def widen(
     :param by_words: the chunks that the variants found lexically, best first, and what the best
         of them gains.
     :param by_meaning: the same semantically.
-    :param depth: how many each of them might hold, as in `fuse`.
+    :param depth: how many each of them might hold: of a shorter list, which is all there is, the
+        floor is 0.
     """
     words, meaning = (_gains(found, worth, depth) for found, worth in (by_words, by_meaning))
 
@@ -97,5 +138,6 @@ def widen(
         gains = words.get(candidate.id, 0.0), meaning.get(candidate.id, 0.0)
         return candidate._replace(score=candidate.score + sum(gains), gains=gains)
 
-    new = (candidate for candidate in map(with_gains, others) if candidate.score > 0)
+    # Its own meaning alone finds nothing here.
+    new = (c for c in map(with_gains, others) if c.score > c.meaning)
     return [*map(with_gains, plain), *new]

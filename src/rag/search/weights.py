@@ -25,6 +25,10 @@ class RankingWeights:
     :param alone_named: for one of those in a title, heading or alias, on top of that.
     :param sections: what the first, second, … section of a note counts for. Weights of 1, .5, .25
         rank a note above a better one because it is long.
+    :param meaning: what a chunk gains for being a standard deviation nearer to the query, as a
+        share of what a text with all words of the query scores; `benchmarks/fusion.py` fits it.
+    :param expected: what a chunk without an embedding is taken to have of that: one that shares no
+        word with the query, and how much more one that scores as a text with all of them.
     :param variants: what the best find of all variants together gains, against the best of the
         query itself.
     :param kept: the best note of the query itself stays among so many, whatever its variants find.
@@ -37,6 +41,8 @@ class RankingWeights:
     alone: float = 1.5
     alone_named: float = 1.0
     sections: tuple[float, ...] = (1.0, 0.3, 0.1)
+    meaning: float = 0.15
+    expected: tuple[float, float] = (1.6, 1.2)
     variants: float = 0.5
     kept: int = 10
 

@@ -63,7 +63,7 @@ def wider_depth(top_k: int) -> int:
 
 def widened(
     plain: Sequence[Candidate],
-    among: Sequence[Candidate],
+    others: Sequence[Candidate],
     lists: Lists,
     variants: Variants,
     weight: float,
@@ -71,12 +71,10 @@ def widened(
 ) -> list[Candidate]:
     """Add what the variants found to what the query found.
 
-    :param among: chunks that share words with the query, though they are not among its best.
-    :param weight: what the nearest in meaning gains; and what the best find of the variants' words
-        is measured against, where the query finds nothing lexically.
+    :param others: what only its variants found, with what each scores by the query.
+    :param weight: what the nearest to the variants gains; and what the best find of their words is
+        measured against, where the query finds nothing lexically.
     """
-    by_query = {candidate.id: candidate for candidate in among}
-    others = [by_query.get(c.id, c._replace(score=0.0)) for c in lists.beside(plain)]
     best = lists.words[0].score if lists.words else weight
     by_words = lists.wider_words, best * sum(v.weight for v in variants if v.words)
     by_meaning = lists.wider_meaning, weight * sum(v.weight for v in variants if v.is_embedded)

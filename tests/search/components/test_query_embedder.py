@@ -143,19 +143,23 @@ class TestTheIndexStandsInTheWay:
         with embedder(embedding_model="bge-m3:latest") as component:
             assert component.run("alpha", "auto")["mode"] == "hybrid"
 
-    def test_too_few_embedded_auto_says_how_many(self, embedder, server):
+    @pytest.mark.parametrize("mode", ["auto", "hybrid"])
+    def test_of_an_index_embedded_in_part_it_says_how_much_is(self, embedder, mode):
         with embedder("part") as component:
-            assert "only 2 of 3 chunks have embeddings" in by_words(component)
-        assert server.requests() == []
+            found = component.run("alpha", mode)
+        assert found["mode"] == "hybrid"
+        assert found["embedding"]
+        assert found["notice"].startswith("2 of 3 chunks have embeddings: the others are ranked")
 
-    @pytest.mark.parametrize("mode", WANTED)
-    def test_too_few_embedded_the_rest_takes_them_as_they_are(self, embedder, mode):
+    def test_dense_searches_the_embedded_part_in_silence(self, embedder):
         with embedder("part") as component:
-            assert component.run("alpha", mode)["mode"] == mode
+            found = component.run("alpha", "dense")
+        assert (found["mode"], found["notice"]) == ("dense", "")
 
-    def test_chunks_that_the_model_does_not_read_are_not_too_few(self, embedder):
+    def test_chunks_that_the_model_does_not_read_lack_none(self, embedder):
         with embedder("english", embedding_model="all-minilm") as component:
-            assert component.run("alpha", "auto")["mode"] == "hybrid"
+            found = component.run("alpha", "auto")
+        assert (found["mode"], found["notice"]) == ("hybrid", "")
 
 
 class TestTheSettingsStandInTheWay:

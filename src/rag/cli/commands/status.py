@@ -79,7 +79,7 @@ def _say(line: str) -> None:
 
 
 def _embedding(made: Embedded) -> str:
-    readable, left = made.chunks - made.unreadable, made.unreadable
+    readable, left = made.readable, made.unreadable
     line = f"vectors   {made.embedded:,} of {plural(readable, 'chunk')}, by {made.space.model}"
     if made.lacking:
         share = 100 * made.embedded // max(1, readable)

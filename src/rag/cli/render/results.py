@@ -136,7 +136,8 @@ def _notes(result: SearchResult) -> Iterator[str]:
     for chunk in why.chunks:
         terms = [_term(term) for term in chunk.terms]
         if chunk.meaning:
-            terms.append(f"meaning={chunk.meaning:.2f} (cosine {chunk.cosine:.2f})")
+            near = f"cosine {chunk.cosine:.2f}" if chunk.cosine else "no embedding: the average"
+            terms.append(f"meaning={chunk.meaning:.2f} ({near})")
         terms += [f"{label}={gain:.2f}" for label, gain in chunk.variants.items()]
         yield f"line {chunk.line_start}: {' '.join(terms)}"
 

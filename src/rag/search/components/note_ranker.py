@@ -14,7 +14,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.search.filters import Filter, all_of, one_of
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
-from rag.search.score_fusion import fuse
+from rag.search.score_fusion import Nearness, fuse
 from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
 from rag.stores.base.batch import Batch, DocumentBatch
@@ -39,7 +39,8 @@ _SAME_SCORE = 0.03
 class Part(NamedTuple):
     """A chunk's share in its note's score: its document's id, weight, and own score.
 
-    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
+    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`, and its
+    `likeness` that as a share of the nearest chunk's nearness; `gains`
     what is due to variants of the query, by their words and by their meaning; `forms` what is due
     to the very words of the query.
     """
@@ -49,6 +50,7 @@ class Part(NamedTuple):
     score: float
     meaning: float = 0.0
     cosine: float = 0.0
+    likeness: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
     forms: float = 0.0
 
@@ -116,6 +118,8 @@ class ChunkRetriever(OverStore):
         query_embedding: list[float] | None = None,
         mode: str = SearchMode.HYBRID,
         weight: float = 1.0,
+        full: float = 0.0,
+        share: float = 1.0,
         variants: Variants | None = None,
         where: dict[str, Any] | None = None,
     ) -> dict[str, Candidates]:
@@ -127,7 +131,9 @@ class ChunkRetriever(OverStore):
             share no indexed term with the query.
         :param query_embedding: without one, words alone count.
         :param mode: `dense` lets meaning alone count.
-        :param weight: what the nearest in meaning gains; see `rag.search.score_fusion`.
+        :param weight: what the words of the query weigh together; see `rag.search.widening`.
+        :param full: what a text scores that holds each of them once; see `rag.search.score_fusion`.
+        :param share: of the chunks of the index that have an embedding.
         :param variants: what to search for besides; they are all asked in one batch with the query.
         :param where: further filters.
         """
@@ -146,15 +152,40 @@ class ChunkRetriever(OverStore):
                 required.update((matched or [])[:limit])
             missing = sorted(required - {candidate.note for candidate in found})
             found = found + (self._of_notes(query, filters, missing) if missing else [])
-        among = store.find_among(query, [candidate.id for candidate in lists.beside(found)])
+        near: set[str] = set()
+        beside = lists.beside(found)
+        scores, cosines = self._scores(query, query_embedding, found, beside)
+        beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
         if query_embedding is not None:
-            near = {candidate.id for candidate in lists.meaning}
-            found = found + [candidate for candidate in among if candidate.id in near]
-            found = fuse(found, lists.meaning, weight, limit)
+            sample = [cosines[key] for key in store.sample.ids() if key in cosines]
+            nearness = Nearness(sample, full or weight, share)
+            top = nearness.of(lists.meaning[0].score) if lists.meaning else 1.0
+            found, beside = (fuse(some, cosines, nearness, top) for some in (found, beside))
+            near = {c.id for c in lists.meaning if c.score > 0}  # others are turned away from it
+        found = found + [candidate for candidate in beside if candidate.id in near]
         if not sought:
             return {"candidates": Candidates(found), "plain": Candidates()}
-        wider = widened(found, among, lists, sought, weight, limit)
+        others = [candidate for candidate in beside if candidate.id not in near]
+        wider = widened(found, others, lists, sought, weight, limit)
         return {"candidates": Candidates(wider), "plain": Candidates(found)}
+
+    def _scores(
+        self,
+        query: SparseEmbedding,
+        embedding: list[float] | None,
+        found: Sequence[Candidate],
+        beside: Sequence[Candidate],
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Return by id what chunks beside those that words found score by words, and the cosines
+        of all of them and of a sample of the index, as far as there are any."""
+        unscored = [candidate.id for candidate in beside]
+        asked: list[tuple[SparseEmbedding | list[float], list[str]]] = [(query, unscored)]
+        if embedding is not None:
+            known = [candidate.id for candidate in found]
+            ids = unscored + known + self.document_store.sample.ids()
+            asked.append((embedding, ids))
+        scores, cosines = [*self.document_store.score_each(asked), {}][:2]
+        return scores, cosines
 
     def _of_notes(
         self, query: SparseEmbedding, filters: dict[str, Any] | None, notes: list[str]
@@ -173,7 +204,8 @@ class NoteRanker:
 
     A note scores s1 + .3·s2 + .1·s3 for its three best sections, of each its best chunk: the
     parts of a section that had to be cut share its headings and part of its text, and would
-    count them twice.
+    count them twice. Its meaning, and the very words of the query, count for its best section
+    alone.
     A note whose name is the query comes before all that are not.
 
     :param weights: what the first, second, … section of a note counts for.
@@ -228,14 +260,21 @@ class NoteRanker:
         for candidate in ranked:
             sections.setdefault(candidate.section, candidate)
         first, *others = sections.values()
-        # The very words of the query count once for a note, however many of its sections hold them.
-        best = [first, *(c._replace(score=c.score - c.forms, forms=0.0) for c in others)]
+        # The very words of the query count once for a note, however many of its sections hold them;
+        # and so does meaning, or long notes would come first.
+        best = [first, *map(_by_words, others)]
         parts = tuple(
-            Part(c.id, weight, c.score, c.meaning, c.cosine, c.gains, c.forms)
+            Part(c.id, weight, c.score, c.meaning, c.cosine, c.likeness, c.gains, c.forms)
             for weight, c in zip(self.weights, best, strict=False)
         )
         score = sum(part.weight * part.score for part in parts)
         return Hit(ranked[0].id, ranked[0].note, score, parts)
+
+
+def _by_words(candidate: Candidate) -> Candidate:
+    """Return a chunk with what its indexed words score, and its variants gain, alone."""
+    rest = candidate.score - candidate.forms - candidate.meaning
+    return candidate._replace(score=rest, forms=0.0, meaning=0.0)
 
 
 def _keep(hits: list[Hit], wanted: str, chunks: bool, first: int) -> list[Hit]:

@@ -30,12 +30,16 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.support.vector_digest import has_sample, may_be_same
 
+_MOST = 0.9  # of the chunks that a model can read; who has embedded so many need not be told
+
 
 class Gate(NamedTuple):
-    """How a query is to be searched, and why not as it was wanted."""
+    """How a query is to be searched, why not as it was wanted, and which share of the chunks that
+    the model can read has embeddings."""
 
     mode: str
     notice: str = ""
+    share: float = 1.0
 
 
 @component
@@ -69,7 +73,9 @@ class QueryEmbedder:
         """Who makes vectors; a search by words does without."""
         return embeddings_for(self.document_store, self.config)
 
-    @component.output_types(embedding=list[float] | None, mode=str, notice=str, variants=Variants)
+    @component.output_types(
+        embedding=list[float] | None, mode=str, notice=str, variants=Variants, share=float
+    )
     def run(
         self,
         text: str,
@@ -78,7 +84,8 @@ class QueryEmbedder:
         embedding: list[float] | None = None,
     ) -> dict[str, Any]:
         """Return the query's `embedding` or `None`, the `mode` it is searched in, a `notice`
-        for the user, if there is one, and the `variants` with their vectors.
+        for the user, if there is one, the `variants` with their vectors, and which `share` of the
+        index has embeddings.
 
         :param variants: what else to search for; all are embedded in one request.
         :param embedding: that of the query, where it was made before.
@@ -97,12 +104,14 @@ class QueryEmbedder:
         except RAGError as error:
             if mode != SearchMode.AUTO:
                 raise
-            vector, found, notice = None, SearchMode.LEXICAL, _by_words(error)
+            gate, vector = Gate(SearchMode.LEXICAL, _by_words(error)), None
+            found, notice = gate.mode, gate.notice
         return {
             "embedding": vector,
             "mode": str(found),
             "notice": notice,
             "variants": variants or Variants(),
+            "share": gate.share,
         }
 
     def close(self) -> None:
@@ -151,23 +160,15 @@ class QueryEmbedder:
                 hint="Until they are rebuilt, search is by words.",
                 remedy=Remedy.EMBED_ANEW,
             )
-        if mode == SearchMode.AUTO and not embedded.is_enough:
-            done, chunks = embedded.embedded, embedded.chunks - embedded.unreadable
-            return Gate(
-                SearchMode.LEXICAL,
-                Message(
-                    f"only {done:,} of {chunks:,} chunks have embeddings: search is by words",
-                    remedy=Remedy.EMBED_REST,
-                    joint=" ",
-                ),
-            )
         if not self.embeddings.reads_script(text):
             notice = f"{embedded.space.model} does not read this script"
             if mode == SearchMode.DENSE:
                 return Gate(SearchMode.DENSE, notice)
             said = f"{notice}: search is by words" if mode == SearchMode.HYBRID else ""
             return Gate(SearchMode.LEXICAL, said)
-        return Gate(SearchMode.HYBRID if mode == SearchMode.AUTO else mode)
+        if mode == SearchMode.DENSE:
+            return Gate(mode)
+        return Gate(SearchMode.HYBRID, _partly(embedded), embedded.share)
 
     def _choose_again(self, embedded: Embedded) -> bool:
         """Ask whoever has made the embeddings of the index meanwhile; return whether they are of
@@ -246,6 +247,18 @@ class QueryEmbedder:
             digest = self.embeddings.identity(whole=True).digest  # the version alone says little
         if not may_be_same(digest, space.digest):
             raise other_model(space, self.embeddings)
+
+
+def _partly(embedded: Embedded) -> str:
+    """Say of an index with few embeddings how many it has, of others nothing."""
+    if embedded.share >= _MOST:
+        return ""
+    done, chunks = embedded.embedded, embedded.readable
+    return Message(
+        f"{done:,} of {chunks:,} chunks have embeddings: the others are ranked by words",
+        remedy=Remedy.EMBED_REST,
+        joint=" ",
+    )
 
 
 def _by_words(error: RAGError) -> str:

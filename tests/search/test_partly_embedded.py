@@ -1,0 +1,106 @@
+"""Chunks with an embedding beside chunks without, in a real store with vectors made up here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from haystack.dataclasses import Document
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.search.components.note_ranker import ChunkRetriever, NoteRanker
+from rag.search.score_fusion import Nearness
+from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.base.embedded_sample import SIZE
+from rag.stores.base.scored_chunk import Candidate, Candidates
+
+QUERY = [1.0, 0.0]
+WORD = SparseEmbedding([1], [1.0])
+FULL = 3.0
+
+
+def at(cosine: float) -> list[float]:
+    """A vector of that cosine to the query's."""
+    return [cosine, math.sqrt(1 - cosine * cosine)]
+
+
+def chunk(name: str, words: float = 0.0, cosine: float | None = None) -> Document:
+    sparse = SparseEmbedding([1], [words]) if words else SparseEmbedding([2], [1.0])
+    return Document(
+        id=name,
+        content=name,
+        meta={"file_id": name, "section": 0},
+        sparse_embedding=sparse,
+        embedding=None if cosine is None else at(cosine),
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[QdrantEdgeDocumentStore]:
+    with QdrantEdgeDocumentStore(str(tmp_path / "index")) as made:
+        made.write_documents([chunk(f"far {n}", cosine=n / 100) for n in range(40)])
+        yield made
+
+
+def found(store: QdrantEdgeDocumentStore, top_k: int = 100, **how: float) -> dict[str, Candidate]:
+    output = ChunkRetriever(store).run(WORD, query_embedding=QUERY, full=FULL, top_k=top_k, **how)
+    return {candidate.id: candidate for candidate in output["candidates"]}
+
+
+def test_what_words_find_gains_by_its_own_cosine_though_others_are_nearer(store):
+    store.write_documents([chunk("both", 1.0, 0.5), chunk("nearer", cosine=0.9)])
+    candidates = found(store, top_k=1)
+    assert set(candidates) == {"both", "nearer"}
+    assert candidates["both"].cosine == pytest.approx(0.5, abs=1e-3)
+    assert candidates["both"].meaning > 0
+
+
+def test_of_the_same_words_the_unknown_lies_between_the_near_and_the_far(store):
+    store.write_documents(
+        [chunk("near", 1.0, 0.99), chunk("unknown", 1.0), chunk("distant", 1.0, 0.01)]
+    )
+    candidates = found(store)
+    ranked = sorted(candidates, key=lambda name: -candidates[name].score)
+    order = [name for name in ranked if name in ("near", "unknown", "distant")]
+    assert order == ["near", "unknown", "distant"]
+    assert (candidates["unknown"].cosine, candidates["unknown"].likeness) == (0, 0)
+
+
+def test_the_nearest_is_as_like_as_can_be_and_others_less(store):
+    store.write_documents([chunk("near", cosine=0.9), chunk("less", cosine=0.8)])
+    candidates = found(store)
+    assert candidates["near"].likeness == pytest.approx(1.0)
+    assert 0 < candidates["less"].likeness < 1
+
+
+def test_the_first_vectors_already_find_what_words_do_not(store):
+    store.write_documents([chunk("meant", cosine=0.9), chunk("worded", 1.0)])
+    candidates = found(store, share=0.01)
+    assert candidates["meant"].meaning > candidates["far 1"].meaning
+    assert candidates["worded"].score > candidates["meant"].score
+
+
+def test_how_near_is_measured_against_the_chunks_that_have_an_embedding(store):
+    store.write_documents([chunk("near", cosine=0.9), *(chunk(f"none {n}") for n in range(99))])
+    cosines = [n / 100 for n in range(40)] + [0.9]
+    assert found(store)["near"].meaning == pytest.approx(
+        Nearness(cosines, FULL).gain(0.9), rel=0.01
+    )
+
+
+def test_a_sample_is_of_those_that_have_an_embedding_and_no_larger_than_it_need_be(store):
+    store.write_documents([chunk(f"none {n}") for n in range(9)])
+    assert len(store.sample.ids()) == 40
+    store.write_documents([chunk(f"more {n}", cosine=0.2) for n in range(SIZE)])
+    assert len(store.sample.ids()) == SIZE
+    assert store.sample.ids() == store.sample.ids()
+
+
+def test_meaning_counts_for_the_best_section_of_a_note_alone():
+    one = Candidate("a", "long", 0, 5.0, meaning=2.0)
+    other = Candidate("b", "long", 1, 4.0, meaning=1.5)
+    [hit] = NoteRanker().run(Candidates([one, other]))["hits"]
+    assert hit.score == pytest.approx(5.0 + 0.3 * 2.5)
+    assert [part.meaning for part in hit.parts] == [2.0, 0.0]
