@@ -2,6 +2,7 @@
 
     pip install bm25s sudachipy sudachidict_core
     python benchmarks/quality.py [--data ../shared/data/retrieval] [--without-peers]
+    python benchmarks/quality.py --meaning FOLDER [--without-peers]
     python benchmarks/quality.py --transforms [--questions 100]
 
 The first table asks for one paragraph among thousands: English notes, Japanese notes, and both
@@ -12,6 +13,10 @@ paths. "index s" counts reading the notes too. A peer is asked only what it can 
 program is not told the language of a question. Questions, judging and metrics are those of
 `rag eval`.
 
+With --meaning the program is measured twice: by words, and by words and meaning with the embedding
+model of the settings in force. It embeds all notes, which may take an hour; their vectors are kept
+in FOLDER for the next run.
+
 With --transforms it measures instead what variants of the query do (transforms.py), good ones and
 bad ones: how many relevant notes only they find, and that the note that the plain query ranks
 first never leaves the first ten.
@@ -21,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +41,7 @@ from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, score
 from rag.evaluation.questions import Question, read_questions
 from rag.evaluation.run import LATENCY, Outcome, summary
+from rag.index.vector_cache import VECTORS
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
@@ -63,6 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="the help vaults: DATA/../vaults")
     parser.add_argument("--without-peers", action="store_true", help="measure the program alone")
+    parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
     parser.add_argument("--transforms", action="store_true", help="measure query transforms")
     parser.add_argument("--questions", type=int, default=100, help="of each set, for --transforms")
     arguments = parser.parse_args()
@@ -74,14 +82,15 @@ def main() -> None:
     if arguments.transforms:
         _transforms(data, vaults, arguments.questions)
         return
-    _paragraphs(data, not arguments.without_peers)
+    meaning: Path | None = arguments.meaning
+    _paragraphs(data, not arguments.without_peers, meaning)
     if all(vault.is_dir() for vault in vaults.values()):
-        _help(vaults, not arguments.without_peers)
+        _help(vaults, not arguments.without_peers, meaning)
     else:
         print(f"\nskipped: {' and '.join(HELP_VAULTS)} are not both in {data.parent / 'vaults'}")
 
 
-def _paragraphs(data: Path, with_peers: bool) -> None:
+def _paragraphs(data: Path, with_peers: bool, meaning: Path | None) -> None:
     print(
         f"{'notes':8}{'asked':7}{'search':22}{'questions':>10}"
         f"{'R@1':>8}{'R@10':>8}{'nDCG@10':>9}{'p50 ms':>8}{'index s':>9}"
@@ -91,7 +100,7 @@ def _paragraphs(data: Path, with_peers: bool) -> None:
         vaults = {language: data / language / "notes" for language in languages}
         judge = _judge(vaults)
         rows: dict[str, list[str]] = {language: [] for language in languages}
-        for system in _systems(vaults, with_peers):
+        for system in _systems(vaults, with_peers, meaning):
             for language, asked in _by_language(system, questions):
                 rows[language].append(_paragraph_row(system, judge, asked))
         for language in languages:
@@ -110,7 +119,7 @@ def _paragraph_row(system: System, judge: Judge, asked: list[Question]) -> str:
     )
 
 
-def _help(vaults: Vaults, with_peers: bool) -> None:
+def _help(vaults: Vaults, with_peers: bool, meaning: Path | None) -> None:
     print(
         f"\n{'asked':7}{'category':13}{'search':22}{'questions':>10}"
         f"{'nDCG@5':>9}{'MRR':>8}{'hit@1':>8}{'hit@3':>8}{'R@10':>8}"
@@ -119,7 +128,7 @@ def _help(vaults: Vaults, with_peers: bool) -> None:
     judge = _judge(vaults)
     outcomes = {
         (language, system.name): _ask(system, judge, asked)
-        for system in _systems(vaults, with_peers)
+        for system in _systems(vaults, with_peers, meaning)
         if not system.problem  # the first table said it
         for language, asked in _by_language(system, questions)
     }
@@ -163,12 +172,12 @@ def _judge(vaults: Vaults) -> Judge:
 # -- searches ----------------------------------------------------------------------------
 
 
-def _systems(vaults: Vaults, with_peers: bool) -> Iterator[System]:
+def _systems(vaults: Vaults, with_peers: bool, meaning: Path | None) -> Iterator[System]:
     """Yield the program, then its peers, each with an index of `vaults`."""
     started = time.perf_counter()
     notes = _read_notes(vaults)  # first of all, so that every search finds the files in memory
     reading = time.perf_counter() - started
-    yield from _program(vaults)
+    yield from _program(vaults, meaning)
     for peer in peers() if with_peers else []:
         started = time.perf_counter()
         try:
@@ -180,20 +189,25 @@ def _systems(vaults: Vaults, with_peers: bool) -> Iterator[System]:
         yield System(peer.name, peer.reads, partial(peer.search, k=DEPTH), seconds)
 
 
-def _program(vaults: Vaults) -> Iterator[System]:
-    with _indexed(vaults) as (config, seconds), get_document_store(config) as store:
+def _program(vaults: Vaults, meaning: Path | None) -> Iterator[System]:
+    with _indexed(vaults, meaning) as (config, seconds), get_document_store(config) as store:
         pipeline = create_search_pipeline(store)
 
-        def ask(query: str) -> list[Key]:
-            results = search(pipeline, query, top_k=DEPTH).results
+        def ask(mode: str, query: str) -> list[Key]:
+            results = search(pipeline, query, top_k=DEPTH, mode=mode, keep_mode=True).results
             return [(result.vault, result.file_path) for result in results]
 
-        yield System("rag", LANGUAGES, ask, seconds)
+        yield System("rag", LANGUAGES, partial(ask, "lexical"), seconds)
+        if meaning:
+            yield System("rag, with meaning", LANGUAGES, partial(ask, "hybrid"), seconds)
 
 
 @contextmanager
-def _indexed(vaults: Vaults) -> Iterator[tuple[RAGConfig, float]]:
-    """Give settings with an index of `vaults`, and how long it took."""
+def _indexed(vaults: Vaults, meaning: Path | None = None) -> Iterator[tuple[RAGConfig, float]]:
+    """Give settings with an index of `vaults`, and how long it took.
+
+    :param meaning: embed them too, which is not counted; vectors are kept in this folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RAG_DATA_DIR"] = folder
         config = load_config()
@@ -202,7 +216,22 @@ def _indexed(vaults: Vaults) -> Iterator[tuple[RAGConfig, float]]:
             for name, root in vaults.items():
                 run.index_vault(name, root)
             run.publish()
-        yield config, time.perf_counter() - started
+        seconds = time.perf_counter() - started
+        if meaning:
+            _embed(config, meaning / f"{'+'.join(vaults)}.sqlite3")
+        yield config, seconds
+
+
+def _embed(config: RAGConfig, known: Path) -> None:
+    vectors = config.index_dir / VECTORS
+    if known.exists():
+        shutil.copy(known, vectors)
+    try:
+        with IndexRun(config) as run:
+            run.embed()
+    finally:
+        known.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(vectors, known)
 
 
 def _transforms(data: Path, help_vaults: Vaults, count: int) -> None:
