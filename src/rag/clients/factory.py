@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +45,16 @@ def resolved(config: Settings, made_by: str = "") -> Settings:
     if not name:
         name = "ollama" if not is_installed() or _has_model("ollama", config) else "builtin"
     return replace(config, embedding=replace(config.embedding, provider=name))
+
+
+def load_models() -> None:
+    """Read the models that run on this machine, so that processes which are forked need not. They
+    are not used here: a process that has embedded must not fork."""
+    from rag.clients.builtin import engine
+
+    if engine.is_installed():
+        with suppress(OSError, RuntimeError):  # whoever wants it will say what is wrong
+            engine.load()
 
 
 def _has_model(name: str, config: ModelsConfig) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pkgutil
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
 
 import rag
@@ -44,6 +43,7 @@ def preload() -> None:
     """
     from rich.cells import cell_len
 
+    from rag.clients.factory import load_models
     from rag.search.components.query_vector_cache import share as share_query_vectors
 
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
@@ -52,19 +52,10 @@ def preload() -> None:
             import_module(f"rag.{name}")
     for name in _OTHERS:
         import_module(name)
-    _load_embedding_model()
+    load_models()
     share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
-
-
-def _load_embedding_model() -> None:
-    """Read the built-in model, which is not used here: a process that has must not fork."""
-    from rag.clients.builtin import engine
-
-    if engine.is_installed():
-        with suppress(OSError, RuntimeError):  # whoever wants it will say what is wrong
-            engine.load()
 
 
 def _own_modules() -> Iterator[str]:
