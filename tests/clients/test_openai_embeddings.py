@@ -20,6 +20,7 @@ from rag.clients.openai.embedding_model import embed_texts
 from rag.clients.openai.endpoint import Endpoint
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, QueryError
+from rag.support.vector_digest import may_be_same
 from rag.text.token_estimate import count_tokens
 
 NAME = "nomic-embed-text"
@@ -185,8 +186,18 @@ def test_one_that_cannot_be_cut_fails_alone(server: OpenAIServer, status: int) -
 def test_the_length_that_a_model_reads_is_found_where_servers_tell_it(tells: str) -> None:
     with OpenAIServer([SMALL], tells=tells) as server:
         whole = embedding_provider(settings(server, "small")).identity(whole=True)
-        assert (whole.model, whole.digest, whole.dimension) == ("small", "", 32)
+        assert (whole.model, whole.dimension) == ("small", 32)
         assert whole.limit == (64 if tells else 0)
+
+
+def test_a_model_is_told_by_vectors_of_fixed_texts_for_the_api_has_no_digests() -> None:
+    def digest(model: Model) -> str:
+        with OpenAIServer([model]) as server:
+            return embedding_provider(settings(server, "small")).identity(whole=True).digest
+
+    first = digest(SMALL)
+    assert first and first == digest(SMALL)
+    assert not may_be_same(first, digest(replace(SMALL, digest="f" * 64)))
 
 
 def test_no_text_is_cut_in_silence_where_ollama_tells_how_long_it_may_be() -> None:

@@ -31,9 +31,10 @@ def check_vectors(examination: Examination) -> Iterator[Check]:
     :raises ConfigError: when the settings name a provider that does not exist.
     """
     index, config = examination.index, examination.config
+    made = index.embedding if index else None
+    provider = embedding_provider(config, maker(made))
     if index is None:  # said already
         return
-    provider, made = embedding_provider(config, maker(index.embedding)), index.embedding
     if made is None:
         missing = examination.without_models == "fail"
         yield Check(

@@ -12,11 +12,11 @@ from contextlib import ExitStack
 from itertools import islice
 from multiprocessing.connection import wait
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rag.clients.builtin import failures
 from rag.clients.builtin.engine import ONE_THREAD
-from rag.clients.builtin.worker import Order, embed_beside, embed_for_now
+from rag.clients.builtin.worker import START, Order, embed_beside, embed_for_now
 from rag.exceptions import ConnectionError
 from rag.support.python_process import PythonProcess
 
@@ -70,6 +70,8 @@ class DocumentPool:
             if not busy:
                 return
             for worker in self._ready(busy):
+                if worker.has_begun(self.seconds):
+                    continue
                 made = self._take(worker, waiting)
                 if made.vectors or made.failures:
                     yield made
@@ -97,7 +99,7 @@ class DocumentPool:
                 if len(self._workers) >= self.processes:
                     return
                 idle.append(self._start())
-            idle.pop().give(waiting.popleft(), self.seconds)
+            idle.pop().give(waiting.popleft())
 
     def _start(self) -> _Worker:
         try:
@@ -138,10 +140,24 @@ class _Worker:
         self.process = PythonProcess(work.__module__, work.__name__, ONE_THREAD)
         self.order: _Texts | None = None
         self.due = 0.0  # when it counts as hanging
+        self.said: Any = None  # last; nothing where it is late
 
-    def give(self, order: _Texts, seconds: float) -> None:
-        self.order, self.due = order, monotonic() + seconds
+    def give(self, order: _Texts) -> None:
+        self.order, self.due = order, monotonic() + START
         self.process.order(Order(order.texts))
+
+    def has_begun(self, seconds: float) -> bool:
+        """Hear what it says, and return whether it is that it has begun; then it has so long."""
+        self.said = None
+        if self.process.answers.poll():
+            try:
+                self.said = self.process.answer()
+            except EOFError:
+                self.said = failures.ended(self.process.kill())
+        if not isinstance(self.said, str):
+            return False
+        self.due = monotonic() + seconds
+        return True
 
     def take(self) -> _Texts:
         assert self.order
@@ -149,18 +165,16 @@ class _Worker:
         return order
 
     def answer(self, seconds: float) -> list[list[float]]:
-        """Return the vectors of the texts it was given.
+        """Return the vectors of the texts it was given, of which it has just spoken.
 
         :raises ConnectionError: when it has ended, hangs, or says what is wrong.
         """
-        if not self.process.answers.poll():
+        if self.said is None:
             self.process.kill()
             raise failures.silent(seconds)
-        try:
-            answer = self.process.answer()
-        except EOFError as error:
-            raise failures.ended(self.process.kill()) from error
-        if isinstance(answer, BaseException):
-            raise failures.raised(answer)
-        vectors: list[list[float]] = answer.tolist()
+        if isinstance(self.said, ConnectionError):
+            raise self.said
+        if isinstance(self.said, BaseException):
+            raise failures.raised(self.said)
+        vectors: list[list[float]] = self.said.tolist()
         return vectors

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from rag.clients.builtin import engine, failures
-from rag.clients.builtin.worker import Order, embed_for_now
+from rag.clients.builtin.worker import BEGUN, START, Order, embed_for_now
 from rag.support.python_process import PythonProcess
 from rag.support.side_process import SideProcess, may_fork
 
@@ -65,7 +65,8 @@ class QueryProcess:
         process = self._kept
         process.order(order)
         try:
-            if process.answers.poll(self.seconds):
+            has_begun = process.answers.poll(START) and process.answer() == BEGUN
+            if has_begun and process.answers.poll(self.seconds):
                 return process.answer()
             error = failures.silent(self.seconds)
         except EOFError:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from rag.clients.builtin.engine import embed
 from rag.support.python_process import take_orders
 
+# Answered when an order is begun: until then a process may take its time to start. With much else
+# to do a machine takes seconds for that.
+BEGUN = "begun"
+START = 120.0  # seconds; it has failed when it takes longer
 _NICE = 10
 
 
@@ -34,5 +39,6 @@ def embed_beside() -> None:
     embed_for_now()
 
 
-def _embed(order: Order, _: Any) -> Any:
+def _embed(order: Order, tell: Callable[[object], None]) -> Any:
+    tell(BEGUN)
     return embed(order.texts, order.is_query)

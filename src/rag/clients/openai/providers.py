@@ -16,6 +16,7 @@ from rag.clients.openai.endpoint import (
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
 from rag.config import ModelsConfig
 from rag.exceptions import ModelError, RAGError
+from rag.support.vector_digest import TEXTS, digest_of
 
 if TYPE_CHECKING:
     from rag.clients.embeddings.batch_embedder import BatchEmbedder
@@ -92,7 +93,8 @@ class OpenAIEmbeddings:
         return OpenAIEmbeddings(replace(self.config, embedding=embedding, ollama=once))
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
-        """Return what makes the vectors now: `whole` asks for one. The API has no digests."""
+        """Return what makes the vectors now: `whole` asks for some. The API has no digests, so that
+        the model is told by vectors of fixed texts."""
         from rag.clients.embeddings.model_traits import chosen_traits
         from rag.clients.openai.embedding_model import EmbeddingModel
         from rag.clients.openai.served_models import find_embedding_limit
@@ -103,9 +105,9 @@ class OpenAIEmbeddings:
         made = EmbeddingIdentity(self.model, "", document, query_prefix=query)
         if not whole:
             return made
-        batches = self.embed_documents(["a"])
-        sizes = [len(vector) for batch in batches for _, vector in batch.vectors]
-        if not sizes:
+        batches = self.embed_documents(TEXTS)
+        found = dict(made for batch in batches for made in batch.vectors)
+        if not found:
             hint = "Set embedding.model to an embedding model of the server."
             raise ModelError(f"{self.model} gives no embeddings", endpoint.url, hint=hint)
         with closing(EmbeddingModel(endpoint, limits, limits.query_timeout)) as client:
@@ -113,7 +115,9 @@ class OpenAIEmbeddings:
                 limit = find_embedding_limit(client, self.model, limits.query_timeout)
             except client.failures:  # it makes vectors, and that is enough
                 limit = 0
-        return replace(made, dimension=sizes[0], limit=limit)
+        is_whole = len(found) == len(TEXTS)
+        digest = digest_of([found[at] for at in sorted(found)]) if is_whole else ""
+        return replace(made, digest=digest, dimension=len(found[min(found)]), limit=limit)
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         """Return the vectors of a query and of what else to search for, in one request."""
