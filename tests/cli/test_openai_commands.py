@@ -30,6 +30,7 @@ def server() -> Iterator[OpenAIServer]:
 def configured(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
     """The server, which the user's own file names for both, with its key."""
     monkeypatch.setenv("MODEL_KEY", KEY)
+    monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
     both = f"url = '{server.url}/v1'\napi_key = 'MODEL_KEY'\n"
     embedding = f"[embedding]\nprovider = 'openai'\nmodel = 'bge-m3'\n{both}"
     write(user_file(), f"{embedding}[chat]\n{both}")
