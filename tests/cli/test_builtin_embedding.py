@@ -59,6 +59,25 @@ def test_a_question_finds_the_note_that_answers_it_in_other_words(
     assert Path(found["results"][0]["path"]).stem == title
 
 
+def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, embedded) -> None:
+    ran = rag("search", "patisserie", "--json")
+    assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
+    assert "searched by meaning alone" in ran.json["notices"][0]
+    assert "patisserie" in ran.json["missing"]
+
+
+def test_but_not_where_words_alone_are_asked_for(rag, embedded) -> None:
+    assert rag("search", "patisserie", "--mode", "lexical").code == 1
+
+
+def test_nor_where_a_word_of_it_is_known(rag, embedded) -> None:
+    assert rag("search", "patisserie flour", "--json").json["mode"] == "hybrid"
+
+
+def test_nor_where_it_has_words_without_spaces(rag, embedded) -> None:
+    assert rag("search", "patisserieの休暇", "--json").json["mode"] == "hybrid"
+
+
 def test_nothing_is_embedded_where_nothing_changed(rag, embedded) -> None:
     assert rag("index", "-q") == (0, "", "")
 

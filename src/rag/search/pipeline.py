@@ -43,6 +43,7 @@ _CONNECTIONS = [
     (f"{ANALYZER}.depth", "forms.limit"),
     (f"{ANALYZER}.top_k", "forms.top_k"),
     (f"{ANALYZER}.doubted", "forms.doubted"),
+    (f"{ANALYZER}.strange", "query_embedder.strange"),
     (f"{ANALYZER}.known", "forms.known"),
     ("retriever.plain", "forms.plain"),
     ("retriever.candidates", "forms.candidates"),

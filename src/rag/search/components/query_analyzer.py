@@ -38,6 +38,7 @@ OUTPUTS = {
     "named": list[str],
     "matched": list[str],
     "doubted": bool,
+    "strange": bool,
     "variants": Variants | None,
     "chunks": bool,
     "top_k": int,
@@ -151,6 +152,7 @@ def search_inputs(understood: Understood, top_k: int, mode: str) -> dict[str, An
         "named": [] if mode == SearchMode.DENSE else understood.named,
         "matched": understood.matched[:depth],
         "doubted": understood.is_doubted,
+        "strange": understood.is_strange,
         "top_k": top_k,
     }
 

@@ -33,6 +33,9 @@ from rag.support.vector_digest import has_sample, may_be_same
 _MOST = 0.9  # of the chunks that a model can read; who has embedded so many need not be told
 
 
+_BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
+
+
 class Gate(NamedTuple):
     """How a query is to be searched, why not as it was wanted, and which share of the chunks that
     the model can read has embeddings."""
@@ -82,6 +85,7 @@ class QueryEmbedder:
         mode: str = SearchMode.AUTO,
         variants: Variants | None = None,
         embedding: list[float] | None = None,
+        strange: bool = False,
     ) -> dict[str, Any]:
         """Return the query's `embedding` or `None`, the `mode` it is searched in, a `notice`
         for the user, if there is one, the `variants` with their vectors, and which `share` of the
@@ -89,6 +93,8 @@ class QueryEmbedder:
 
         :param variants: what else to search for; all are embedded in one request.
         :param embedding: that of the query, where it was made before.
+        :param strange: whether no note holds any of its words: then its meaning alone counts, where
+            nobody chose a mode.
 
         :raises IndexUnavailableError: in mode `dense` or `hybrid`, when the index has no
             embeddings, or of another model.
@@ -100,7 +106,10 @@ class QueryEmbedder:
             found, notice = gate.mode, gate.notice
             if found != SearchMode.LEXICAL:
                 vector, variants, lacking = self._embed(text, variants, embedding, found)
-                notice = "; ".join(filter(None, [notice, lacking]))
+                by_meaning = strange and mode == SearchMode.AUTO
+                found = SearchMode.DENSE if by_meaning else found
+                said = [notice, lacking, _BY_MEANING if by_meaning else ""]
+                notice = "; ".join(filter(None, said))
         except RAGError as error:
             if mode != SearchMode.AUTO:
                 raise
@@ -144,7 +153,7 @@ class QueryEmbedder:
                 return Gate(SearchMode.LEXICAL)
             raise IndexUnavailableError(
                 f"{mode} search needs embeddings, and this index holds none",
-                hint="Start Ollama and make embeddings, or search by words.",
+                hint="Make embeddings, or search by words.",
                 remedy=Remedy.EMBED_OR_CHOOSE_MODE,
             )
         if not self.embeddings.is_configured:

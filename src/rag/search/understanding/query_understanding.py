@@ -14,7 +14,7 @@ from rag.search.relevance import full_score
 from rag.search.results import NearWord, QueryFilters
 from rag.search.understanding.unknown_words import Unknown, find_unknown
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query
+from rag.text.bm25 import KATAKANA_WORD, content_words, encode_query, pieces
 from rag.text.tokenizer import TOKEN, cleaned, has_words
 
 
@@ -76,6 +76,12 @@ class Understood:
         """Whether no note holds any of the words as they are spaced, nor is known to be meant."""
         known = self.named or self.matched or self.corrections
         return not known and all(word in self.missing for word in content_words(self.text))
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether no note holds any of the words, of a query without unspaced ones, of which that
+        cannot be said."""
+        return bool(self.missing) and self.is_doubted and not pieces(cleaned(self.text))[1]
 
     @property
     def searched(self) -> str:
