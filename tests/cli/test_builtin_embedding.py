@@ -78,6 +78,39 @@ def test_nor_where_it_has_words_without_spaces(rag, embedded) -> None:
     assert rag("search", "patisserieの休暇", "--json").json["mode"] == "hybrid"
 
 
+class TestLike:
+    @pytest.fixture(autouse=True)
+    def baking(self, embedded: Path, rag) -> None:
+        (embedded / "ケーキ.md").write_text("# 菓子作り\n\n小麦粉と砂糖を混ぜてオーブンで焼く。\n")
+        assert rag("index", "-q").code == 0
+
+    def test_notes_are_found_that_mean_the_like_of_one_in_any_language(self, rag) -> None:
+        found = [
+            result["path"]
+            for result in rag("search", "--like", "Sourdough", "--json").json["results"]
+        ]
+        assert found[0] == "ケーキ.md" and "Bread.md" not in found
+
+    def test_filters_choose_among_them(self, rag) -> None:
+        found = rag("search", "--like", "Bread.md", "--path", "R*", "--json").json["results"]
+        assert [result["path"] for result in found] == ["Rollback.md"]
+
+    def test_words_do_not_go_with_it(self, rag) -> None:
+        ran = rag("search", "flour", "--like", "Sourdough")
+        assert ran.code == 2 and "takes no words" in ran.err
+
+    def test_a_note_that_is_not_there_is_told_with_what_is_near(self, rag) -> None:
+        ran = rag("search", "--like", "Sourdoug")
+        assert ran.code == 1 and "no note called 'Sourdoug'" in ran.err
+
+    def test_without_vectors_it_says_how_to_make_them(self, rag) -> None:
+        assert rag("index", "--rebuild", "--no-embed").code == 0
+        (load_config().index_dir / "vectors.sqlite3").unlink()
+        assert rag("index", "--rebuild", "--no-embed").code == 0
+        ran = rag("search", "--like", "Sourdough")
+        assert ran.code == 3 and "rag index --embed" in ran.err
+
+
 def test_nothing_is_embedded_where_nothing_changed(rag, embedded) -> None:
     assert rag("index", "-q") == (0, "", "")
 

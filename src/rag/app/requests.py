@@ -30,6 +30,7 @@ class SearchRequest:
     :param context: give so many lines before and after the matching line of each result.
     :param refresh: index what changed first, where it is little; see `rag.app.refresh`. A snapshot
         that is open already stays as it is.
+    :param like: the name of a note: find notes that mean the like, in the place of a query.
     """
 
     query: str
@@ -45,6 +46,7 @@ class SearchRequest:
     context: int | None = None
     order: str = ""
     refresh: bool = False
+    like: str = ""
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,14 @@ def _may_repeat(config: RAGConfig, request: SearchRequest) -> bool:
 
 
 def _search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
+    if request.like:
+        from rag.app.notes.similar import similar_notes
+
+        return _report(snapshot, request, similar_notes(snapshot, request))
+    return _search_query(snapshot, request)
+
+
+def _search_query(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     config = snapshot.config
     if request.mode in _BY_MEANING:  # insists, whatever was found a minute ago
         embeddings_for(snapshot.store, config).forget_silence()
@@ -112,11 +120,21 @@ def _search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
         with snapshot.manifest() as manifest:
             asked = asked_properties(manifest, request.query, opening.filters)
             response.notices += unknown_properties(manifest, asked)
+    return _report(snapshot, request, response, opening.plan)
+
+
+def _report(
+    snapshot: Snapshot,
+    request: SearchRequest,
+    response: SearchResponse,
+    plan: Intent | None = None,
+) -> SearchReport:
+    """Return a response with what a request wants to know of its results."""
     _leave_out_low(response, request.min_score)
-    opening.state.mark_gone(response.results)
+    snapshot.state.mark_gone(response.results)
     around = request.context
     excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)
-    return SearchReport(response, opening.plan, opening.state, 0, excerpts)
+    return SearchReport(response, plan, snapshot.state, 0, excerpts)
 
 
 def _leave_out_low(response: SearchResponse, least: float) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag.cli.framework.completion import complete_formats
+from rag.cli.framework.completion import complete_formats, complete_notes
 from rag.cli.framework.formats import FORMATS, check_body, chosen_output
 from rag.cli.framework.options import (
     ConfigFile,
@@ -65,6 +65,15 @@ def search(
     modified_to: ModifiedTo = None,
     path_globs: PathGlobs = None,
     where: Where = None,
+    like: Annotated[
+        str,
+        typer.Option(
+            "--like",
+            metavar="NOTE",
+            help="Notes that mean the like of this one, in the place of a query.",
+            autocompletion=complete_notes,
+        ),
+    ] = "",
     top_k: TopK = None,
     mode: Mode = None,
     transforms: Transforms = None,
@@ -128,6 +137,7 @@ def search(
     rag search restore --tag runbook --from 2025-06 --to "last week"
     rag search "error budget" --path "runbooks/**" --paths
     rag search --tag runbook --where status=done --sort modified
+    rag search --like "Error budgets"
     rag search 'rollb* "error budget" -draft'
     rag search "error budget" --format lines   as vim, fzf and grep tools read it
     rag search "notes tagged runbook about the error budget" --plan
@@ -156,8 +166,9 @@ def search(
         context=context,
         order=order,
         refresh=wants_refresh(config, refresh),
+        like=like,
     )
-    check_asks(words, request.filters)
+    check_asks(words or like, request.filters)
     with Workspace(config) as workspace:
         report = workspace.search(request)
     _print_warnings(report, out, wanted=bool(plan))
@@ -176,7 +187,7 @@ def search(
         print_missing(report.response.missing, request.query)
     if not results:
         if not out.as_json:
-            print_nothing_found(request.query)
+            print_nothing_found(request.query or request.like)
             print_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
     if opened is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
@@ -82,7 +82,7 @@ def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def check_asks(words: list[str] | None, filters: QueryFilters | None) -> None:
+def check_asks(words: Sequence[str] | None, filters: QueryFilters | None) -> None:
     """Refuse to search for nothing at all: neither words nor filters.
 
     :raises UsageError: naming both.

@@ -46,8 +46,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.NEXT_INDEX_FOLDER: "rag index FOLDER",
     Remedy.EMBED_ANEW: "Make them again with `rag index --embed`; until then search is by words.",
     Remedy.EMBED_REST: "(`rag index` makes the rest)",
-    Remedy.EMBED_OR_CHOOSE_MODE: "Start Ollama and run `rag index`. Search by words: --mode"
-    " lexical.",
+    Remedy.EMBED_OR_CHOOSE_MODE: "Run `rag index`. Search by words: --mode lexical.",
     Remedy.CHOOSE_MODE: "Search by words: --mode lexical.",
     Remedy.MAKE_VECTORS: "`rag index --embed` makes them.",
     Remedy.MAKE_VECTORS_ANEW: "`rag index --embed` makes the vectors again.",

@@ -1,0 +1,80 @@
+"""Notes that lie near a note in meaning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from haystack.dataclasses.sparse_embedding import SparseEmbedding
+
+from rag.app.notes.names import find_named
+from rag.exceptions import IndexUnavailableError, Remedy, UsageError
+from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
+from rag.search.embedding_choice import embedded_in
+from rag.search.filter_listing import CHUNKS_PER_NOTE
+from rag.search.filters import all_of, none_of, one_of
+from rag.search.matching_line import point_at_matches
+from rag.search.modes import SearchMode
+from rag.search.results import SearchResponse
+from rag.search.run import to_results
+from rag.search.understanding.query_understanding import understand
+
+if TYPE_CHECKING:
+    from rag.app.requests import SearchRequest
+    from rag.app.snapshot import Snapshot
+    from rag.stores.base.document_store import BaseDocumentStore
+
+_LEAST = 100  # chunks that are ranked
+
+
+def similar_notes(snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
+    """Return the notes whose chunks are nearest to the mean direction of a note's; no model is
+    asked.
+
+    :raises NotFoundError: when no note is called so.
+    :raises UsageError: when words are sought besides.
+    :raises IndexUnavailableError: when the note has no embedding.
+    """
+    if request.query.strip():
+        raise UsageError(
+            "a search for notes like another one takes no words",
+            hint="Leave out the words; filters go with it.",
+        )
+    store, top_k = snapshot.store, request.top_k or snapshot.config.search.top_k
+    with snapshot.manifest() as manifest:
+        note = find_named(manifest, request.like).note.row
+    vector = _direction(store, note.id, note.title)
+    asked = understand(store, "", request.filters, True)
+    found = ChunkRetriever(store).run(
+        SparseEmbedding([], []),
+        filters=all_of([asked.filters, none_of(one_of("file_id", [note.id]))]),
+        top_k=max(_LEAST, CHUNKS_PER_NOTE * top_k),
+        query_embedding=vector,
+        mode=SearchMode.DENSE,
+    )
+    hits = NoteRanker().run(found["candidates"], chunks=request.chunks)["hits"]
+    loaded = DocumentLoader(store).run(hits, top_k)
+    results = to_results(asked, loaded["documents"], loaded["hits"], loaded["duplicates"])
+    response = SearchResponse(
+        query=request.like, results=results, total=len(results), mode=SearchMode.DENSE
+    )
+    response.notices += asked.notices
+    point_at_matches(store, response)
+    return response
+
+
+def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
+    """Return the mean of the embeddings of a note's chunks.
+
+    :raises IndexUnavailableError: when none has one.
+    """
+    import numpy as np
+
+    pages = store.pages(one_of("file_id", [note])) if embedded_in(store) else ()
+    vectors = [d.embedding for documents, _ in pages for d in documents if d.embedding is not None]
+    if not vectors:
+        raise IndexUnavailableError(
+            f"{title!r} has no embedding yet, by which others are like it",
+            remedy=Remedy.MAKE_VECTORS,
+        )
+    mean: list[float] = np.asarray(vectors, np.float32).mean(axis=0).tolist()
+    return mean
