@@ -51,9 +51,9 @@ def test_an_error_has_the_code_and_its_text_names_no_command(library: Path) -> N
 
 def test_the_terminal_and_the_json_name_the_command(library: Path, rag: Rag) -> None:
     printed = rag("search", "backups", "--mode", "dense")
-    assert "Start Ollama and run `rag index`. Search by words: --mode lexical." in printed.err
+    assert "Run `rag index`. Search by words: --mode lexical." in printed.err
     found = rag("search", "backups", "--mode", "dense", "--json").json["error"]
-    assert found["hint"] == "Start Ollama and run `rag index`. Search by words: --mode lexical."
+    assert found["hint"] == "Run `rag index`. Search by words: --mode lexical."
 
 
 @pytest.mark.parametrize(

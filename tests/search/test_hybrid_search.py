@@ -90,7 +90,7 @@ def paths(response: SearchResponse) -> list[str]:
 def test_meaning_finds_what_words_do_not(find):
     assert paths(find("car fuel", mode="lexical")) == []
     found = find("car fuel")
-    assert found.mode == "hybrid"
+    assert found.mode == "dense"  # no word of it is known
     assert paths(found)[0] == "automobile.md"
     assert paths(find("doctor"))[0] == "surgery.md"
     assert paths(find("車"))[0] == "automobile.md"
