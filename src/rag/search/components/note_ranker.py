@@ -34,6 +34,7 @@ _LONG_WORD = 12  # characters between spaces; where there are more, words are no
 _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
+_ROUNDING = 1e-9
 
 
 class Part(NamedTuple):
@@ -266,6 +267,7 @@ class NoteRanker:
         parts = tuple(
             Part(c.id, weight, c.score, c.meaning, c.cosine, c.likeness, c.gains, c.forms)
             for weight, c in zip(self.weights, best, strict=False)
+            if c is first or c.score > _ROUNDING  # others may have been near in meaning alone
         )
         score = sum(part.weight * part.score for part in parts)
         return Hit(ranked[0].id, ranked[0].note, score, parts)
