@@ -52,6 +52,13 @@ def test_the_first_index_has_vectors_and_says_whose(rag, notes) -> None:
     assert f"3 of 3 chunks, by {engine.MODEL}" in rag("status").out
 
 
+def test_status_says_in_a_line_of_its_own_how_far_meaning_is(rag, embedded) -> None:
+    (embedded / "new.md").write_text("something new")
+    rag("index", "--no-embed")
+    lines = [line for line in rag("status").out.splitlines() if line.startswith("meaning")]
+    assert len(lines) == 1 and lines[0].startswith("meaning   75 % of chunks, about a minute left")
+
+
 @pytest.mark.parametrize(("query", "title"), MEANT)
 def test_a_question_finds_the_note_that_answers_it_in_other_words(
     rag, embedded, query, title
@@ -110,7 +117,7 @@ class TestLike:
         (load_config().index_dir / "vectors.sqlite3").unlink()
         assert rag("index", "--rebuild", "--no-embed").code == 0
         ran = rag("search", "--like", "Sourdough")
-        assert ran.code == 3 and "rag index --embed" in ran.err
+        assert ran.code == 3 and "`rag index`" in ran.err
 
 
 def test_nothing_is_embedded_where_nothing_changed(rag, embedded) -> None:

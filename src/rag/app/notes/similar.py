@@ -74,7 +74,7 @@ def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
     if not vectors:
         raise IndexUnavailableError(
             f"{title!r} has no embedding yet, by which others are like it",
-            remedy=Remedy.MAKE_VECTORS,
+            remedy=Remedy.RUN_INDEX,
         )
     mean: list[float] = np.asarray(vectors, np.float32).mean(axis=0).tolist()
     return mean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -60,8 +61,8 @@ def _print(found: StatusReport) -> None:
         age = "unknown if stale"
     _say(f"indexed   {found.indexed_at}, {age}")
     _say(f"notes     {found.notes:,} in {plural(found.chunks, 'chunk')}")
-    if found.embedded:
-        _say(_embedding(found.embedded))
+    for line in _embedding(found.embedded) if found.embedded else ():
+        _say(line)
     for vault in found.vaults:
         is_here = os.path.isdir(vault.path)  # noqa: PTH112 - `Path.is_dir` may raise
         away = "" if is_here else "  (the folder is not there)"
@@ -78,14 +79,15 @@ def _say(line: str) -> None:
     print_line(line, _NAMES)
 
 
-def _embedding(made: Embedded) -> str:
+def _embedding(made: Embedded) -> Iterator[str]:
+    """Yield how many chunks have a vector, and how long the others take."""
     readable, left = made.readable, made.unreadable
     line = f"vectors   {made.embedded:,} of {plural(readable, 'chunk')}, by {made.space.model}"
+    yield f"{line}; {left:,} more are in a script it does not read" if left else line
     if made.lacking:
         share = 100 * made.embedded // max(1, readable)
         time = f", {time_left(made.lacking, made.rate)} left" if made.rate else ""
-        line += f"\nmeaning   {share} % of chunks{time} (`rag index` goes on)"
-    return f"{line}; {left:,} more are in a script it does not read" if left else line
+        yield f"meaning   {share} % of chunks{time} (`rag index` goes on)"
 
 
 def _print_problems(found: StatusReport) -> None:
