@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 from collections import deque
 from collections.abc import Generator, Sequence
@@ -14,7 +13,7 @@ from rag.exceptions import IndexingError, Remedy
 from rag.indexing.bulk_build import BuiltSegments, NoteBatch, Progress, build
 from rag.support.disk_space import be_watched, disk_full
 from rag.support.memory_limits import free_memory
-from rag.support.python_process import PythonProcess, may_start, take_orders
+from rag.support.python_process import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 
 _MOST = 2
@@ -55,9 +54,7 @@ def _start(count: int, stack: ExitStack) -> list[_Worker]:
 
 def _affordable() -> int:
     """Return how many there are processors for, and memory where the system tells."""
-    usable = hasattr(os, "sched_getaffinity")
-    count = len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1
-    free = free_memory()
+    count, free = processors(), free_memory()
     if free is not None:
         count = min(count, free // _MEMORY)
     return max(1, count)

@@ -25,6 +25,12 @@ def may_start() -> bool:
     return not getattr(sys, "frozen", False) and "python" in name
 
 
+def processors() -> int:
+    """Return how many processors this process may use."""
+    usable = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1
+
+
 class PythonProcess:
     """An interpreter that runs a function of a module; `close` must be called.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -14,6 +13,7 @@ from rag.clients.builtin.query_process import QueryProcess
 from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
 from rag.config import ModelsConfig
 from rag.exceptions import QueryError, RAGError
+from rag.support.python_process import processors
 from rag.support.vector_digest import TEXTS, digest_of
 
 _MOST = 16  # processes; a machine with more processors has other work for them
@@ -106,7 +106,7 @@ class BuiltinEmbeddings:
         :param patient: a run of the indexer, which leaves the processor to other programs.
         """
         self.check_listening()
-        count = self.config.embedding.threads or _processors() if patient else 1
+        count = self.config.embedding.threads or min(_MOST, processors()) if patient else 1
         seconds = self.config.ollama.read_timeout
         with closing(DocumentPool(count, seconds, is_beside=patient)) as pool:
             yield from pool.embed(texts)
@@ -125,8 +125,3 @@ class BuiltinEmbeddings:
         if self._queries is None:
             self._queries = QueryProcess(self.config.ollama.query_timeout)
         return self._queries
-
-
-def _processors() -> int:
-    usable = hasattr(os, "sched_getaffinity")
-    return min(_MOST, len(os.sched_getaffinity(0)) if usable else os.cpu_count() or 1)
