@@ -16,21 +16,12 @@ from rag.app.refresh import MOST, Refreshed, refresh
 from rag.app.requests import SearchRequest, SyncRequest
 from rag.app.sync import sync
 from rag.app.workspace import Workspace
-from rag.config import EmbeddingConfig, IndexConfig, OllamaConfig, RAGConfig
+from rag.config import IndexConfig, OllamaConfig, RAGConfig
 from rag.index.embedding_space import read_embedded
 from rag.index.lookup import open_manifest
 from rag.index.snapshots import IndexDirectory
 
 UNCHANGED = Refreshed(0)
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> RAGConfig:
-    return RAGConfig(
-        data_dir=tmp_path / "data",
-        embedding=EmbeddingConfig("ollama"),
-        ollama=OllamaConfig(enabled=False),
-    )
 
 
 @pytest.fixture
