@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ollama_server import OllamaServer, refused
+from rag.clients.builtin import engine
 
 
 @pytest.fixture
@@ -102,8 +103,25 @@ class TestIndexWithoutAServer:
         assert found["embedding"] is None
         assert "does not answer" in found["notices"][0]
 
-    def test_quiet_is_silent_where_there_never_were_embeddings(self, rag, gone, notes):
-        rag("index", "-q", notes)
+    def test_quiet_says_so_of_a_provider_that_the_settings_name(self, rag, gone, notes):
+        for ran in (rag("index", "-q", notes), rag("index", "-q")):
+            assert (ran.code, ran.err[:34]) == (0, "rag: no embeddings: Ollama does no")
+
+    def test_quiet_says_so_of_a_named_openai_server(self, rag, notes, monkeypatch):
+        with refused() as url:
+            for name, value in (("PROVIDER", "openai"), ("URL", url), ("MODEL", "bge-m3")):
+                monkeypatch.setenv(f"RAG_EMBEDDING__{name}", value)
+            ran = rag("index", "-q", notes)
+        assert (ran.code, ran.out[:6]) == (0, "3 new;")
+        assert f"no embeddings: the model server does not answer at {url}" in ran.err
+
+    @pytest.mark.inside
+    def test_quiet_is_silent_where_nobody_was_named_and_there_are_no_embeddings(
+        self, rag, gone, notes, monkeypatch
+    ):
+        monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "auto")
+        monkeypatch.setattr(engine, "is_installed", lambda: False)
+        assert "no embeddings: " in rag("index", notes).err
         assert rag("index", "-q") == (0, "", "")
 
     def test_quiet_says_when_some_chunk_lacks_one(self, rag, embedded, monkeypatch):

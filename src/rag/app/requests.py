@@ -118,7 +118,8 @@ class SyncRequest:
     :param embed: require embeddings, those of another model rebuilt; or make none; `None` to
         make what lacks, where a model answers.
     :param wait: for another writer, instead of failing.
-    :param quiet: leave out the notice that there are no embeddings at all.
+    :param quiet: leave out the notice that there are no embeddings at all, unless the settings
+        name who makes them.
     :param take_over: write an index on a server that another machine has written.
     :param seconds: how long a model may embed before it leaves the rest to the next run; `None`
         for no limit. What `embed` requires has none.

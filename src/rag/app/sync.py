@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rag.app.requests import SyncRequest
 from rag.clients.factory import embedding_provider, resolved
-from rag.config import RAGConfig
+from rag.config import AUTO, RAGConfig
 from rag.exceptions import (
     ConnectionError,
     IndexUnavailableError,
@@ -235,8 +235,9 @@ def _embed(
 
         if required or isinstance(error, (StoreError, StoreConnectionError)):
             raise
-        has_some = bool(run.embedded)
-        if has_some or not request.quiet:
+        has_some, is_named = bool(run.embedded), config.embedding.provider != AUTO
+        may_be_silent = request.quiet and isinstance(error, ConnectionError)
+        if has_some or is_named or not may_be_silent:
             what = "some chunks have no embedding" if has_some else "no embeddings"
             run.report.notices.append(standing(with_hint(f"{what}: {error}", error.hint)))
 
