@@ -108,6 +108,25 @@ class TestLike:
         ran = rag("search", "flour", "--like", "Sourdough")
         assert ran.code == 2 and "takes no words" in ran.err
 
+    @pytest.mark.parametrize("words", [(), ("flour",)])
+    @pytest.mark.parametrize("name", ["", "  "])
+    def test_an_empty_name_is_refused(self, rag, name, words) -> None:
+        ran = rag("search", "--like", name, *words)
+        assert (ran.code, ran.out) == (2, "") and "name of the note" in ran.err
+
+    def test_the_mode_lexical_does_not_go_with_it(self, rag) -> None:
+        ran = rag("search", "--like", "Sourdough", "--mode", "lexical")
+        assert (ran.code, ran.out) == (2, "") and "goes by meaning" in ran.err
+
+    def test_settings_without_meaning_do_not_go_with_it(self, rag, monkeypatch) -> None:
+        monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "none")
+        ran = rag("search", "--like", "Sourdough")
+        assert (ran.code, ran.out) == (2, "") and "embedding.provider is none" in ran.err
+
+    def test_it_goes_by_meaning_where_the_settings_search_by_words(self, rag, monkeypatch) -> None:
+        monkeypatch.setenv("RAG_SEARCH__MODE", "lexical")
+        assert rag("search", "--like", "Sourdough").code == 0
+
     def test_a_note_that_is_not_there_is_told_with_what_is_near(self, rag) -> None:
         ran = rag("search", "--like", "Sourdoug")
         assert ran.code == 1 and "no note called 'Sourdoug'" in ran.err

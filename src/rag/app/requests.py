@@ -30,7 +30,8 @@ class SearchRequest:
     :param context: give so many lines before and after the matching line of each result.
     :param refresh: index what changed first, where it is little; see `rag.app.refresh`. A snapshot
         that is open already stays as it is.
-    :param like: the name of a note: find notes that mean the like, in the place of a query.
+    :param like: the name of a note: find notes that mean the like, in the place of a query; `None`
+        to search by the query.
     """
 
     query: str
@@ -46,7 +47,7 @@ class SearchRequest:
     context: int | None = None
     order: str = ""
     refresh: bool = False
-    like: str = ""
+    like: str | None = None
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,10 @@ def _may_repeat(config: RAGConfig, request: SearchRequest) -> bool:
 
 
 def _search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
-    if request.like:
+    if request.like is not None:
         from rag.app.notes.similar import similar_notes
 
-        return _report(snapshot, request, similar_notes(snapshot, request))
+        return _report(snapshot, request, similar_notes(snapshot, request.like, request))
     return _search_query(snapshot, request)
 
 

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 AUTO = "auto"  # what the index was made with; else what there is
+NO_PROVIDER = "none"
 EMBEDDING_PROVIDERS = {
     "builtin": (".builtin.providers", "BuiltinEmbeddings"),
     "ollama": (".ollama.providers", "OllamaEmbeddings"),
     "openai": (".openai.providers", "OpenAIEmbeddings"),
-    "none": (".no_models", "NoEmbeddings"),
+    NO_PROVIDER: (".no_models", "NoEmbeddings"),
 }
 CHAT_PROVIDERS = {
     "ollama": (".ollama.providers", "OllamaChat"),
     "openai": (".openai.providers", "OpenAIChat"),
-    "none": (".no_models", "NoChat"),
+    NO_PROVIDER: (".no_models", "NoChat"),
 }

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.app.notes.names import find_named
-from rag.exceptions import IndexUnavailableError, Remedy, UsageError
+from rag.config.providers import NO_PROVIDER
+from rag.exceptions import ConfigError, IndexUnavailableError, Remedy, UsageError
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
 from rag.search.embedding_choice import embedded_in
 from rag.search.filter_listing import CHUNKS_PER_NOTE
@@ -21,27 +22,26 @@ from rag.search.understanding.query_understanding import understand
 if TYPE_CHECKING:
     from rag.app.requests import SearchRequest
     from rag.app.snapshot import Snapshot
+    from rag.config import RAGConfig
     from rag.stores.base.document_store import BaseDocumentStore
 
 _LEAST = 100  # chunks that are ranked
 
 
-def similar_notes(snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
+def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> SearchResponse:
     """Return the notes whose chunks are nearest to the mean direction of a note's; no model is
     asked.
 
+    :param name: of the note.
     :raises NotFoundError: when no note is called so.
-    :raises UsageError: when words are sought besides.
+    :raises UsageError: when the name is empty, when words are sought besides, or when the mode or
+        the settings rule out meaning.
     :raises IndexUnavailableError: when the note has no embedding.
     """
-    if request.query.strip():
-        raise UsageError(
-            "a search for notes like another one takes no words",
-            hint="Leave out the words; filters go with it.",
-        )
+    _check(name, request, snapshot.config)
     store, top_k = snapshot.store, request.top_k or snapshot.config.search.top_k
     with snapshot.manifest() as manifest:
-        note = find_named(manifest, request.like).note.row
+        note = find_named(manifest, name).note.row
     vector = _direction(store, note.id, note.title)
     asked = understand(store, "", request.filters, True)
     found = ChunkRetriever(store).run(
@@ -55,11 +55,39 @@ def similar_notes(snapshot: Snapshot, request: SearchRequest) -> SearchResponse:
     loaded = DocumentLoader(store).run(hits, top_k)
     results = to_results(asked, loaded["documents"], loaded["hits"], loaded["duplicates"])
     response = SearchResponse(
-        query=request.like, results=results, total=len(results), mode=SearchMode.DENSE
+        query=name, results=results, total=len(results), mode=SearchMode.DENSE
     )
     response.notices += asked.notices
     point_at_matches(store, response)
     return response
+
+
+def _check(name: str, request: SearchRequest, config: RAGConfig) -> None:
+    """Refuse what does not go with a search for notes like another one.
+
+    :raises UsageError: saying what.
+    """
+    if not name.strip():
+        raise UsageError(
+            "the name of the note that others are to be like is empty",
+            hint="Name a note by its title or its path.",
+        )
+    if request.query.strip():
+        raise UsageError(
+            "a search for notes like another one takes no words",
+            hint="Leave out the words; filters go with it.",
+        )
+    if request.mode == SearchMode.LEXICAL:
+        raise UsageError(
+            "a search for notes like another one goes by meaning, and mode lexical by words alone",
+            hint="Leave out the mode.",
+        )
+    if config.embedding.provider == NO_PROVIDER:
+        raise ConfigError(
+            "a search for notes like another one goes by meaning: embedding.provider is none",
+            hint="Set embedding.provider to another one.",
+            remedy=Remedy.LIST_SETTINGS,
+        )
 
 
 def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:

@@ -66,14 +66,14 @@ def search(
     path_globs: PathGlobs = None,
     where: Where = None,
     like: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--like",
             metavar="NOTE",
             help="Notes that mean the like of this one, in the place of a query.",
             autocompletion=complete_notes,
         ),
-    ] = "",
+    ] = None,
     top_k: TopK = None,
     mode: Mode = None,
     transforms: Transforms = None,
@@ -168,7 +168,7 @@ def search(
         refresh=wants_refresh(config, refresh),
         like=like,
     )
-    check_asks(words or like, request.filters)
+    check_asks(words, request.filters, like)
     with Workspace(config) as workspace:
         report = workspace.search(request)
     _print_warnings(report, out, wanted=bool(plan))
@@ -187,7 +187,7 @@ def search(
         print_missing(report.response.missing, request.query)
     if not results:
         if not out.as_json:
-            print_nothing_found(request.query or request.like)
+            print_nothing_found(request.query or like or "")
             print_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
     if opened is not None:

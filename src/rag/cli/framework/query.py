@@ -82,14 +82,17 @@ def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def check_asks(words: Sequence[str] | None, filters: QueryFilters | None) -> None:
+def check_asks(
+    words: Sequence[str] | None, filters: QueryFilters | None, like: str | None = None
+) -> None:
     """Refuse to search for nothing at all: neither words nor filters.
 
+    :param like: the name of a note, in the place of words.
     :raises UsageError: naming both.
     """
     from rag.search.results import QueryFilters
 
-    if not words and filters in (None, QueryFilters()):
+    if not words and like is None and filters in (None, QueryFilters()):
         raise UsageError(
             "neither a query nor a filter is given",
             hint="Say what to look for; `rag search --help` lists the filters.",
