@@ -88,6 +88,29 @@ def test_doctor_says_so_too(rag, indexed, pattern, kind):
     assert "the check broke" not in ran.out
 
 
+@pytest.mark.parametrize("kind", KINDS)
+class TestTheLockOfEmbedding:
+    @pytest.fixture
+    def strange(self, server, indexed: Path, kind: str) -> Path:
+        """What is in its place, beside a note that has yet to be embedded."""
+        (indexed / "new.md").write_text("# New\n")
+        return replace("embedding.lock", kind)
+
+    def test_without_it_words_are_indexed_and_it_is_said(self, rag, strange, kind):
+        ran = rag("index")
+        assert (ran.code, ran.out[:6]) == (0, "1 new;")
+        assert says_what_to_do(ran.err, strange, kind)
+        assert says_what_to_do(rag("index", "-q").err, strange, kind)
+
+    def test_vectors_that_are_asked_for_are_missed_with_3(self, rag, strange, kind):
+        ran = rag("index", "--embed")
+        assert (ran.code, ran.out) == (3, "") and says_what_to_do(ran.err, strange, kind)
+
+    def test_once_it_is_moved_away_an_index_run_mends_it(self, rag, strange, tmp_path):
+        strange.rename(tmp_path / "moved")
+        assert "1 chunk embedded" in rag("index").out
+
+
 @pytest.mark.parametrize(
     "name", ["points", "manifest.sqlite3", "checksums", "shard/edge_config.json"]
 )

@@ -26,9 +26,11 @@ from rag.index.embedding_space import (
     read_embedded,
     record_embedded,
 )
+from rag.index.index_errors import not_a_file
 from rag.index.manifest import UNEMBEDDED
 from rag.index.searchable_text import embedded_text
 from rag.index.vector_cache import VECTORS, VectorCache
+from rag.support.regular_files import strange_kind
 from rag.text.token_estimate import count_tokens
 
 if TYPE_CHECKING:
@@ -288,8 +290,14 @@ def _place(document: Document) -> str:
 
 @contextmanager
 def alone(directory: IndexDirectory) -> Iterator[bool]:
-    """Be the one process that makes vectors of an index; yield whether this one is."""
-    with (directory.path / _LOCK).open("a+b") as lock:
+    """Be the one process that makes vectors of an index; yield whether this one is.
+
+    :raises IndexUnavailableError: when something else is in the place of the lock.
+    """
+    path = directory.path / _LOCK
+    if kind := strange_kind(path):
+        raise not_a_file(path, kind)
+    with path.open("a+b") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
