@@ -7,12 +7,16 @@ client for ever. Here the whole request counts, the body of its answer too.
 from __future__ import annotations
 
 import ipaddress
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
+
+_PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\b)", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 
 
 class DeadlineExceeded(httpx.ReadTimeout):
@@ -117,6 +121,12 @@ def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool
 
 
 def brief(text: str) -> str:
-    """Return what a server says, fit for one line of a terminal."""
+    """Return what a server says, fit for one line of a terminal; of a page of HTML, such as that of
+    a proxy, only the title, which may be empty."""
+    if _PAGE.match(text):
+        from html import unescape
+
+        title = _TITLE.search(text)
+        text = unescape(title[1]) if title else ""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= 200 else f"{line[:199]}…"

@@ -65,7 +65,7 @@ def _explain(error: Exception, server: str, model: str, setting: str) -> Trouble
 def _refusal(error: ResponseError, server: str, model: str) -> Trouble:
     """The server answered with an error: told by the status, and by words where it must be."""
     status, said = error.status_code, brief(error.error)
-    if status == 404 and model and not _NO_SUCH_PAGE.search(said):
+    if status == 404 and model and not _NO_SUCH_PAGE.search(error.error):
         missing = ModelMissingError(
             f"{server} has no model {model}", server, hint=f"`{_command(server)} pull {model}`"
         )

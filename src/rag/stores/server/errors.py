@@ -20,6 +20,7 @@ from rag.support.disk_space import is_of_full_disk
 from rag.support.http_transport import DeadlineExceeded, brief, is_caused_by
 
 _BUSY = (408, 425, 429, 503)
+_MOST_SAID = 4000  # bytes of an answer that is not Qdrant's that are looked at
 _NO_POINT = re.compile(r"no point with id", re.IGNORECASE)
 _NO_COLLECTION = re.compile(r"collection .*(doesn't exist|not found)", re.IGNORECASE | re.DOTALL)
 
@@ -123,8 +124,8 @@ def _silence(error: Exception, settings: StoreConfig) -> RAGError:
 
 
 def said_in(content: bytes) -> str:
-    """Return the message in an answer of Qdrant's, or the beginning of another's."""
+    """Return the message in an answer of Qdrant's, or what `brief` leaves of another's."""
     try:
         return brief(str(json.loads(content)["status"]["error"]))
     except (ValueError, LookupError, TypeError, RecursionError):
-        return brief(content[:1000].decode("utf-8", "replace"))
+        return brief(content[:_MOST_SAID].decode("utf-8", "replace"))

@@ -1,0 +1,61 @@
+"""What is told of the body of an answer with an error: one short line, and of a page its title."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.clients.ollama.errors import diagnose as diagnose_ollama
+from rag.clients.ollama.http_client import ResponseError
+from rag.clients.openai.endpoint import Endpoint
+from rag.clients.openai.errors import diagnose, refused
+from rag.support.http_transport import brief
+
+PAGE = """<!DOCTYPE html>
+<html><head>
+<title>502 Bad Gateway &amp; so on</title>
+</head><body><center><h1>502 Bad Gateway</h1></center><hr>nginx/1.25</body></html>
+"""
+TITLE = "502 Bad Gateway & so on"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (PAGE, TITLE),
+        (f"\ufeff\n{PAGE}", TITLE),
+        (PAGE.replace("<!DOCTYPE html>", "<!-- a proxy -->"), TITLE),
+        (PAGE.replace("<title>", '<TITLE lang="en">\n'), TITLE),
+        ("<html><h1>Bad gateway</h1></html>", ""),
+        ("<html><title>a\x1b[31m\nb</title>", "a [31m b"),
+        ("upstream <html> is down", "upstream <html> is down"),
+        ("<unk> is no token", "<unk> is no token"),
+    ],
+)
+def test_of_a_page_only_the_title_is_told(said: str, told: str) -> None:
+    assert brief(said) == told
+
+
+@given(st.text(max_size=500), st.sampled_from(["", "<html>", "<html><title>"]))
+def test_it_is_one_line_of_at_most_200_characters(said: str, before: str) -> None:
+    told = brief(before + said)
+    assert len(told) <= 200 and told.isprintable() and "<html" not in told[: len(before)]
+
+
+def test_an_ollama_error_has_the_title_of_a_proxy_s_page() -> None:
+    error = diagnose_ollama(ResponseError(PAGE, 502), "http://127.0.0.1:9", "bge-m3").error
+    assert (error.message, error.details) == ("http://127.0.0.1:9 answered with error 502", TITLE)
+
+
+def test_a_page_that_is_not_found_is_no_model_that_ollama_lacks() -> None:
+    page = PAGE.replace("502 Bad Gateway", "404 Not Found")
+    error = diagnose_ollama(ResponseError(page, 404), "http://127.0.0.1:9", "bge-m3").error
+    assert "answered with error 404" in error.message and "ollama.url" in error.hint
+
+
+def test_an_error_of_openai_s_api_has_it_too() -> None:
+    refusal = refused(httpx.Response(502), None, PAGE, "")
+    error = diagnose(refusal, Endpoint("chat", "http://127.0.0.1:9", "llama3.2")).error
+    assert (error.details, str(refusal)) == (TITLE, f"502: {TITLE}")
