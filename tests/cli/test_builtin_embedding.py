@@ -150,6 +150,15 @@ def test_doctor_proves_the_vectors(rag, embedded) -> None:
     assert checks["vector sample"]["compared"] == 3
 
 
+def test_status_and_doctor_show_one_short_digest_of_the_model(rag, embedded) -> None:
+    checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
+    shown = {
+        rag("status", "--json").json["index"]["embedding"]["digest"],
+        *(checks[name]["digest"] for name in ("embedding model", "vectors")),
+    }
+    assert len(shown) == 1 and len(shown.pop()) < 30
+
+
 def test_init_says_that_meaning_needs_nothing_else(rag, notes) -> None:
     ran = rag("init", notes, "--dry-run")
     assert "meaning   by the built-in model" in ran.out

@@ -11,6 +11,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 
 TEXTS = (
     "How do I restore the notes of last week from the backup?",
@@ -20,6 +21,7 @@ TEXTS = (
 )
 _ALIKE = 0.995
 _SIGN = "~"  # which no digest of weights holds
+_SHOWN = 12  # hexadecimal digits
 _KEPT = 96  # numbers of each vector: enough to tell models apart
 
 
@@ -39,6 +41,15 @@ def digest_of(vectors: Sequence[Sequence[float]], version: str = "") -> str:
 def has_sample(digest: str) -> bool:
     """Return whether a digest holds vectors, so that another with vectors is to be compared."""
     return _SIGN in digest
+
+
+def shortened(digest: str) -> str:
+    """Return a digest as people are shown it: in the place of vectors a hash of them. Two that
+    differ may still be of one model, which `may_be_same` tells of the whole digests."""
+    version, sign, sample = _parts(digest)
+    if not sample:
+        return digest
+    return f"{version}{sign}{sha256(sample.encode()).hexdigest()[:_SHOWN]}"
 
 
 def may_be_same(one: str, other: str) -> bool:

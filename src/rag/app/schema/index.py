@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rag.support.vector_digest import shortened
+
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport, NotesReport
     from rag.app.status import StatusReport
     from rag.app.vaults import VaultChange, VaultsReport
+    from rag.index.embedding_space import Embedded
 
 
 def note_to_json(report: NoteReport) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
             "indexed_at": report.indexed_at,
             "stale": None if report.changed is None else report.changed > 0,
             "changed": report.changed,
-            "embedding": report.embedded.to_json() if report.embedded else None,
+            "embedding": _embedded(report.embedded) if report.embedded else None,
             "server": asdict(report.server) if report.server else None,
             "writer": asdict(report.writer) if report.writer else None,
             "fingerprint": report.fingerprint,
@@ -67,6 +70,12 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
         "not_indexed": report.not_indexed,
         "problems": [asdict(problem) for problem in report.problems],
     }
+
+
+def _embedded(embedded: Embedded) -> dict[str, Any]:
+    """Return how far chunks are embedded, and by what, as schema 1 has it."""
+    facts = embedded.to_json()
+    return facts | {"digest": shortened(facts["digest"])}
 
 
 def vault_change_to_json(change: VaultChange) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rag.support.vector_digest import shortened
+
 if TYPE_CHECKING:
     from rag.app.doctor import Check, DoctorReport
     from rag.app.settings import (
@@ -27,7 +29,10 @@ def checks_to_json(report: DoctorReport) -> dict[str, Any]:
 def check_to_json(check: Check) -> dict[str, Any]:
     """Return what one check found, and its facts."""
     said = {"name": check.name, "status": check.status, "message": check.message}
-    return check.facts | said | {"hint": check.hint}
+    facts = dict(check.facts)
+    if "digest" in facts:
+        facts["digest"] = shortened(facts["digest"])
+    return facts | said | {"hint": check.hint}
 
 
 def setup_to_json(report: SetupReport) -> dict[str, Any]:
