@@ -60,7 +60,7 @@ def test_the_context_is_always_sent_and_nothing_may_be_cut_or_thought(
 def test_the_context_is_no_larger_than_what_the_model_reads(settings: Settings) -> None:
     with OllamaServer([Model("small", context=1024, capabilities=("completion",))]) as server:
         chat = ChatModel(settings(url=server.url), "small")
-        assert (chat.num_ctx, chat.respond("one").num_ctx) == (1024, 1024)
+        assert (chat.window, chat.respond("one").num_ctx) == (1024, 1024)
         assert len(server.requests("/api/show")) == 1
         chat.close()
 

@@ -67,7 +67,7 @@ class ChatModel:
         if not self.model:
             raise ConfigError("no chat model is configured", hint="Set ollama.chat_model.")
         self.client = OllamaClient(self.config.local_url, self.config)
-        self.backoff = backoff
+        self.backoff, self.query_timeout = backoff, self.config.query_timeout
         self._info: ModelInfo | None = None
         if self.model == AUTO:
             try:
@@ -88,7 +88,7 @@ class ChatModel:
         return self._info
 
     @property
-    def num_ctx(self) -> int:
+    def window(self) -> int:
         """The tokens of prompt and answer together: what the model reads, up to the cap.
 
         :raises ConnectionError: when the server cannot be asked.
@@ -129,11 +129,11 @@ class ChatModel:
             "truncate": False,
             "shift": False,
             "keep_alive": self.config.keep_alive,
-            "options": {**(options or {}), "num_ctx": self.num_ctx},
+            "options": {**(options or {}), "num_ctx": self.window},
         }
         body |= {key: value for key, value in (("format", format), ("tools", tools)) if value}
         limit = seconds or self.config.request_timeout
-        response = Response(num_ctx=self.num_ctx, model=self.model, server=self.client.url)
+        response = Response(num_ctx=self.window, model=self.model, server=self.client.url)
         failing = self._failing()
 
         def pieces() -> Pieces:
@@ -166,7 +166,7 @@ class ChatModel:
 
     def _too_long(self, error: RAGError) -> TooLongError:
         return TooLongError(
-            f"the prompt is longer than the {self.num_ctx} tokens of {self.model}",
+            f"the prompt is longer than the {self.window} tokens of {self.model}",
             self.client.url,
             details=error.details,
             hint="Lower ask.top_k, or raise ollama.max_context.",

@@ -1,31 +1,23 @@
 """The chat model as a Haystack component: ollama-haystack's, over our own transport.
 
-Left to itself that one takes a stream that just ends for an answer, forgets that an answer
-reached its limit, sends no `num_ctx`, and has no deadline. Messages, tools and chunks are its
-work; requests, retries, deadlines and cancelled streams are that of `ChatModel`.
+Left to itself that one also forgets that an answer reached its limit, and sends no `num_ctx`.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage, StreamingCallbackT
-from haystack.tools import (
-    ToolsType,
-    deserialize_tools_or_toolset_inplace,
-    serialize_tools_or_toolset,
-)
+from haystack.tools import ToolsType
 
 from rag.clients.chat.answering import Delta
-from rag.clients.chat.reply import Call, message_of
+from rag.clients.chat.generator import CALL, ChatGenerator
+from rag.clients.chat.reply import Call
 from rag.clients.ollama.chat import ChatModel
 from rag.clients.ollama.http_client import chat_response
-from rag.clients.serialization import with_config
 from rag.config import OllamaConfig
 
 # After ours, which imports the client without the environment's proxies.
@@ -33,11 +25,9 @@ from haystack_integrations.components.generators.ollama import (  # isort: skip
     OllamaChatGenerator,
 )
 
-_CALL = "rag"  # the option under which a call goes through ollama-haystack's code
-
 
 @component
-class OllamaGenerator(OllamaChatGenerator):
+class OllamaGenerator(ChatGenerator, OllamaChatGenerator):  # type: ignore[misc]
     """Let the chat model answer messages.
 
     :param config: the `[ollama]` settings; without them those in force.
@@ -88,71 +78,17 @@ class OllamaGenerator(OllamaChatGenerator):
             self._chat_model = ChatModel(self.config, self.model)
         return self._chat_model
 
-    @component.output_types(replies=list[ChatMessage])
-    def run(  # type: ignore[override]
+    def _generate(
         self,
         messages: list[ChatMessage] | str,
-        streaming_callback: StreamingCallbackT | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
-        response_format: str | dict[str, Any] | None = None,
-        tools: ToolsType | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """Return one message as `replies`; its meta holds `finish_reason` and `usage`.
-
-        :param streaming_callback: called with each piece of the answer as it arrives.
-        :param response_format: in the place of the component's own, for this answer.
-        :raises ConfigError: when no chat model is configured.
-        :raises ConnectionError: and its subclasses, as `ChatModel.stream` says.
-        """
-        call = Call(response_format or self.response_format)
-        return {
-            "replies": [self.answer(call, messages, streaming_callback, generation_kwargs, tools)]
-        }
-
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(  # type: ignore[override]
-        self,
-        messages: list[ChatMessage] | str,
-        streaming_callback: StreamingCallbackT | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
-        response_format: str | dict[str, Any] | None = None,
-        tools: ToolsType | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """`run`, off the event loop; ollama-haystack's would use its own client."""
-        return await asyncio.to_thread(
-            self.run, messages, streaming_callback, generation_kwargs, response_format, tools
-        )
-
-    def brief_reply(
-        self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any], tokens: int
-    ) -> str:
-        """Return a short reply, without reasoning and within `ollama.query_timeout`."""
-        response = self.chat.respond(
-            messages,
-            format=schema,
-            options={"temperature": 0, "num_predict": tokens},
-            seconds=self.chat.config.query_timeout,
-        )
-        return response.text
-
-    def answer(
-        self,
-        call: Call,
-        messages: list[ChatMessage] | str,
-        streaming_callback: StreamingCallbackT | None = None,
-        generation_kwargs: dict[str, Any] | None = None,
-        tools: ToolsType | None = None,
-    ) -> ChatMessage:
-        """Return the reply to messages; `call` holds what there is of it, after an error too."""
-        options = {**(generation_kwargs or {}), _CALL: call}
+        streaming_callback: StreamingCallbackT | None,
+        options: dict[str, Any],
+        tools: ToolsType | None,
+    ) -> dict[str, Any]:
         self._client = self.chat.client
-        try:
-            made = OllamaChatGenerator.run(
-                self, messages, options, tools, streaming_callback=streaming_callback
-            )
-        finally:
-            call.end()
-        return message_of(call.response, made["replies"][0].tool_calls)
+        return OllamaChatGenerator.run(
+            self, messages, options, tools, streaming_callback=streaming_callback
+        )
 
     def _chat(  # type: ignore[override]
         self,
@@ -162,8 +98,8 @@ class OllamaGenerator(OllamaChatGenerator):
         is_stream: bool,
         generation_kwargs: dict[str, Any],
     ) -> Iterator[Any]:
-        call: Call = generation_kwargs[_CALL]
-        options = {key: value for key, value in generation_kwargs.items() if key != _CALL}
+        call: Call = generation_kwargs[CALL]
+        options = {key: value for key, value in generation_kwargs.items() if key != CALL}
         answering = self.chat.stream(
             messages,
             format=call.format,
@@ -173,41 +109,6 @@ class OllamaGenerator(OllamaChatGenerator):
             tools=tools,
         )
         return map(partial(_chunk, answering.response.model), call.deltas(answering))
-
-    def warm_up(self) -> None:
-        """Do nothing: the connection is opened when it is wanted."""
-
-    async def warm_up_async(self) -> None:
-        """Do nothing, as `warm_up`."""
-
-    def close(self) -> None:
-        """Close the connection; `run` opens it again."""
-        if self._chat_model is not None:
-            self._chat_model.close()
-            self._chat_model = self._client = None
-
-    async def close_async(self) -> None:
-        """Close the connection."""
-        self.close()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Serialise the component with its settings."""
-        return default_to_dict(
-            self,
-            config=self.config and asdict(self.config),
-            model=self.model,
-            think=self.think,
-            response_format=self.response_format,
-            generation_kwargs=self.generation_kwargs or None,
-            timeout=self.timeout,
-            tools=serialize_tools_or_toolset(self.tools),
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Make the component from what `to_dict` gave."""
-        deserialize_tools_or_toolset_inplace(data["init_parameters"], key="tools")
-        return default_from_dict(cls, with_config(data))
 
 
 def _chunk(model: str, delta: Delta) -> Any:

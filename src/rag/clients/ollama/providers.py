@@ -215,7 +215,7 @@ class OllamaChat:
 
         try:
             with closing(ChatModel(self.config.ollama, model)) as chat:
-                return chat.num_ctx
+                return chat.window
         except RAGError:  # another generator may answer, which does without Ollama
             return self.config.ollama.max_context
 

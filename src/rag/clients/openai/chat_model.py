@@ -42,6 +42,7 @@ class ChatModel:
         endpoint = chat_endpoint(config, model)
         check_endpoint(endpoint)
         self.limits, self.backoff = config.ollama, backoff
+        self.query_timeout = config.ollama.query_timeout
         self.client = OpenAIClient(endpoint, config.ollama)
         self._served: Served | None = None
         self._window = 0

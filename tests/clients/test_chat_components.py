@@ -1,0 +1,57 @@
+"""The chat generators of all providers as Haystack sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.dataclasses import ChatMessage
+from haystack_integrations.components.generators.ollama import OllamaChatGenerator
+
+from rag.clients.ollama.answer_generator import AnswerGenerator
+from rag.clients.ollama.chat_generator import OllamaGenerator
+from rag.clients.openai.answer_generator import OpenAIAnswerGenerator
+from rag.clients.openai.chat_generator import OpenAIGenerator
+from rag.config import ModelsConfig, OllamaConfig
+
+OURS = [
+    (OllamaGenerator, OllamaChatGenerator, OllamaConfig()),
+    (AnswerGenerator, OllamaChatGenerator, OllamaConfig()),
+    (OpenAIGenerator, OpenAIChatGenerator, ModelsConfig()),
+    (OpenAIAnswerGenerator, OpenAIChatGenerator, ModelsConfig()),
+]
+
+
+@pytest.mark.parametrize(("kind", "haystacks", "config"), OURS)
+def test_all_take_and_give_the_same(kind: Any, haystacks: type, config: Any) -> None:
+    made = kind(config)
+    assert isinstance(made, haystacks)
+    inputs = {socket.name: socket.is_mandatory for socket in _inputs(made).values()}
+    optional = ("streaming_callback", "generation_kwargs", "response_format", "tools")
+    assert inputs == {"messages": True, **dict.fromkeys(optional, False)}
+    outputs = made.__haystack_output__._sockets_dict
+    assert {name: socket.type for name, socket in outputs.items()} == {"replies": list[ChatMessage]}
+
+
+@pytest.mark.parametrize(("kind", "haystacks", "config"), OURS)
+def test_messages_have_a_type_that_pipelines_check(kind: Any, haystacks: type, config: Any) -> None:
+    assert _inputs(kind(config))["messages"].type == list[ChatMessage] | str
+
+
+@pytest.mark.parametrize(("kind", "haystacks", "config"), OURS)
+def test_each_survives_a_pipeline_s_text(kind: Any, haystacks: type, config: Any) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component(
+        "chat", kind(config, "some-model", True, {"type": "object"}, {"temperature": 0}, 2.5)
+    )
+    again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"]).get_component("chat")
+    assert type(again) is kind and (again.config, again.model) == (config, "some-model")
+    assert (again.think, again.response_format) == (True, {"type": "object"})
+    assert (again.generation_kwargs, again.timeout) == ({"temperature": 0}, 2.5)
+
+
+def _inputs(made: Any) -> dict[str, Any]:
+    sockets: dict[str, Any] = made.__haystack_input__._sockets_dict
+    return sockets
