@@ -36,6 +36,13 @@ class ChatConnection(Protocol):
     query_timeout: float
 
     @property
+    def name(self) -> str:
+        """The name of the model, of which the server is asked.
+
+        :raises RAGError: when the server cannot be asked, or does not have the model.
+        """
+
+    @property
     def window(self) -> int:
         """The tokens of prompt and answer together.
 

@@ -88,6 +88,11 @@ class ChatModel:
         return self._info
 
     @property
+    def name(self) -> str:
+        """The name of the model that is asked, as `info` has it."""
+        return self.info.name
+
+    @property
     def window(self) -> int:
         """The tokens of prompt and answer together: what the model reads, up to the cap.
 

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from rag.clients.chat.provider import ServerChat
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
+from rag.clients.servers.provider import ServerProvider
 from rag.config import ModelsConfig, OllamaConfig
-from rag.exceptions import ConfigError, ConnectionError, ModelError, RAGError, Remedy
+from rag.exceptions import ConfigError, ConnectionError, ModelError, Remedy
 
 if TYPE_CHECKING:
+    from rag.clients.chat.generator import ChatConnection
     from rag.clients.ollama.embedding_stream import QueryVectors
+    from rag.clients.servers.advice import Advice
 
 _TIMEOUTS = ("read_timeout", "request_timeout")
-_ALL_TIMEOUTS = (*_TIMEOUTS, "connect_timeout", "query_timeout")
+
+
+class _OllamaProvider(ServerProvider):
+    """What is said of Ollama's servers, whatever they are asked for."""
+
+    config: ModelsConfig
+
+    @property
+    def advice(self) -> Advice:
+        """What to tell when none of them answers."""
+        from rag.clients.ollama.advice import advice
+
+        return advice()
+
+    def survey(self) -> list[ServerView]:
+        """Ask all servers of Ollama."""
+        from rag.clients.ollama.inventory import survey
+
+        return survey(self.config)
 
 
 @dataclass
-class OllamaEmbeddings:
+class OllamaEmbeddings(_OllamaProvider):
     """The embedding model of the configured servers; see `rag.clients.protocols`."""
 
     config: ModelsConfig
@@ -63,26 +85,15 @@ class OllamaEmbeddings:
 
         return full_name(name) == full_name(self.model)
 
-    def check_listening(self) -> None:
-        """Raise an error when it is plain that no server answers."""
+    @property
+    def addresses(self) -> list[str]:
+        """The servers that embed."""
+        return self.config.ollama.embedding_urls
+
+    def check_allowed(self) -> None:
+        """Refuse to go on when Ollama is switched off."""
         if not self.config.ollama.enabled:
             raise ConfigError("Ollama is switched off", hint="Set ollama.enabled = true.")
-        from rag.clients.ollama.advice import advice
-        from rag.clients.servers.reachability import check_listening
-
-        check_listening(self.config.ollama.embedding_urls, advice())
-
-    def forget_silence(self) -> None:
-        """Ask the servers again, whatever is remembered of them."""
-        from rag.clients.servers.silent_servers import forget
-
-        forget(self.config.ollama.embedding_urls)
-
-    def survey(self) -> list[ServerView]:
-        """Ask all servers of Ollama."""
-        from rag.clients.ollama.inventory import survey
-
-        return survey(self.config)
 
     def at(self, server: str, seconds: float) -> OllamaEmbeddings:
         """Return a provider that asks one server alone, once, and waits so long."""
@@ -156,7 +167,7 @@ class OllamaEmbeddings:
 
 
 @dataclass
-class OllamaChat:
+class OllamaChat(ServerChat, _OllamaProvider):
     """The chat models of the configured server; see `rag.clients.protocols.ChatProvider`."""
 
     config: ModelsConfig
@@ -180,64 +191,29 @@ class OllamaChat:
         """Return settings with another chat model."""
         return replace(config, ollama=replace(config.ollama, chat_model=model))
 
-    def check_listening(self) -> None:
-        """Raise an error when it is plain that the server does not answer."""
+    @property
+    def addresses(self) -> list[str]:
+        """The server that writes."""
+        return [self.config.ollama.local_url]
+
+    def check_allowed(self) -> None:
+        """Refuse to go on when Ollama is switched off."""
         if self.is_off:
             raise ConfigError("Ollama is switched off (ollama.enabled)", remedy=Remedy.SEE_DOCTOR)
-        from rag.clients.ollama.advice import advice
-        from rag.clients.servers.reachability import check_listening
 
-        check_listening([self.config.ollama.local_url], advice())
-
-    def forget_silence(self) -> None:
-        """Ask the server again, whatever is remembered of it."""
-        from rag.clients.servers.silent_servers import forget
-
-        forget([self.config.ollama.local_url])
-
-    def survey(self) -> list[ServerView]:
-        """Ask all servers of Ollama."""
-        from rag.clients.ollama.inventory import survey
-
-        return survey(self.config)
-
-    def find_chat_model(self, deadline: float) -> str:
-        """Return the name of the model that is to answer, which the server was asked for."""
-        self.check_listening()
+    def _connection(self, config: ModelsConfig, model: str = "") -> ChatConnection:
         from rag.clients.ollama.chat import ChatModel
 
-        with closing(ChatModel(self._limited(deadline))) as chat:
-            return chat.info.name
+        return ChatModel(config.ollama, model)
 
-    def context_window(self, model: str = "") -> int:
-        """Return the tokens of prompt and answer together."""
-        from rag.clients.ollama.chat import ChatModel
-
-        try:
-            with closing(ChatModel(self.config.ollama, model)) as chat:
-                return chat.window
-        except RAGError:  # another generator may answer, which does without Ollama
-            return self.config.ollama.max_context
-
-    def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        """Return a chat generator; no server is asked before it runs."""
+    def _generators(self) -> tuple[Any, Any]:
+        from rag.clients.ollama.answer_generator import AnswerGenerator
         from rag.clients.ollama.chat_generator import OllamaGenerator
 
-        config = self.config.ollama if seconds is None else self._limited(seconds)
-        return OllamaGenerator(config, model, timeout=seconds)
+        return OllamaGenerator, AnswerGenerator
 
-    def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
-        """Return the chat generator that answers questions."""
-        from rag.clients.ollama.answer_generator import AnswerGenerator
-
-        options = {"temperature": temperature, "num_predict": tokens}
-        return AnswerGenerator(self.config.ollama, model, think, generation_kwargs=options)
-
-    def _limited(self, seconds: float) -> OllamaConfig:
-        ollama = self.config.ollama
-        return replace(
-            ollama, **{name: min(getattr(ollama, name), seconds) for name in _ALL_TIMEOUTS}
-        )
+    def _section(self, config: ModelsConfig) -> OllamaConfig:
+        return config.ollama
 
 
 def _check_versions(config: OllamaConfig) -> None:

@@ -59,6 +59,11 @@ class ChatModel:
         return self._served
 
     @property
+    def name(self) -> str:
+        """The name of the model that is asked, as `served` has it."""
+        return self.served.name
+
+    @property
     def window(self) -> int:
         """The tokens of prompt and answer together: what the model reads, up to the cap of the
         settings, which holds where the server does not tell.

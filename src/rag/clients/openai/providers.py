@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from rag.clients.chat.provider import ServerChat
 from rag.clients.openai.endpoint import (
     Endpoint,
     chat_endpoint,
@@ -14,19 +15,62 @@ from rag.clients.openai.endpoint import (
     embedding_endpoint,
 )
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
+from rag.clients.servers.provider import ServerProvider
 from rag.config import ModelsConfig
-from rag.exceptions import ModelError, RAGError
+from rag.exceptions import ModelError
 from rag.support.vector_digest import TEXTS, digest_of
 
 if TYPE_CHECKING:
+    from rag.clients.chat.generator import ChatConnection
     from rag.clients.embeddings.batch_embedder import BatchEmbedder
+    from rag.clients.servers.advice import Advice
 
 _TIMEOUTS = ("read_timeout", "request_timeout")
-_ALL_TIMEOUTS = (*_TIMEOUTS, "connect_timeout", "query_timeout")
+
+
+class _OpenAIProvider(ServerProvider):
+    """What is said of one server, whatever it is asked for."""
+
+    config: ModelsConfig
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The server, and the model."""
+        raise NotImplementedError
+
+    @property
+    def model(self) -> str:
+        """The name of the configured model."""
+        return self.endpoint.model
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a model to ask."""
+        return not self.endpoint.lacking
+
+    @property
+    def addresses(self) -> list[str]:
+        """The server, with the version of the API."""
+        return [self.endpoint.base]
+
+    @property
+    def advice(self) -> Advice:
+        """What to tell when it does not answer."""
+        return self.endpoint.advice
+
+    def check_allowed(self) -> None:
+        """Refuse to go on when no server or no model is named."""
+        check_endpoint(self.endpoint)
+
+    def survey(self) -> list[ServerView]:
+        """Ask all servers of this API."""
+        from rag.clients.openai.survey import survey
+
+        return survey(self.config)
 
 
 @dataclass
-class OpenAIEmbeddings:
+class OpenAIEmbeddings(_OpenAIProvider):
     """The embedding model of the configured server; see `rag.clients.protocols`."""
 
     config: ModelsConfig
@@ -37,16 +81,6 @@ class OpenAIEmbeddings:
     def endpoint(self) -> Endpoint:
         """The server, and the model."""
         return embedding_endpoint(self.config)
-
-    @property
-    def model(self) -> str:
-        """The name of the configured model."""
-        return self.endpoint.model
-
-    @property
-    def is_configured(self) -> bool:
-        """Whether there is a model to ask."""
-        return not self.lacking
 
     @property
     def lacking(self) -> str:
@@ -69,20 +103,6 @@ class OpenAIEmbeddings:
         from rag.clients.embeddings.model_traits import full_name
 
         return full_name(name) == full_name(self.model)
-
-    def check_listening(self) -> None:
-        """Raise an error when it is plain that the server does not answer."""
-        _check_listening(self.endpoint)
-
-    def forget_silence(self) -> None:
-        """Ask the server again, whatever is remembered of it."""
-        _forget_silence(self.endpoint)
-
-    def survey(self) -> list[ServerView]:
-        """Ask all servers of this API."""
-        from rag.clients.openai.survey import survey
-
-        return survey(self.config)
 
     def at(self, server: str, seconds: float) -> OpenAIEmbeddings:
         """Return a provider that asks the server once, and waits so long."""
@@ -159,7 +179,7 @@ class OpenAIEmbeddings:
 
 
 @dataclass
-class OpenAIChat:
+class OpenAIChat(ServerChat, _OpenAIProvider):
     """The chat models of the configured server; see `rag.clients.protocols.ChatProvider`."""
 
     config: ModelsConfig
@@ -170,89 +190,21 @@ class OpenAIChat:
         return chat_endpoint(self.config)
 
     @property
-    def model(self) -> str:
-        """The name of the configured model."""
-        return self.endpoint.model
-
-    @property
     def is_off(self) -> bool:
         """Whether no server is named."""
         return not self.endpoint.url
-
-    @property
-    def is_configured(self) -> bool:
-        """Whether there is a model to ask."""
-        return not self.endpoint.lacking
 
     def with_model(self, config: Settings, model: str) -> Settings:
         """Return settings with another chat model."""
         return replace(config, chat=replace(config.chat, model=model))
 
-    def check_listening(self) -> None:
-        """Raise an error when it is plain that the server does not answer."""
-        _check_listening(self.endpoint)
-
-    def forget_silence(self) -> None:
-        """Ask the server again, whatever is remembered of it."""
-        _forget_silence(self.endpoint)
-
-    def survey(self) -> list[ServerView]:
-        """Ask all servers of this API."""
-        from rag.clients.openai.survey import survey
-
-        return survey(self.config)
-
-    def find_chat_model(self, deadline: float) -> str:
-        """Return the name of the model that is to answer, which the server was asked for."""
-        self.check_listening()
+    def _connection(self, config: ModelsConfig, model: str = "") -> ChatConnection:
         from rag.clients.openai.chat_model import ChatModel
 
-        with closing(ChatModel(self._limited(deadline))) as chat:
-            return chat.served.name
+        return ChatModel(config, model)
 
-    def context_window(self, model: str = "") -> int:
-        """Return the tokens of prompt and answer together."""
-        from rag.clients.openai.chat_model import ChatModel
-
-        try:
-            with closing(ChatModel(self.config, model)) as chat:
-                return chat.window
-        except RAGError:  # another generator may answer, which does without the server
-            return self.config.ollama.max_context
-
-    def generator(self, model: str = "", seconds: float | None = None) -> Any:
-        """Return a chat generator; no server is asked before it runs."""
+    def _generators(self) -> tuple[Any, Any]:
+        from rag.clients.openai.answer_generator import OpenAIAnswerGenerator
         from rag.clients.openai.chat_generator import OpenAIGenerator
 
-        config = self.config if seconds is None else self._limited(seconds)
-        return OpenAIGenerator(config, model, timeout=seconds)
-
-    def answer_generator(self, model: str, think: bool, temperature: float, tokens: int) -> Any:
-        """Return the chat generator that answers questions."""
-        from rag.clients.openai.answer_generator import OpenAIAnswerGenerator
-
-        options = {"temperature": temperature, "num_predict": tokens}
-        return OpenAIAnswerGenerator(self.config, model, think, generation_kwargs=options)
-
-    def _limited(self, seconds: float) -> ModelsConfig:
-        limits = self.config.ollama
-        shorter = {name: min(getattr(limits, name), seconds) for name in _ALL_TIMEOUTS}
-        return replace(self.config, ollama=replace(limits, **shorter))
-
-
-def _check_listening(endpoint: Endpoint) -> None:
-    """Refuse to go on when it is plain that the server does not answer.
-
-    :raises ConfigError: when none is named.
-    :raises ConnectionError: when nobody answers.
-    """
-    check_endpoint(endpoint)
-    from rag.clients.servers.reachability import check_listening
-
-    check_listening([endpoint.base], endpoint.advice)
-
-
-def _forget_silence(endpoint: Endpoint) -> None:
-    from rag.clients.servers.silent_servers import forget
-
-    forget([endpoint.base])
+        return OpenAIGenerator, OpenAIAnswerGenerator
