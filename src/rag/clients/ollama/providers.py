@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rag.clients.chat.provider import ServerChat
+from rag.clients.embeddings.provider import ServerEmbeddings
 from rag.clients.protocols import Batches, EmbeddingIdentity, ServerView, Settings
 from rag.clients.servers.provider import ServerProvider
 from rag.config import ModelsConfig, OllamaConfig
@@ -41,7 +42,7 @@ class _OllamaProvider(ServerProvider):
 
 
 @dataclass
-class OllamaEmbeddings(_OllamaProvider):
+class OllamaEmbeddings(_OllamaProvider, ServerEmbeddings):
     """The embedding model of the configured servers; see `rag.clients.protocols`."""
 
     config: ModelsConfig
@@ -71,19 +72,6 @@ class OllamaEmbeddings(_OllamaProvider):
             on = self.config.ollama.enabled
             what = "embedding model is configured" if on else "Ollama is allowed"
             raise ConfigError(f"no {what}", hint="Set ollama.enabled and ollama.embedding_model.")
-
-    @property
-    def document_prefix(self) -> str:
-        """What is put before a text of a note."""
-        from rag.clients.ollama.model_info import traits
-
-        return traits(self.config.ollama).document_prefix
-
-    def is_model(self, name: str) -> bool:
-        """Return whether a name is that of the configured model, with its tag or without."""
-        from rag.clients.embeddings.model_traits import full_name
-
-        return full_name(name) == full_name(self.model)
 
     @property
     def addresses(self) -> list[str]:
@@ -153,12 +141,6 @@ class OllamaEmbeddings(_OllamaProvider):
             patient=patient,
         )
 
-    def reads_script(self, text: str, mostly: bool = False) -> bool:
-        """Return whether the model reads the scripts of a text, or most of it."""
-        from rag.clients.embeddings.model_traits import reads_script
-
-        return reads_script(self.model, self.config.ollama, text, mostly)
-
     def close(self) -> None:
         """Close all connections."""
         if self._queries is not None:
@@ -167,7 +149,7 @@ class OllamaEmbeddings(_OllamaProvider):
 
 
 @dataclass
-class OllamaChat(ServerChat, _OllamaProvider):
+class OllamaChat(_OllamaProvider, ServerChat):
     """The chat models of the configured server; see `rag.clients.protocols.ChatProvider`."""
 
     config: ModelsConfig

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rag.clients.chat.provider import ServerChat
+from rag.clients.embeddings.provider import ServerEmbeddings
 from rag.clients.openai.endpoint import (
     Endpoint,
     chat_endpoint,
@@ -70,7 +71,7 @@ class _OpenAIProvider(ServerProvider):
 
 
 @dataclass
-class OpenAIEmbeddings(_OpenAIProvider):
+class OpenAIEmbeddings(_OpenAIProvider, ServerEmbeddings):
     """The embedding model of the configured server; see `rag.clients.protocols`."""
 
     config: ModelsConfig
@@ -89,20 +90,7 @@ class OpenAIEmbeddings(_OpenAIProvider):
 
     def check_configured(self) -> None:
         """Refuse to go on when there is no model to ask."""
-        check_endpoint(self.endpoint)
-
-    @property
-    def document_prefix(self) -> str:
-        """What is put before a text of a note."""
-        from rag.clients.embeddings.model_traits import chosen_traits
-
-        return chosen_traits(self.model, self.config.ollama).document_prefix
-
-    def is_model(self, name: str) -> bool:
-        """Return whether a name is that of the configured model, with its tag or without."""
-        from rag.clients.embeddings.model_traits import full_name
-
-        return full_name(name) == full_name(self.model)
+        self.check_allowed()
 
     def at(self, server: str, seconds: float) -> OpenAIEmbeddings:
         """Return a provider that asks the server once, and waits so long."""
@@ -165,12 +153,6 @@ class OpenAIEmbeddings(_OpenAIProvider):
         measure = measure or estimate_tokens
         return embed_texts(texts, self.config, measure, limit, dimension, patient)
 
-    def reads_script(self, text: str, mostly: bool = False) -> bool:
-        """Return whether the model reads the scripts of a text, or most of it."""
-        from rag.clients.embeddings.model_traits import reads_script
-
-        return reads_script(self.model, self.config.ollama, text, mostly)
-
     def close(self) -> None:
         """Close all connections."""
         if self._queries is not None:
@@ -179,7 +161,7 @@ class OpenAIEmbeddings(_OpenAIProvider):
 
 
 @dataclass
-class OpenAIChat(ServerChat, _OpenAIProvider):
+class OpenAIChat(_OpenAIProvider, ServerChat):
     """The chat models of the configured server; see `rag.clients.protocols.ChatProvider`."""
 
     config: ModelsConfig
