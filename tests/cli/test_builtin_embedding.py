@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from rag.app.requests import SyncRequest
+from rag.app.workspace import Workspace
 from rag.clients.builtin import engine
-from rag.config import load_config
+from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
 from rag.support.vector_digest import digest_of
@@ -23,6 +25,7 @@ NOTES = {
     "Bread.md": "# Sourdough\n\nFlour, water and salt; bake it for forty minutes.\n",
     "休暇.md": "# 休暇の申請\n\n有給を取る人は二週間前までに申し出る。\n",
 }
+CAKE = {"ケーキ.md": "# 菓子作り\n\n小麦粉と砂糖を混ぜてオーブンで焼く。\n"}
 MEANT = [
     ("undo what broke production", "Rollback"),
     ("loaf recipe", "Bread"),
@@ -41,8 +44,44 @@ def notes(write_notes, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def embedded(notes: Path, rag) -> Path:
+    """The notes, indexed, for tests that write."""
     assert rag("index", "-q", notes).code == 0
     return notes
+
+
+def indexed_once(base: Path, notes: dict[str, str]) -> Path:
+    """Index notes in a folder for several tests, and return the folder of the index."""
+    folder = base / "vaults" / "work"
+    folder.mkdir(parents=True)
+    for path, text in notes.items():
+        (folder / path).write_text(text, "utf-8")
+    config = RAGConfig(data_dir=base / "data", ollama=OllamaConfig(enabled=False))
+    with Workspace(config) as workspace:
+        workspace.sync(SyncRequest([folder]))
+    return config.index_dir
+
+
+@pytest.fixture(scope="module")
+def shared_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return indexed_once(tmp_path_factory.mktemp("shared"), NOTES)
+
+
+@pytest.fixture(scope="module")
+def shared_baking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return indexed_once(tmp_path_factory.mktemp("baking"), NOTES | CAKE)
+
+
+def read_here(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the program read an index that other tests read too, with a new user's settings."""
+    monkeypatch.delenv("RAG_EMBEDDING__PROVIDER")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "index").symlink_to(index)
+
+
+@pytest.fixture
+def read_only(shared_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The notes, indexed, for tests that only read."""
+    read_here(shared_index, tmp_path, monkeypatch)
 
 
 def test_the_first_index_has_vectors_and_says_whose(rag, notes) -> None:
@@ -61,37 +100,36 @@ def test_status_says_in_a_line_of_its_own_how_far_meaning_is(rag, embedded) -> N
 
 @pytest.mark.parametrize(("query", "title"), MEANT)
 def test_a_question_finds_the_note_that_answers_it_in_other_words(
-    rag, embedded, query, title
+    rag, read_only, query, title
 ) -> None:
     found = rag("search", query, "--json").json
     assert found["mode"] in ("hybrid", "dense")
     assert Path(found["results"][0]["path"]).stem == title
 
 
-def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, embedded) -> None:
+def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
     ran = rag("search", "patisserie", "--json")
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
     assert "searched by meaning alone" in ran.json["notices"][0]
     assert "patisserie" in ran.json["missing"]
 
 
-def test_but_not_where_words_alone_are_asked_for(rag, embedded) -> None:
+def test_but_not_where_words_alone_are_asked_for(rag, read_only) -> None:
     assert rag("search", "patisserie", "--mode", "lexical").code == 1
 
 
-def test_nor_where_a_word_of_it_is_known(rag, embedded) -> None:
+def test_nor_where_a_word_of_it_is_known(rag, read_only) -> None:
     assert rag("search", "patisserie flour", "--json").json["mode"] == "hybrid"
 
 
-def test_nor_where_it_has_words_without_spaces(rag, embedded) -> None:
+def test_nor_where_it_has_words_without_spaces(rag, read_only) -> None:
     assert rag("search", "patisserieの休暇", "--json").json["mode"] == "hybrid"
 
 
 class TestLike:
     @pytest.fixture(autouse=True)
-    def baking(self, embedded: Path, rag) -> None:
-        (embedded / "ケーキ.md").write_text("# 菓子作り\n\n小麦粉と砂糖を混ぜてオーブンで焼く。\n")
-        assert rag("index", "-q").code == 0
+    def baking(self, shared_baking: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        read_here(shared_baking, tmp_path, monkeypatch)
 
     def test_notes_are_found_that_mean_the_like_of_one_in_any_language(self, rag) -> None:
         found = [
@@ -131,26 +169,25 @@ class TestLike:
         ran = rag("search", "--like", "Sourdoug")
         assert ran.code == 1 and "no note called 'Sourdoug'" in ran.err
 
-    def test_without_vectors_it_says_how_to_make_them(self, rag) -> None:
-        assert rag("index", "--rebuild", "--no-embed").code == 0
-        (load_config().index_dir / "vectors.sqlite3").unlink()
-        assert rag("index", "--rebuild", "--no-embed").code == 0
-        ran = rag("search", "--like", "Sourdough")
-        assert ran.code == 3 and "`rag index`" in ran.err
+
+def test_without_vectors_no_note_is_like_another_and_it_says_how_to_make_them(rag, notes) -> None:
+    assert rag("index", "--no-embed", notes).code == 0
+    ran = rag("search", "--like", "Sourdough")
+    assert ran.code == 3 and "`rag index`" in ran.err
 
 
 def test_nothing_is_embedded_where_nothing_changed(rag, embedded) -> None:
     assert rag("index", "-q") == (0, "", "")
 
 
-def test_doctor_proves_the_vectors(rag, embedded) -> None:
+def test_doctor_proves_the_vectors(rag, read_only) -> None:
     checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
     names = ("builtin", "embedding model", "vectors", "vector sample")
     assert {checks[name]["status"] for name in names} == {"pass"}
     assert checks["vector sample"]["compared"] == 3
 
 
-def test_status_and_doctor_show_one_short_digest_of_the_model(rag, embedded) -> None:
+def test_status_and_doctor_show_one_short_digest_of_the_model(rag, read_only) -> None:
     checks = {check["name"]: check for check in rag("doctor", "--json").json["checks"]}
     shown = {
         rag("status", "--json").json["index"]["embedding"]["digest"],
@@ -196,13 +233,13 @@ def test_a_library_of_another_version_with_the_same_vectors_is_taken(rag, embedd
     assert rag("index", "--json").json["embedding"]["made"] == 1
 
 
-def test_without_the_library_search_is_by_words(rag, embedded, monkeypatch) -> None:
+def test_without_the_library_search_is_by_words(rag, read_only, monkeypatch) -> None:
     monkeypatch.setattr(engine, "version", lambda: "")
     found = rag("search", "flour", "--json").json
     assert (found["mode"], found["results"][0]["path"]) == ("lexical", "Bread.md")
 
 
-def test_a_search_by_words_loads_nothing_of_the_model(embedded) -> None:
+def test_a_search_by_words_loads_nothing_of_the_model(read_only) -> None:
     script = (
         "import sys, rag; from rag.cli.app import run\n"
         "assert run(['search', 'flour', '--mode', 'lexical']) == 0\n"
