@@ -522,9 +522,9 @@ _EDITS = st.lists(
 )
 @given(edits=_EDITS, young=st.booleans())
 def test_any_history_of_edits_ends_as_a_fresh_index_of_the_same_folder(
-    edits, young, points, refresh, age
+    edits, young, points, refresh, age, tmp_path_factory
 ):
-    with TemporaryDirectory() as base:
+    with TemporaryDirectory(dir=tmp_path_factory.getbasetemp()) as base:
         folder = Path(base) / "notes"
         folder.mkdir()
         (folder / "always.md").write_text("an empty folder would be taken for an unmounted one")
