@@ -1,0 +1,100 @@
+"""The set of questions for quotation answers: its counts, its halves, and the lines it names."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from answer_set import HALVES, VAULTS, folder_of, halves, read_set
+
+SET = read_set()
+ANSWERABLE = [question for question in SET if question.answers]
+UNANSWERABLE = [question for question in SET if not question.answers]
+ANSWERED_KINDS = {
+    *("who", "when", "how-many", "how-much", "where", "how-to", "what-is"),
+    *("why", "yes-no", "which", "list", "table", "code"),
+}
+UNANSWERED_KINDS = {"general", "near", "name", "detail"}
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.shared] if name.startswith("obsidian-help") else [])
+        for name in VAULTS
+    ]
+)
+def vault(request: pytest.FixtureRequest) -> str:
+    """A vault of the set; skipped where it is not there."""
+    name: str = request.param
+    if not folder_of(name).is_dir():
+        pytest.skip(f"the vault {name} is not in ../shared/data/vaults")
+    return name
+
+
+def test_each_vault_has_40_answerable_and_20_unanswerable_questions():
+    assert Counter(question.vault for question in ANSWERABLE) == dict.fromkeys(VAULTS, 40)
+    assert Counter(question.vault for question in UNANSWERABLE) == dict.fromkeys(VAULTS, 20)
+
+
+def test_half_of_the_questions_are_japanese():
+    languages = {"obsidian-help-en": "en", "obsidian-help-ja": "ja"}
+    languages |= {"wharf-notes": "en", "kissa-notes": "ja"}
+    assert all(question.language == languages[question.vault] for question in SET)
+
+
+def test_an_id_stands_once_and_so_does_a_question_of_a_vault():
+    assert len({question.id for question in SET}) == len(SET)
+    assert len({(question.vault, question.query.casefold()) for question in SET}) == len(SET)
+
+
+def test_every_vault_is_asked_every_kind_of_question():
+    for name in VAULTS:
+        assert {one.kind for one in ANSWERABLE if one.vault == name} == ANSWERED_KINDS
+        counts = Counter(one.kind for one in UNANSWERABLE if one.vault == name)
+        assert counts == dict.fromkeys(UNANSWERED_KINDS, 5)
+
+
+def test_the_halves_are_those_of_the_rule():
+    assert {question.id: question.half for question in SET} == halves(SET)
+
+
+def test_the_halves_are_balanced_by_vault_language_and_kind():
+    for name, half in product(VAULTS, HALVES):
+        assert sum(one.vault == name and one.half == half for one in ANSWERABLE) == 20
+        assert sum(one.vault == name and one.half == half for one in UNANSWERABLE) == 10
+    counts = Counter((one.language, one.kind, one.half) for one in SET)
+    for language, kind in product(("en", "ja"), ANSWERED_KINDS | UNANSWERED_KINDS):
+        apart = counts[language, kind, "tune"] - counts[language, kind, "report"]
+        assert abs(apart) <= 2, (language, kind)
+
+
+def test_questions_that_the_same_note_answers_are_in_the_same_half():
+    half_of: dict[str, str] = {}
+    for question in ANSWERABLE:
+        for place in question.answers:
+            assert half_of.setdefault(place.path, question.half) == question.half, place.path
+
+
+def test_an_answer_is_in_the_vault_that_is_asked_and_says_what_a_quotation_must_hold():
+    for question in ANSWERABLE:
+        for place in question.answers:
+            assert place.path.startswith(f"{question.vault}/"), question.id
+            assert place.must, question.id
+            assert all(key.strip() and len(key) <= 60 for key in place.must), question.id
+
+
+def test_the_lines_of_an_answer_exist_and_hold_what_a_quotation_must_hold(vault: str):
+    for question in ANSWERABLE:
+        if question.vault == vault:
+            for place in question.answers:
+                first, last = place.lines
+                lines = (folder_of(vault).parent / place.path).read_text("utf-8").split("\n")
+                assert 1 <= first <= last <= len(lines), question.id
+                quoted = "\n".join(lines[first - 1 : last])
+                assert [key for key in place.must if key not in quoted] == [], question.id
