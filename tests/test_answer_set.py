@@ -1,4 +1,4 @@
-"""The set of questions for quotation answers: its counts, its halves, and the lines it names."""
+"""Questions for quotation answers: their counts, halves and lines, and how answers are judged."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from answer_set import HALVES, VAULTS, folder_of, halves, read_set
+from answer_set import HALVES, VAULTS, Place, Question, folder_of, halves, read_set
+from answers import Asked, Quotation, ask, calibration_error, is_right, rates
 
 SET = read_set()
 ANSWERABLE = [question for question in SET if question.answers]
@@ -98,3 +101,59 @@ def test_the_lines_of_an_answer_exist_and_hold_what_a_quotation_must_hold(vault:
                 assert 1 <= first <= last <= len(lines), question.id
                 quoted = "\n".join(lines[first - 1 : last])
                 assert [key for key in place.must if key not in quoted] == [], question.id
+
+
+# -- what answers.py makes of answers ------------------------------------------------------
+
+ROW = Place("v/a.md", (3, 5), ("Tandem", "£42"))
+PRICE = Question("q", "What is a tandem?", "en", "v", "table", "tune", (ROW,))
+NOTHING = Question("n", "Who is Leopold?", "en", "v", "name", "tune", ())
+
+
+@pytest.mark.parametrize(
+    ("quotation", "right"),
+    [
+        (Quotation("v/a.md", 5, "Tandem, full day: £42"), True),
+        (Quotation("v/a.md", 1, "The prices:\n\nTandem, full day: £42"), True),
+        (Quotation("v/a.md", 5, "Tandem, full day"), False),
+        (Quotation("v/a.md", 6, "Tandem, full day: £42"), False),
+        (Quotation("v/a.md", 2, "Tandem, full day: £42"), False),
+        (Quotation("v/b.md", 5, "Tandem, full day: £42"), False),
+    ],
+    ids=["in the lines", "reaching into them", "half", "below", "above", "another note"],
+)
+def test_a_quotation_is_right_when_it_is_of_the_lines_and_holds_all_it_must(quotation, right):
+    assert is_right(PRICE, quotation) is right
+
+
+def test_the_rates_tell_right_answers_from_wrong_ones_and_refusals():
+    wrong, right = Quotation("v/a.md", 1, "Tandem"), Quotation("v/a.md", 5, "Tandem £42")
+    asked = [
+        Asked(PRICE, (right,), 1.0),
+        Asked(PRICE, (wrong, wrong, right), 0.5),
+        Asked(PRICE, (wrong, wrong, wrong, right), 0.5),
+        Asked(PRICE, (), 0.9),
+        Asked(NOTHING, (wrong,), 0.0),
+        Asked(NOTHING, (), 0.9),
+    ]
+    assert rates(asked) == pytest.approx((0.25, 0.5, 0.5, 0.25, 2 * 0.5 / 4))
+
+
+def test_confidence_that_is_as_often_right_as_it_says_has_no_calibration_error():
+    assert calibration_error([(0.75, True), (0.75, True), (0.75, True), (0.75, False)]) == 0
+    assert calibration_error([(1.0, False), (0.0, False)]) == 0.5
+    assert calibration_error([]) == 0
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans())))
+def test_a_calibration_error_is_a_share(shown: list[tuple[float, bool]]):
+    assert 0 <= calibration_error(shown) <= 1 + 1e-9
+
+
+def test_a_vault_is_asked_its_own_questions_and_quotes_its_own_notes():
+    asked = list(ask("wharf-notes", meaning=False))
+
+    assert [one.question for one in asked] == [one for one in SET if one.vault == "wharf-notes"]
+    quoted = [quotation for one in asked for quotation in one.quotations]
+    assert quoted
+    assert all((folder_of("wharf-notes").parent / one.path).is_file() for one in quoted)

@@ -1,0 +1,197 @@
+"""How well `rag ask` answers without a model, on questions with the lines that answer them.
+
+    python benchmarks/answers.py [--meaning] [--failures] [--json FILE]
+
+The questions are those of questions/answers.jsonl; benchmarks/questions/README.md says how they
+were made. Each vault is indexed by itself and asked as `rag ask` asks without a chat model: by
+words alone, or with --meaning by words and the built-in embedding model. A help vault that is not
+in ../shared/data/vaults is said to be skipped. Printed for each half and language:
+
+- first, in 3: a right quotation is the first one, or one of the first three, of the answerable
+  questions. It is right when it comes from the lines that answer and holds what it must hold;
+- answered: unanswerable questions that were answered all the same; refused: answerable ones that
+  were not answered;
+- ece: the expected calibration error, in ten bins, of the confidence that is shown against whether
+  the first quotation is right; of all questions that were answered.
+
+With --failures every question that went wrong is listed, with what was quoted instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from statistics import fmean
+
+from answer_set import HALVES, VAULTS, Question, folder_of, read_set
+from rag.app.requests import AskRequest
+from rag.app.workspace import Workspace
+from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
+from rag.indexing.run import IndexRun
+from rag.qa.answer import Answer
+
+BINS = 10
+COLUMNS = ("first", "in 3", "answered", "refused", "ece")
+AIMS = (0.72, 0.90, 0.05, 0.05, 0.06)
+_SHOWN = 110  # characters of a quotation that are listed
+
+
+@dataclass(frozen=True)
+class Quotation:
+    """A quotation of a note, `path` as vault/path; the `line` at which it begins, from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What came of a question: its quotations, in the order in which they are shown; none where
+    nothing was found."""
+
+    question: Question
+    quotations: tuple[Quotation, ...]
+    confidence: float
+
+    @property
+    def rank(self) -> int:
+        """Where the first right quotation stands, 0 for nowhere."""
+        ranks = (n for n, one in enumerate(self.quotations, 1) if is_right(self.question, one))
+        return next(ranks, 0)
+
+    @property
+    def failed(self) -> bool:
+        return self.rank != 1 if self.question.answers else bool(self.quotations)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--meaning", action="store_true", help="embed with the built-in model")
+    parser.add_argument("--failures", action="store_true", help="list what went wrong")
+    parser.add_argument("--json", type=Path, help="write what every question found to this file")
+    arguments = parser.parse_args()
+    asked: list[Asked] = []
+    for vault in VAULTS:
+        if folder_of(vault).is_dir():
+            asked += ask(vault, arguments.meaning)
+        else:
+            print(f"skipped: {vault} is not there")
+    _print_rates(asked)
+    if arguments.failures:
+        _print_failures(asked)
+    if arguments.json:
+        lines = [asdict(one) | {"rank": one.rank, "failed": one.failed} for one in asked]
+        arguments.json.write_text(json.dumps(lines, ensure_ascii=False, indent=1), "utf-8")
+
+
+def ask(vault: str, meaning: bool) -> Iterator[Asked]:
+    """Index a vault by itself, and ask it its questions."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = RAGConfig(
+            data_dir=Path(folder),
+            embedding=EmbeddingConfig("builtin" if meaning else "none"),
+            chat=ChatConfig("none"),
+        )
+        with IndexRun(config) as run:
+            run.index_vault(vault, folder_of(vault))
+            run.publish()
+            if meaning:
+                run.embed()
+        with Workspace(config) as workspace:
+            for question in read_set():
+                if question.vault == vault:
+                    request = AskRequest(question.query, no_model=True)
+                    yield _asked(question, workspace.ask(request).answer)
+
+
+def is_right(question: Question, quotation: Quotation) -> bool:
+    """Return whether a quotation overlaps the lines of an answer and holds what it must."""
+    last = quotation.line + quotation.text.count("\n")
+    return any(
+        quotation.path == place.path
+        and quotation.line <= place.lines[1]
+        and last >= place.lines[0]
+        and all(key in quotation.text for key in place.must)
+        for place in question.answers
+    )
+
+
+def rates(asked: Sequence[Asked]) -> tuple[float, ...]:
+    """Return the figures of `COLUMNS`: shares, and the expected calibration error."""
+    answerable = [one for one in asked if one.question.answers]
+    others = [one for one in asked if not one.question.answers]
+    return (
+        fmean(one.rank == 1 for one in answerable),
+        fmean(1 <= one.rank <= 3 for one in answerable),
+        fmean(bool(one.quotations) for one in others),
+        fmean(not one.quotations for one in answerable),
+        calibration_error([(one.confidence, one.rank == 1) for one in asked if one.quotations]),
+    )
+
+
+def calibration_error(shown: Sequence[tuple[float, bool]]) -> float:
+    """Return the mean distance, weighed by how many there are, of confidence from the share that
+    is right, in bins of equal width; 0 where nothing is shown."""
+    bins: dict[int, list[tuple[float, bool]]] = {}
+    for confidence, right in shown:
+        bins.setdefault(min(int(confidence * BINS), BINS - 1), []).append((confidence, right))
+    distances = (
+        len(some) * abs(fmean(confidence for confidence, _ in some) - fmean(r for _, r in some))
+        for some in bins.values()
+    )
+    return sum(distances) / max(len(shown), 1)
+
+
+def _asked(question: Question, answer: Answer) -> Asked:
+    sources = answer.sources
+    quotations = (
+        Quotation(f"{source.vault}/{source.file_path}", quote.line, quote.text)
+        for quote in (answer.quotes if answer.found else [])
+        for source in [sources[quote.source - 1]]
+    )
+    return Asked(question, tuple(quotations), answer.confidence)
+
+
+def _print_rates(asked: Sequence[Asked]) -> None:
+    print(f"{'':14}{'questions':>10}" + "".join(f"{name:>10}" for name in COLUMNS))
+    for half in HALVES:
+        for language in ("en", "ja", ""):
+            some = [
+                one
+                for one in asked
+                if one.question.half == half and one.question.language.startswith(language)
+            ]
+            cells = "".join(f"{rate:>10.3f}" for rate in rates(some))
+            print(f"{half:8}{language or 'both':6}{len(some):>10}{cells}")
+    print(f"{'aim':24}" + "".join(f"{aim:>10.2f}" for aim in AIMS))
+
+
+def _print_failures(asked: Sequence[Asked]) -> None:
+    failures = [one for one in asked if one.failed]
+    for vault, some in groupby(failures, key=lambda one: one.question.vault):
+        print(f"\nfailures over {vault}")
+        for one in some:
+            question = one.question
+            print(f"  {question.id} ({question.half}, {question.kind}): {question.query}")
+            print(f"      {_said(one)}")
+            for place in question.answers[:1]:
+                where = f"at {one.rank}" if one.rank else "not quoted"
+                print(f"      right: {place.path}:{place.lines[0]} {place.must} ({where})")
+
+
+def _said(asked: Asked) -> str:
+    if not asked.quotations:
+        return "not found"
+    first = asked.quotations[0]
+    text = first.text.replace("\n", " ⏎ ")[:_SHOWN]
+    return f"{asked.confidence:.2f} {first.path}:{first.line} {text}"
+
+
+if __name__ == "__main__":
+    main()
