@@ -1,11 +1,12 @@
 """How well `rag ask` answers without a model, on questions with the lines that answer them.
 
-    python benchmarks/answers.py [--meaning] [--failures] [--json FILE]
+    python benchmarks/answers.py [--meaning FOLDER] [--failures] [--json FILE]
 
 The questions are those of questions/answers.jsonl; benchmarks/questions/README.md says how they
 were made. Each vault is indexed by itself and asked as `rag ask` asks without a chat model: by
-words alone, or with --meaning by words and the built-in embedding model. A help vault that is not
-in ../shared/data/vaults is said to be skipped. Printed for each half and language:
+words alone, or with --meaning by words and the built-in embedding model, whose vectors are kept in
+FOLDER for the next time: the first takes some ten minutes. A help vault that is not in
+../shared/data/vaults is said to be skipped. Printed for each half and language:
 
 - first, in 3: a right quotation is the first one, or one of the first three, of the answerable
   questions. It is right when it comes from the lines that answer and holds what it must hold;
@@ -29,6 +30,7 @@ from pathlib import Path
 from statistics import fmean
 
 from answer_set import HALVES, VAULTS, Question, folder_of, read_set
+from kept_vectors import embed
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
@@ -72,7 +74,7 @@ class Asked:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--meaning", action="store_true", help="embed with the built-in model")
+    parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
     parser.add_argument("--failures", action="store_true", help="list what went wrong")
     parser.add_argument("--json", type=Path, help="write what every question found to this file")
     arguments = parser.parse_args()
@@ -90,8 +92,11 @@ def main() -> None:
         arguments.json.write_text(json.dumps(lines, ensure_ascii=False, indent=1), "utf-8")
 
 
-def ask(vault: str, meaning: bool) -> Iterator[Asked]:
-    """Index a vault by itself, and ask it its questions."""
+def ask(vault: str, meaning: Path | None = None) -> Iterator[Asked]:
+    """Index a vault by itself, and ask it its questions.
+
+    :param meaning: embed it with the built-in model too; vectors are kept in this folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         config = RAGConfig(
             data_dir=Path(folder),
@@ -101,8 +106,8 @@ def ask(vault: str, meaning: bool) -> Iterator[Asked]:
         with IndexRun(config) as run:
             run.index_vault(vault, folder_of(vault))
             run.publish()
-            if meaning:
-                run.embed()
+        if meaning:
+            embed(config, meaning / f"{vault}.sqlite3")
         with Workspace(config) as workspace:
             for question in read_set():
                 if question.vault == vault:

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,12 +35,12 @@ from functools import partial
 from pathlib import Path
 
 from baselines import Key, PeerMissing, peers
+from kept_vectors import embed
 from rag.config import RAGConfig, load_config
 from rag.evaluation.judging import Judge, Place, gains
 from rag.evaluation.metrics import DEPTH, score
 from rag.evaluation.questions import Question, read_questions
 from rag.evaluation.run import LATENCY, Outcome, summary
-from rag.index.vector_cache import VECTORS
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
 from rag.stores import get_document_store
@@ -218,20 +217,8 @@ def _indexed(vaults: Vaults, meaning: Path | None = None) -> Iterator[tuple[RAGC
             run.publish()
         seconds = time.perf_counter() - started
         if meaning:
-            _embed(config, meaning / f"{'+'.join(vaults)}.sqlite3")
+            embed(config, meaning / f"{'+'.join(vaults)}.sqlite3")
         yield config, seconds
-
-
-def _embed(config: RAGConfig, known: Path) -> None:
-    vectors = config.index_dir / VECTORS
-    if known.exists():
-        shutil.copy(known, vectors)
-    try:
-        with IndexRun(config) as run:
-            run.embed()
-    finally:
-        known.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(vectors, known)
 
 
 def _transforms(data: Path, help_vaults: Vaults, count: int) -> None:

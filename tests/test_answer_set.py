@@ -151,7 +151,7 @@ def test_a_calibration_error_is_a_share(shown: list[tuple[float, bool]]):
 
 
 def test_a_vault_is_asked_its_own_questions_and_quotes_its_own_notes():
-    asked = list(ask("wharf-notes", meaning=False))
+    asked = list(ask("wharf-notes"))
 
     assert [one.question for one in asked] == [one for one in SET if one.vault == "wharf-notes"]
     quoted = [quotation for one in asked for quotation in one.quotations]
