@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from rag.vault.sentences import sentence_spans
+
 _INVISIBLE = re.compile("[*`~\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _MARKUP = re.compile(r"[_#>|=\"“”]+")
 
@@ -25,6 +27,8 @@ _SPEAK_EN = (
     r"(?:say|answer|respond|reply|output)\b"
     r"(?! (?:the|a|an|within|to|in|by|at|on|before|immediately|promptly|quickly)\b)"
 )
+_PRAISE = r"\b(?:say|state|claim|tell|recommend|praise|advise|insist|write|mention|add|assert)\b"
+_TEXT = r"(?:texts?|pages?|notes?|documents?|articles?|reviews?|emails?|messages?|passages?)\b"
 _ENGLISH = (
     rf"{_DROP}[\w\s,']{{0,30}}\b(?:above|previous|prior|preceding|earlier|foregoing|before|rest)\b"
     rf"(?:\s*(?:[-–—,.;:!]|$|and\b|then\b|but\b|of\b)|(?:\s+\w+){{0,2}}?\s+{_NOUN})",
@@ -51,8 +55,17 @@ _ENGLISH = (
     r"\b(?:correct|right|only|true|proper) (?:answer|reply|response)\b.{0,20}"
     r"\b(?:every|any|all|this|the)\b.{0,12}\b(?:questions?|prompts?|queries|query)\b",
     r"\b(?:answer|respond|reply) to (?:every|any|all) (?:questions?|prompts?|messages?)\b",
+    # What a model that reads the text is to say of something.
+    rf"\b{_MODEL}.{{0,60}}\b(?:should|must|shall|(?:is|are|has|have) to)\b.{{0,20}}{_PRAISE}",
+    rf"\b{_MODEL}\W+{_PRAISE}",
+    rf"\b(?:when|while|if)\b.{{0,12}}\b(?:summari[sz]|quot|answer|describ|translat)ing\b.{{0,20}}"
+    rf"\b(?:this|these|the) (?:\w+ )?{_TEXT}.{{0,30}}{_PRAISE}",
 )
 _SPEAK = "(?:答え|こたえ|回答|返答|応答|返事|出力|返し|言い|言っ|言え|発言)"
+_TOLD = (
+    "(?:言|述べ|伝え|勧め|答え|書|回答|返答|推奨|主張|記載)[^。\\n]{0,4}"
+    "(?:ください|下さい|なさい|せよ|しろ|こと)"
+)
 _JAPANESE = (
     r"(?:上記|上の|以上|これまで|今まで|前述|先ほど|以前|先の|前の|すべて|全て|全部|元の|あらゆる)"
     r"[^。\n]{0,15}(?:指示|命令|プロンプト|ルール|規則|文章|内容|質問|コンテキスト|設定|こと)"
@@ -64,6 +77,10 @@ _JAPANESE = (
     r"あなたは(?:今|いま|これ)から|システム(?:プロンプト|メッセージ)|今後は[^。\n]{0,20}答え",
     r"(?:AI|アシスタント|言語モデル|LLM|チャットボット|モデル)(?:へ|への|に対する|宛|向け)[^。\n]"
     r"{0,4}(?:指示|命令|注意|連絡|お願い|メッセージ)",
+    rf"(?:AI|アシスタント|言語モデル|LLM|チャットボット)(?:は|が|なら)[^。\n]{{0,60}}{_TOLD}",
+    rf"(?:要約|引用|紹介|翻訳|説明)する(?:とき|時|際|場合)[^。\n]{{0,60}}{_TOLD}",
+    rf"^\W*(?:システム|管理者|開発者)\s*[:：].{{0,80}}{_TOLD}",
+    r"(?:すべて|全て|どんな|あらゆる)の?(?:質問|問い)に[^。\n]{0,40}(?:答え|回答|返答)",
 )
 _TEMPLATE = (
     r"<\|[^|<>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?(?:think|thinking|system|assistant|tool_call)>"
@@ -85,7 +102,7 @@ def is_injection(text: str) -> bool:
 
 
 def without_instructions(text: str, mark: str) -> tuple[str, int]:
-    """Replace prompt injections: from the line where one begins to its paragraph's end.
+    """Replace prompt injections: from the sentence where one begins to its paragraph's end.
 
     :returns: the text, with `mark` in the place of each passage, and how many there were.
     """
@@ -100,11 +117,21 @@ def without_instructions(text: str, mark: str) -> tuple[str, int]:
         if first is None:
             continue
         lines = paragraphs[at].split("\n")
-        kept = lines[:first]
+        kept = [*lines[:first], *_sentences_before(lines[first])]
         fence = lines[-1:] if re.match(r"\s*(?:```|~~~)", lines[-1]) and first < len(lines) else []
         paragraphs[at] = "\n".join([*kept, mark, *fence])
         count += 1
     return "".join(paragraphs), count
+
+
+def _sentences_before(line: str) -> list[str]:
+    """Return the sentences of a line before those that instruct, as one; none if there are none."""
+    end = 0
+    for start, stop in sentence_spans(line):
+        if _SAY.search(_legible(line[start:stop])) or _first(line[:stop]) is not None:
+            break
+        end = stop
+    return [line[:end].rstrip()] if end else []
 
 
 def _first(paragraph: str) -> int | None:
