@@ -92,7 +92,10 @@ class TestCitations:
 
     def test_of_several_each_is_judged(self):
         text = "Restores take twenty minutes [1][2]. "
-        assert shown(text) == "Restores take twenty minutes [1][2?]."
+        assert (
+            shown(text, question="How long does a restore take?")
+            == "Restores take twenty minutes [1][2?]."
+        )
 
     def test_count_as_they_are_first_named(self):
         found = verify("Whoever is on call answers the pager within 15 minutes [2]. " + TRUE)
@@ -258,8 +261,13 @@ class TestQuotations:
             good.replace("3", "1") + "[ノートにない引用]とある。[1?]"
         )
 
-    def test_few_words_are_no_quotation(self):
-        assert shown('We keep "safe backups" for ninety days. [1]').startswith('We keep "safe')
+    def test_few_words_that_no_source_holds_are_doubted(self):
+        text = shown(f'{TRUE} We keep "safe backups" for ninety days. [1]')
+        assert text.endswith('We keep "safe backups" for ninety days. [1?]')
+
+    def test_few_words_of_a_source_are_verified(self):
+        text = 'We keep "backups" for ninety days. [1]'
+        assert shown(text) == text
 
     def test_the_question_may_be_quoted(self):
         text = f'You asked "How long do we keep backups?". {TRUE}'
@@ -276,7 +284,7 @@ class TestAddresses:
     @pytest.mark.parametrize("address", ["https://wiki.example/restore", "ana@example.org"])
     def test_of_a_source_stay(self, address):
         text = f"A restore takes twenty minutes, see {address}. [1]"
-        assert shown(text) == text
+        assert shown(text, question="How long does a restore take?") == text
 
     @pytest.mark.parametrize(
         "address",
@@ -364,11 +372,24 @@ class TestRefusals:
 class TestTheStream:
     def test_nothing_is_shown_before_the_first_verified_sentence(self):
         verifier = Verifier(WINDOW, QUESTION)
-        assert verifier.feed("Backups are deleted. Backups are days. ") == ""
+        assert verifier.feed("Backups are deleted. ") == ""
         assert verifier.feed(TRUE) == ""
-        assert verifier.feed(" Next") == (
-            "Backups are deleted. [no source] Backups are days. [no source] " + TRUE
-        )
+        assert verifier.feed(" Next") == "Backups are deleted. [no source] " + TRUE
+
+    def test_nothing_is_shown_while_most_sentences_are_unsupported(self):
+        verifier = Verifier(WINDOW, QUESTION)
+        assert verifier.feed(f"Backups are deleted. Backups are kept. {TRUE} Next") == ""
+        assert verifier.feed(f" {TRUE} Next").count("[1]") == 2
+
+    def test_what_comes_after_most_has_become_unsupported_is_left_out(self):
+        unsupported = " ".join(["Backups are deleted."] * 3)
+        found = verify(f"{TRUE} {unsupported}")
+        assert found.text.strip() == f"{TRUE} Backups are deleted. [no source]"
+        assert found.removed == ["sentence", "sentence"]
+
+    def test_an_answer_most_of_which_is_unsupported_is_left_out(self):
+        found = verify(f"Backups are deleted. Backups are kept. Backups last. {TRUE}")
+        assert (found.text, found.believed) == ("", False)
 
     def test_escape_sequences_never_arrive(self):
         text = "We \x1b[31mkeep\x1b[0m backups\x9b2J for ninety\x07 days\u202e. [1]"

@@ -32,7 +32,8 @@ class Fabrications:
 
     def strike(self, body: str, cited: list[int], quoted: bool) -> tuple[str, bool, list[str]]:
         """Return a sentence without them; whether it is doubtful, which it is too when a quotation
-        stands in another source than those it names; and what was removed.
+        stands in another source than those it names, or a few quoted words in none; and what was
+        removed.
 
         :param cited: the sources that the sentence names.
         :param quoted: the sentence is a quotation as a whole.
@@ -46,7 +47,7 @@ class Fabrications:
             if holders is None:
                 removed.append("quotation")
                 return self._marks.no_quotation + "".join(c[0] for c in CITATION.finditer(inside))
-            elsewhere |= bool(cited and holders and not holders & set(cited))
+            elsewhere |= bool(cited and not holders & set(cited))
             return whole
 
         def check_address(address: str, whole: str, instead: str) -> str:
@@ -73,13 +74,15 @@ class Fabrications:
         return body, elsewhere or bool(removed), removed
 
     def _holders(self, quotation: str) -> set[int] | None:
-        """Return the sources in which a quotation stands; none for what is too short to be one,
-        or the question's own; `None` when it was invented."""
+        """Return the sources in which a quotation stands, all of them for the question's own words;
+        `None` when it was invented. A few words that stand in none may be meant otherwise."""
+        everywhere = set(range(1, len(self._window) + 1))
+        if self._question.says(quotation):
+            return everywhere
+        holders = {n for n in everywhere if self._window[n - 1].says(quotation)}
         wide = sum(char > "\u2e80" for char in quotation)
-        if wide < _MIN_CHARACTERS and len(quotation.split()) < _MIN_WORDS:
-            return set()
-        holders = {n for n, e in enumerate(self._window, 1) if e.says(quotation)}
-        return holders if holders or self._question.says(quotation) else None
+        is_long = wide >= _MIN_CHARACTERS or len(quotation.split()) >= _MIN_WORDS
+        return holders if holders or not is_long else None
 
     def _holds(self, address: str) -> bool:
         address = address.casefold()

@@ -1,9 +1,10 @@
 """How much of an answer can be believed, found out while it streams.
 
 Every sentence is judged by itself. It is *verified* when it names a source that was in the
-window, and that source supports it: it holds enough of the sentence's words and all of its
-numbers. Where the two are in different languages, and the sentence is in that of the question,
-only the numbers can be compared. What is not verified is treated by kind:
+window, and that source supports it: it holds enough of the sentence's words, all of its numbers
+with their units and all of its names, and says the same with them (`rag.answers.agreement`). Where
+the two are in different languages, and the sentence is in that of the question, only numbers and
+names can be compared. What is not verified is treated by kind:
 
 | in the answer | becomes |
 |---|---|
@@ -14,7 +15,9 @@ only the numbers can be compared. What is not verified is treated by kind:
 | a quotation that stands in no source word for word, an address that stands in none | removed |
 | a list of sources, reasoning, marks of a chat template | removed |
 
-Nothing is shown before the first verified sentence. An answer without one is no answer.
+A sentence is *verified*, *doubtful* (it names a source that does not bear it out) or *unsupported*
+(it names none). Nothing is shown before the first verified sentence, nor while most sentences so
+far are unsupported. An answer of which nothing is shown is no answer.
 """
 
 from __future__ import annotations
@@ -22,12 +25,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
+from rag.answers.agreement import FRAME, Doubt, context_of, doubt
 from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
-from rag.answers.evidence import MIN_SHARE, Evidence, claimed_numbers, claims, share
+from rag.answers.evidence import MIN_SHARE, Evidence, claims, names, share
 from rag.answers.fabrications import Fabrications
 from rag.answers.language import marks_for, tongue
 from rag.answers.prompt_injection import TEMPLATE_TOKEN
+from rag.answers.quantities import read_quantities
 from rag.answers.refusals import is_not_found, is_refusal
 from rag.answers.sentence_stream import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
 from rag.text.sanitize import without_controls
@@ -35,11 +41,6 @@ from rag.text.tokenizer import has_words
 
 _MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
 _FEW_ENDINGS = 4  # pairs of hiragana that say nothing by themselves
-# With these an answer speaks of itself and of the notes.
-_FRAME = claims(
-    "according accordingly based note source document information context mention state say said "
-    "tell follow provide answer question ノート 記載 出典 情報 質問 回答"
-)
 _ENDINGS = re.compile("[\u3041-\u309f]*")
 _LEAD = re.compile(r"\s*(?:>\s?)*\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?)?")
 _SOURCES = re.compile(
@@ -55,24 +56,37 @@ _SPACED_CITATION = re.compile(rf"(?P<space>[ \t]*){CITATION.pattern}", re.IGNORE
 _ROW_RULE = re.compile(r"[\s|:\-]*$")
 
 
+Verdict = Literal["verified", "doubtful", "unsupported"]
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One sentence of an answer as it is shown, the sources it names, and whether they
-    support it."""
+    support it; `doubt` is why not, where that can be told."""
 
     text: str
     sources: tuple[int, ...] = ()
     supported: bool = False
+    doubt: Doubt = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What a reader may think of it; it is shown as `[1]`, `[1?]` and `[no source]`."""
+        if self.supported:
+            return "verified"
+        return "doubtful" if self.sources else "unsupported"
 
 
 @dataclass
 class Verification:
     """What is left of an answer.
 
-    :param text: what may be shown: Markdown; empty when no sentence is verified.
+    :param text: what may be shown: Markdown; empty when no sentence is verified, or most of them
+        are unsupported.
     :param order: the sources it names, by their numbers in the window; the first is `[1]`.
     :param removed: what was taken out: false numbers as written, and `quotation`, `sentence`,
         `address`, `sources`, `reasoning`; never the words themselves, which nobody should read.
+    :param foreign: how many sentences were taken out that name a source.
     :param refused: the model said that the notes hold no answer.
     """
 
@@ -80,17 +94,29 @@ class Verification:
     claims: list[Claim] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    foreign: int = 0
     refused: bool = False
 
     @property
     def believed(self) -> bool:
-        """Whether at least one sentence carries a verified source."""
-        return any(claim.supported for claim in self.claims)
+        """Whether at least one sentence is verified, and no more than half are unsupported."""
+        verdicts = [claim.verdict for claim in self.claims]
+        unsupported = verdicts.count("unsupported") + self.foreign
+        return "verified" in verdicts and 2 * unsupported <= len(verdicts) + self.foreign
 
     @property
     def verified(self) -> float:
         """Which share of the sentences carries one."""
         return sum(c.supported for c in self.claims) / len(self.claims) if self.claims else 0.0
+
+
+class _Kept(NamedTuple):
+    """How much of what was found is shown: lengths of its parts."""
+
+    text: int = 0
+    claims: int = 0
+    order: int = 0
+    foreign: int = 0
 
 
 class Verifier:
@@ -108,8 +134,9 @@ class Verifier:
         self._fabrications = Fabrications(window, self._question, self._marks)
         self._splitter = UnitSplitter()
         self._found = Verification()
+        self._kept = _Kept()
         self._given = 0
-        self._state, self._rows = "", 0
+        self._state, self._rows, self._before = "", 0, ""
 
     def feed(self, text: str) -> str:
         """Return what may be shown of the answer, now that this came."""
@@ -121,18 +148,30 @@ class Verifier:
         :param whole: whether the answer came to its end; half a sentence is not judged.
         """
         rest = self._take(self._splitter.end(whole))
-        found = self._found
-        if not found.believed:
+        self._cut_off()
+        return rest, self._found
+
+    def _cut_off(self) -> None:
+        """Leave out what came after most of the answer had become unsupported."""
+        found, kept = self._found, self._kept
+        if not kept.text:
             found.text, found.order = "", []
-        return rest, found
+        if not kept.text or found.believed:
+            return
+        found.removed += ["sentence"] * (len(found.claims) - kept.claims)
+        found.text, found.foreign = found.text[: kept.text], kept.foreign
+        del found.claims[kept.claims :], found.order[kept.order :]
 
     def _take(self, units: list[Unit]) -> str:
         for unit in units:
             self._add(unit, self._judge(unit))
-        if not self._found.believed:
-            return ""
+            found = self._found
+            if found.believed:
+                self._kept = _Kept(
+                    len(found.text), len(found.claims), len(found.order), found.foreign
+                )
         # White space at the end waits for what it parts from.
-        shown = self._found.text.rstrip()
+        shown = self._found.text[: self._kept.text].rstrip()
         new, self._given = shown[self._given :], max(self._given, len(shown))
         return new
 
@@ -176,7 +215,7 @@ class Verifier:
                 self._state = "thinking"
             elif self._state == "thinking":
                 self._state = ""
-            elif not self._found.believed:
+            elif not self._kept.text:
                 kept, self._found = "", Verification(removed=[*self._found.removed, "reasoning"])
             at = mark.end()
         return kept if self._state == "thinking" else kept + text[at:]
@@ -221,8 +260,10 @@ class Verifier:
         bare = without_citations(body)
         said = bare.replace(self._marks.no_quotation, " ").replace(self._marks.no_address, " ")
         plain = not has_words(bare) or bare.strip(" .!。！、,*_").lower() in _BARE_REPLY
-        supported = [] if doubtful or plain else self._supporting(bare, cited)
+        supported, why = ([], "") if doubtful or plain else self._supporting(bare, cited)
+        self._before = bare
         if not supported and not plain and self._is_foreign(said):
+            self._found.foreign += bool(cited)
             return self._strike("sentence")
         body = outside_code(lambda part: self._renumber(part, supported), body)
         if not body.strip():
@@ -232,7 +273,7 @@ class Verifier:
         shown = tuple(self._number(n) for n in cited)
         if not cited:
             body = _marked(body, self._marks.no_source, kind)
-        self._found.claims.append(Claim(body.strip(), shown, bool(supported)))
+        self._found.claims.append(Claim(body.strip(), shown, bool(supported), why))
         return text[:start] + body + tail
 
     def _is_structural(self, kind: str, text: str) -> bool:
@@ -256,32 +297,43 @@ class Verifier:
 
     def _is_foreign(self, text: str) -> bool:
         """Return whether neither the sources nor the question speak of what a sentence says."""
-        terms, language = claims(text) - _FRAME, tongue(text)
+        terms, language = claims(text) - FRAME, tongue(text)
         if language == self._tongue and language not in self._tongues:
             return False  # a Japanese answer from English notes: their words cannot be compared
         if len(terms) < _FEW_ENDINGS and _ENDINGS.fullmatch("".join(terms)):
             return False
         return share(terms, self._known) < MIN_SHARE
 
-    def _supporting(self, text: str, cited: list[int]) -> list[int]:
-        """Return those of the cited sources that support a sentence; none if they do not."""
+    def _supporting(self, text: str, cited: list[int]) -> tuple[list[int], Doubt]:
+        """Return those of the cited sources that support a sentence, none if they do not; and
+        why, where they speak of the same and say something else."""
         sources = {n: self._window[n - 1] for n in cited}
-        known = self._question.numbers.union(*(e.numbers for e in sources.values()))
-        if not cited or not claimed_numbers(text) <= known:
-            return []
-        terms, language = claims(text) - _FRAME, tongue(text)
-        readable = {n: e for n, e in sources.items() if not language or language in e.tongues}
+        numbers = [number for number in read_quantities(text) if not number.loose]
+        known = [q for e in (self._question, *sources.values()) for q in e.quantities]
+        if not cited:
+            return [], ""
+        if not all(any(number.agrees(q) for q in known) for number in numbers):
+            return [], "number"
+        if not all(
+            any(e.names(name) for e in (self._question, *self._window)) for name in names(text)
+        ):
+            return [], "name"
+        terms, language = claims(text) - FRAME, tongue(text)
+        readable = {n: e for n, e in sources.items() if _is_readable(e, language)}
         if not readable:
-            return cited if language == self._tongue else []
+            return cited if language == self._tongue else [], ""
         if not terms:
-            return cited if claimed_numbers(text) else []
+            return (cited if numbers else []), ""
         if share(terms, frozenset().union(*(e.terms for e in readable.values()))) < MIN_SHARE:
-            return []
+            return [], ""
+        context = context_of(self._question.text, self._before, self._found.believed)
+        if why := doubt(text, [e.clauses for e in readable.values()], context):
+            return [], why
         return [
             n
             for n in cited
             if n not in readable or share(terms, readable[n].terms) >= _MIN_CITED_SHARE
-        ]
+        ], ""
 
     def _renumber(self, part: str, supported: list[int]) -> str:
         """Write citations with the numbers of the answer; a false one goes, and the space before
@@ -299,6 +351,13 @@ class Verifier:
         if source not in self._found.order:
             self._found.order.append(source)
         return self._found.order.index(source) + 1
+
+
+def _is_readable(source: Evidence, language: str) -> bool:
+    """Return whether words of a language can be compared with those of a source."""
+    if not language or language in source.tongues:
+        return True
+    return not source.tongues and len(language) == 2 and language != "ja"  # too short to tell
 
 
 def _marked(body: str, mark: str, kind: str) -> str:

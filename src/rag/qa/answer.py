@@ -24,11 +24,12 @@ class Quote:
 @dataclass(frozen=True)
 class Citation:
     """A sentence of an answer and one of the sources it names, counted from 1; whether that
-    source supports it."""
+    source supports it. `doubt` is why not, where that can be told: see `rag.answers.agreement`."""
 
     source: int
     sentence: str
     supported: bool
+    doubt: str = ""
 
 
 @dataclass

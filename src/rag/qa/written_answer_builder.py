@@ -123,7 +123,7 @@ def _generated(
         verified=found.verified,
         sentences=len(found.claims),
         citations=[
-            Citation(number, claim.text, claim.supported)
+            Citation(number, claim.text, claim.supported, claim.doubt)
             for claim in found.claims
             for number in claim.sources
         ],

@@ -60,6 +60,7 @@ def _work_to_json(answer: Answer, think: bool) -> dict[str, Any]:
         "sentences": answer.sentences,
         "citations": [
             {"n": c.source, "sentence": c.sentence, "supported": c.supported}
+            | ({"doubt": c.doubt} if c.doubt else {})
             for c in answer.citations
         ],
         "struck": answer.struck,

@@ -1,0 +1,357 @@
+"""Whether a source says what a sentence says, and not the same words otherwise.
+
+Each clause of the sentence is laid beside the clause of the sources that speaks most of the same,
+and the two are compared:
+
+| doubt | example: source; sentence |
+|---|---|
+| `number` | "lasts 5 days"; "lasts 5 hours" |
+| `negation` | "pets are not allowed"; "pets are allowed" |
+| `comparison` | "A is heavier than B"; "B is heavier than A" |
+| `belonging` | "Ann sings, Bo plays"; "Bo sings" |
+| `outdated` | "moved from 1 May to 3 May"; "it is on 1 May" |
+| `unsaid` | "The market opens at 8"; "The market is abolished" |
+| `question` | asked for the rent: "The deposit is 900." |
+
+It compares words, so it is for sentences and sources of one language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import eq
+from typing import Literal
+
+from rag.answers.clauses import Clause, Word, holds, said_clauses, weight, words_of
+from rag.answers.evidence import claims, names
+from rag.answers.quantities import Quantity
+from rag.answers.stance import Stance, is_superlative, stance, without_stance
+from rag.text.tokenizer import cleaned
+
+Doubt = Literal[
+    "", "number", "name", "negation", "comparison", "belonging", "outdated", "question", "unsaid"
+]
+
+_ELLIPSIS, _NEAR, _CONTEXT = 0.9, 0.4, 0.3  # what a word counts that stands beside the clause
+_NUMBER = 1.25  # what a number counts that agrees
+_TIE = 0.01
+_SAID = 0.5  # more of a clause's words than this stand in one sentence of a source
+# How many of a clause's words, and what share of them, make what is said that clause.
+_VERBATIM, _VERBATIM_NAME = (5, 0.75), (3, 0.5)
+_QUESTIONS = re.compile(r"(?:(?!\sand\s|[?？、;]|,\s).)+", re.DOTALL)
+_MOST = 0.6  # of the words of a question, in one clause of a source
+_MEASURES = claims("much many long often far old big soon")
+_YES_NO = re.compile(r"\A\s*(?:(yes|はい|ええ)|(no|いいえ))\s*[,.、。!:—-]+\s*", re.IGNORECASE)
+# Which of two things is preferred, and which is more: what stands on the far side of the word.
+_FAR = (
+    re.compile(
+        r"\b(?:over|instead of|rather than) (?P<after>(?:[\w'-]+ ?){1,3})"
+        r"|(?P<before>[^\s、。はがをの]{1,12})(?:で(?:は)?なく|じゃなく|に代わり|に代えて)"
+    ),
+    re.compile(
+        r"\bthan (?P<after>(?:[\w'-]+ ?){1,3})|(?P<before>[^\s、。はがをの]{1,12})より(?!も?後)"
+    ),
+)
+_CHANGED = re.compile(
+    r"\b(?:moved?|change[sd]?|rais(?:es?|ed)|increase[sd]?|lower(?:s|ed)|reduced?|cut|extended"
+    r"|postponed|shifted|switched|went|rose|fell|grew)\b.*?\bfrom (?P<old>.+?) to "
+    r"|(?P<before>[^、。はが]+?)から[^、。]+?[にへ](?:変|移|延|増|減|上|下|引き|改|切り替)"
+)
+_FORMERLY = re.compile(
+    r"\b(?:from|was|were|original\w*|previous\w*|former\w*|old|first)\b|から|元[のは]|以前|当初|旧"
+)
+
+
+# With these an answer speaks of itself and of the notes.
+FRAME = claims(
+    "according accordingly based note source document information context mention state say said "
+    "tell follow provide answer question ノート 記載 出典 情報 質問 回答"
+)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a sentence is said in.
+
+    :param question: the words of each of the questions that were asked at once.
+    :param words: those, and the words of the sentence before it.
+    :param quantities: those of the question, which may be repeated.
+    :param asked: what the question stands for: "is X allowed?" for its being allowed.
+    :param answered: whether a sentence before it was borne out: more may follow then than was
+        asked.
+    """
+
+    question: tuple[tuple[Word, ...], ...] = ()
+    words: tuple[Word, ...] = ()
+    terms: frozenset[str] = frozenset()
+    quantities: tuple[Quantity, ...] = ()
+    asked: Stance | None = None
+    answered: bool = False
+
+
+def context_of(question: str, before: str = "", answered: bool = False) -> Context:
+    """Return the context of a sentence that stands behind `before` in an answer."""
+    asked_for = without_stance(cleaned(question))
+    asked, said = said_clauses(question), said_clauses(before) if before else []
+    words = tuple(dict.fromkeys(word for clause in (*asked, *said) for word in clause.words))
+    return Context(
+        question=tuple(filter(None, map(words_of, _QUESTIONS.findall(asked_for)))),
+        words=words,
+        terms=frozenset().union(*words),
+        quantities=tuple(q for clause in asked for q in clause.quantities),
+        asked=stance(cleaned(question)),
+        answered=answered,
+    )
+
+
+def doubt(said: str, sources: Sequence[Sequence[Clause]], context: Context) -> Doubt:
+    """Return why the sources do not bear a sentence out; "" when they do.
+
+    :param said: the sentence, without citations.
+    :param sources: the clauses of each source that it names.
+    """
+    clauses = said_clauses(without_yes_no(said))
+    if clauses and _contradicts_itself(said, clauses[0], context):
+        return "negation"
+    whole = frozenset().union(*(clause.terms for clause in clauses))
+    called = frozenset().union(*(claims(name) for name in names(said)))
+    spoken_of = whole
+    for clause in clauses:
+        comparison = _Comparison(clause, whole, called, sources, context)
+        if found := comparison.doubt():
+            return found
+        spoken_of |= comparison.spoken_of
+    return "question" if _is_beside_the_question(spoken_of, sources, context) else ""
+
+
+def _is_beside_the_question(
+    spoken_of: frozenset[str], sources: Sequence[Sequence[Clause]], context: Context
+) -> bool:
+    """Return whether a sentence says nothing of what was asked, of which its source speaks
+    elsewhere."""
+    if context.answered or not context.question:
+        return False
+    clauses = [clause for source in sources for clause in source]
+    for question in context.question:
+        asked = [word for word in question if not word & _MEASURES]
+        enough = _MOST * len(asked)
+        if any(holds(spoken_of, word) for word in asked) or not any(
+            asked and weight(asked, clause.terms) >= enough for clause in clauses
+        ):
+            return False
+    return True
+
+
+def _contradicts_itself(said: str, first: Clause, context: Context) -> bool:
+    """Return whether a sentence says yes to the question and then what means no, or no and yes."""
+    reply = _YES_NO.match(said)
+    if not reply or not context.asked or len(context.question) > 1:
+        return False
+    shared = context.asked.axes.keys() & first.stance.axes.keys()
+    means_yes = {context.asked.axes[axis] == first.stance.axes[axis] for axis in shared}
+    return means_yes == {reply[1] is None}
+
+
+def without_yes_no(said: str) -> str:
+    """Return a sentence without the "Yes," or "No," at its beginning."""
+    return _YES_NO.sub("", said, count=1)
+
+
+class _Comparison:
+    """One clause of an answer beside the clauses of the sources."""
+
+    def __init__(
+        self,
+        said: Clause,
+        whole: frozenset[str],
+        called: frozenset[str],
+        sources: Sequence[Sequence[Clause]],
+        context: Context,
+    ) -> None:
+        self._said, self._whole, self._context = said, whole, context
+        self._names = called
+        self._sources = sources
+        self._numbers = [q for q in said.quantities if not q.loose]
+        known = frozenset().union(*(c.terms | c.soft for source in sources for c in source))
+        own = frozenset().union(*(c.terms for source in sources for c in source))
+        self._words = [word for word in said.words if holds(known, word) and not word & FRAME]
+        if not any(holds(own, word) for word in self._words):
+            # "It takes 40 minutes": what it is, was said before.
+            self._words += [word for word in context.words if holds(known, word)]
+        self._terms = frozenset().union(*self._words)
+        self.spoken_of: frozenset[str] = frozenset()
+
+    def doubt(self) -> Doubt:
+        """Compare with the best clauses; one that agrees is enough."""
+        if not self._numbers and all(word & FRAME for word in self._said.words):
+            return ""
+        first: Doubt = ""
+        for at, source in self._best():
+            found = self._compare(source[at], source, at)
+            if not found:
+                self.spoken_of = frozenset().union(*words_of(source[at].whole))
+                return ""
+            first = first or found
+        return first
+
+    def _best(self) -> list[tuple[int, Sequence[Clause]]]:
+        scored = [
+            (self._score(clause, source, at), at, source)
+            for source in self._sources
+            for at, clause in enumerate(source)
+        ]
+        best = max((score for score, *_ in scored), default=0.0)
+        return [(at, source) for score, at, source in scored if score >= best - _TIE]
+
+    def _score(self, clause: Clause, source: Sequence[Clause], at: int) -> float:
+        own = weight(self._words, clause.terms)
+        linked = not (self._terms | self._whole).isdisjoint(clause.around | clause.soft)
+        numbers = linked and any(n.agrees(q) for n in self._numbers for q in clause.quantities)
+        beside = clause.around | clause.soft
+        rest = [word for word in self._words if not holds(clause.terms, word)]
+        counts = _NEAR if clause.unmatched(self._terms | self._context.terms) else _ELLIPSIS
+        context = weight(self._context.words, clause.terms) / max(1, len(self._context.words))
+        return own + _NUMBER * numbers + counts * weight(rest, beside) + _CONTEXT * context
+
+    def _compare(self, clause: Clause, source: Sequence[Clause], at: int) -> Doubt:
+        said = [word for word in self._said.words if not word & FRAME]
+        held = weight(said, clause.around | clause.terms | clause.soft) + len(self._numbers)
+        if len(said) > 1 and held <= _SAID * len(said):
+            return "unsaid"
+        if self._negates(clause):
+            return "negation"
+        if self._reverses(clause):
+            return "comparison"
+        if self._is_outdated(clause):
+            return "outdated"
+        if not self._has_numbers(clause, source, at):
+            return "number"
+        return "belonging" if self._is_borrowed(clause, source, at) else ""
+
+    def _negates(self, clause: Clause) -> bool:
+        said, stands = self._said.stance, clause.stance
+        lacking = [words_of(missing)[:1] for missing in stands.without]
+        if said.negative and any(w and holds(self._said.terms, w[0]) for w in lacking):
+            return False  # "not including heating" is "without heating"
+        if said.opposes(stands):
+            return True
+        for one, other in ((self._said, clause), (clause, self._said)):
+            if other.stance.without or other.stance.negative:
+                continue
+            for missing in one.stance.without:
+                words = words_of(missing)
+                if words and all(holds(other.terms, word) for word in words[:1]):
+                    return True
+        return False
+
+    def _reverses(self, clause: Clause) -> bool:
+        if is_superlative(self._said.text) and not is_superlative(clause.whole):
+            return True
+        flips = self._said.stance.flips(clause.stance, stance(clause.whole))
+        for far in _FAR:
+            mine, theirs = far.search(self._said.whole), far.search(clause.whole)
+            if mine and theirs:
+                flips += _are_swapped(mine, theirs, self._said.whole, clause.whole)
+        return flips % 2 == 1
+
+    def _is_outdated(self, clause: Clause) -> bool:
+        changed = _CHANGED.search(clause.whole)
+        if not changed or _FORMERLY.search(self._said.whole):
+            return False
+        old = said_clauses(changed["old"] or changed["before"])
+        former = [q for part in old for q in part.quantities]
+        if not self._numbers or not former:
+            return False
+        current = [q for q in clause.quantities if not any(q.agrees(f) for f in former)]
+        mine = self._numbers
+        return any(n.agrees(f) for n in mine for f in former) and not any(
+            n.agrees(c) for n in mine for c in current
+        )
+
+    def _has_numbers(self, clause: Clause, source: Sequence[Clause], at: int) -> bool:
+        """Return whether each number stands in the clause, or in one nearby that speaks of
+        nothing else."""
+        stands = {q.dimension for q in clause.quantities}
+        asked = [
+            q for q in self._context.quantities if not q.dimension or q.dimension not in stands
+        ]
+        pool = [*clause.quantities, *asked]
+        terms = self._whole | self._terms | self._context.terms
+        for near in _nearby(source, at):
+            if near is clause or near.unmatched(terms):
+                continue
+            if all(holds(terms, word) for word in near.head):
+                pool += near.quantities
+        return all(any(n.agrees(q) for q in pool) for n in self._numbers)
+
+    def _is_borrowed(self, clause: Clause, source: Sequence[Clause], at: int) -> bool:
+        """Return whether a word of another clause was put in the place of one of this clause."""
+        missing = [word for word in self._words if not holds(clause.terms | clause.soft, word)]
+        if not missing:
+            return False
+        terms = self._terms
+        if not any(holds(self._context.terms, word) for word in missing):
+            terms |= self._context.terms  # the question is about what the sentence leaves out
+        if len(self._words) == 1:
+            terms |= self._whole  # "and costs 24 euros": the clause before it says what
+        replaced = clause.unmatched(terms)
+        is_headed = any(not holds(terms, word) for word in clause.head)
+        if replaced and self._is_substituted(clause, missing):
+            return True
+        for near in _nearby(source, at):
+            if near is clause:
+                continue
+            if is_headed and any(word in near.head for word in missing):
+                return True
+            shared = clause.terms & near.terms
+            if abs(near.sentence - clause.sentence) > 1:
+                shared &= self._terms
+            if (shared or near.sentence == clause.sentence) and _in_place(
+                replaced, clause.words, missing, near.words
+            ):
+                return True
+        return False
+
+    def _is_substituted(self, clause: Clause, missing: list[Word]) -> bool:
+        """Return whether so much of the clause is said word for word that what is from elsewhere
+        stands where the clause has another word; a name is sooner put in a wrong place."""
+        kept = len(clause.words) - len(clause.unmatched(self._terms))
+        is_name = any(word & self._names for word in missing)
+        words, share = _VERBATIM_NAME if is_name else _VERBATIM
+        return kept >= words and kept >= share * len(clause.words)
+
+
+def _nearby(source: Sequence[Clause], at: int) -> list[Clause]:
+    number = source[at].sentence
+    return [c for c in source[max(0, at - 12) : at + 13] if abs(c.sentence - number) <= 3]
+
+
+def _in_place(
+    replaced: Sequence[Word], of: Sequence[Word], missing: Sequence[Word], near: Sequence[Word]
+) -> bool:
+    """Return whether words stand in the same place of two clauses: first or last; in Japanese,
+    which has its verb last, second too; anywhere in clauses of the same build."""
+    if not of or not near:
+        return False
+    places = [0, -1]
+    if min(len(of), len(near)) > 1 and not all(term.isascii() for term in of[1]):
+        places.append(1)
+    if len(of) == len(near) and any(map(eq, of, near)):
+        places += range(len(of))
+    return any(of[place] in replaced and near[place] in missing for place in places)
+
+
+def _are_swapped(mine: re.Match[str], theirs: re.Match[str], said: str, stands: str) -> bool:
+    """Return whether what is on the far side in one stands on the near side in the other."""
+    my_far, their_far = (_far_terms(found) for found in (mine, theirs))
+    if not my_far or not their_far or my_far & their_far:
+        return False
+    mine_all, theirs_all = (frozenset().union(*words_of(text)) for text in (said, stands))
+    return bool(my_far & theirs_all) and bool(their_far & mine_all)
+
+
+def _far_terms(found: re.Match[str]) -> frozenset[str]:
+    words = words_of((found["after"] or found["before"]).strip())
+    return frozenset().union(*words)
