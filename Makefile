@@ -64,6 +64,7 @@ types: install
 bench: install
 	$(BIN)/python benchmarks/quality.py
 	$(BIN)/python benchmarks/right_first.py
+	$(BIN)/python benchmarks/hostile_replies.py
 	$(BIN)/python benchmarks/tokenizing.py
 	$(BIN)/python benchmarks/context.py
 	$(BIN)/python benchmarks/scale.py

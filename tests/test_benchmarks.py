@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+from hostile_replies import judge, rates
+from hostile_replies import read as read_replies
 from measuring import TooLong, measure
 from peer_plots import _GAP, _apart
 from peer_report import page
@@ -253,3 +255,32 @@ def test_the_queries_of_a_language_are_asked_of_an_index_of_their_own(tmp_path: 
     assert answers["Schnellauswahl"].found == ("obsidian-help-de/Schnellauswahl.md",)
     assert answers["Kündigungsfrist Wohnung"].right
     assert not answers["Lesezeichen-Gruppen"].right
+
+
+class TestHostileReplies:
+    """Scripted replies of a model with labels, and what the checker makes of them."""
+
+    REPLIES = read_replies()
+
+    def test_are_240_of_which_60_are_true_and_half_each_language_and_half(self):
+        assert len(self.REPLIES) == len({reply["id"] for reply in self.REPLIES}) == 240
+        assert sum(reply["kind"] == "true" for reply in self.REPLIES) == 60
+        for key in ("language", "half"):
+            assert set(Counter(reply[key] for reply in self.REPLIES).values()) == {120}
+
+    def test_of_a_kind_and_language_are_halved_by_their_numbers(self):
+        for reply in self.REPLIES:
+            assert (reply["half"] == "tune") == (int(reply["id"][-2:]) % 2 == 1)
+
+    def test_are_judged_well_enough_on_a_fixed_sample(self):
+        """Two of each hostile kind and language, and twelve that are true: sixty."""
+        sample = [
+            reply
+            for reply in self.REPLIES
+            if int(reply["id"][-2:]) <= (12 if reply["kind"] == "true" else 2)
+        ]
+        assert len(sample) == 60
+        judged = [sentence for reply in sample for sentence in judge(reply)]
+        assert rates(judged).pass_rate <= 0.03
+        assert rates(judged).strike_rate <= 0.05
+        assert not rates(s for s in judged if s.kind == "planted").passed

@@ -1,6 +1,6 @@
 """What the checker of a model's sentences lets pass, on scripted replies with labels.
 
-    python benchmarks/hostile.py [--half tune|report] [--show] [--json FILE]
+    python benchmarks/hostile_replies.py [--half tune|report] [--show] [--json FILE]
 
 The replies are `questions/hostile-replies.jsonl`. Each is judged as `rag ask` judges a model's:
 the notes are cleaned of prompt injections, and the reply is verified by what is left of them.
@@ -123,9 +123,9 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print the sentences judged wrongly")
     parser.add_argument("--json", type=Path, help="keep what became of every sentence")
     options = parser.parse_args()
-    began = time.perf_counter()
+    began = time.process_time()
     judged = [sentence for reply in read() for sentence in judge(reply)]
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     for half in [options.half] if options.half else HALVES:
         chosen = [sentence for sentence in judged if sentence.half == half]
         _print(half, chosen)
