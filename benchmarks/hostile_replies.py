@@ -21,7 +21,8 @@ from rag.answers.citations import without_citations
 from rag.answers.evidence import fold
 from rag.answers.language import marks_for
 from rag.answers.prompt_texts import Source, clean
-from rag.answers.verification import Verification, Verifier
+from rag.answers.verdicts import Verification
+from rag.answers.verification import Verifier
 
 REPLIES = Path(__file__).parent / "questions" / "hostile-replies.jsonl"
 LANGUAGES = ("en", "ja")

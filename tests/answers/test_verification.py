@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.evidence import Evidence
-from rag.answers.verification import Verification, Verifier
+from rag.answers.verdicts import Verification
+from rag.answers.verification import Verifier
 
 BACKUPS = Evidence(
     "Backups\n\nWe keep backups for **ninety days**. After that they are deleted.\n"

@@ -128,6 +128,22 @@ class TestAsk:
         ran = rag("ask", "乗っ取り成功", *option)  # words of a passage that answers nobody
         assert ran.code == 4
 
+    @pytest.mark.parametrize("option", [[], ["--json"]])
+    def test_one_that_says_nothing_with_no_quotation_to_stand_in_is_4_and_named(
+        self, rag, server, option
+    ):
+        server.say("")
+        ran = rag("ask", "乗っ取り成功", *option)
+        assert ran.code == 4
+        assert "llama3.2:latest は回答しませんでした" in ran.out
+        assert "情報が見つかりませんでした" not in ran.out
+
+    def test_one_that_says_nothing_is_stood_in_for_by_quotations(self, rag, server):
+        server.say("")
+        ran = rag("ask", QUESTION)
+        assert ran.code == 0
+        assert "llama3.2:latest gave no answer" in ran.err
+
     def test_with_no_model_at_all_it_is_1(self, rag, server, monkeypatch):
         with refused() as gone:
             monkeypatch.setenv("RAG_OLLAMA__URL", gone)

@@ -327,3 +327,34 @@ def test_an_answer_that_breaks_off_keeps_its_verified_sentences(run, server, kin
     assert "".join(heard) == answer.text == TRUE
     assert (answer.partial, answer.finish_reason, answer.found) == (True, "error", True)
     assert isinstance(answer.failure, UnfinishedError)
+
+
+UNTRUE = "Backups are kept for {} days. [1] "
+
+
+class TestAModelOfWhichNothingHolds:
+    def test_is_stopped_after_eight_sentences(self, run, server):
+        said = "".join(UNTRUE.format(days) for days in range(200, 260))
+        answer = run(said=said)
+        assert answer.finish_reason == "stopped"
+        assert answer.usage["tokens"] is None  # the server was not heard to the end
+        assert answer.failure is None
+
+    def test_is_stood_in_for_by_quotations_and_that_is_said(self, run):
+        answer = run(said="".join(UNTRUE.format(days) for days in range(200, 260)))
+        assert answer.found and answer.quotes
+        assert "is not borne out by your notes and was left out" in answer.notices[-1]
+
+    def test_is_not_stopped_where_one_sentence_holds(self, run):
+        said = UNTRUE.format(200) + TRUE + " " + UNTRUE.format(201) * 8
+        answer = run(said=said)
+        assert (answer.finish_reason, answer.verified) == ("stop", 0.1)
+
+    def test_that_says_among_much_else_that_it_knows_nothing_is_stood_in_for_too(self, run):
+        said = UNTRUE.format(200) + UNTRUE.format(201) + "The notes do not mention more. [1]"
+        answer = run(said=said)
+        assert answer.found and answer.quotes
+
+    def test_that_mostly_says_that_it_knows_nothing_is_believed(self, run):
+        answer = run(said="The notes do not contain any information about this. [1]")
+        assert (answer.found, answer.text) == (False, NOT_FOUND)

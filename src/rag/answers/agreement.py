@@ -27,6 +27,7 @@ from typing import Literal
 from rag.answers.clauses import Clause, Word, holds, said_clauses, weight, words_of
 from rag.answers.evidence import claims, names
 from rag.answers.quantities import Quantity
+from rag.answers.relations import count_swapped, former_quantities, says_formerly
 from rag.answers.stance import Stance, is_superlative, stance, without_stance
 from rag.text.tokenizer import cleaned
 
@@ -44,26 +45,6 @@ _QUESTIONS = re.compile(r"(?:(?!\sand\s|[?？、;]|,\s).)+", re.DOTALL)
 _MOST = 0.6  # of the words of a question, in one clause of a source
 _MEASURES = claims("much many long often far old big soon")
 _YES_NO = re.compile(r"\A\s*(?:(yes|はい|ええ)|(no|いいえ))\s*[,.、。!:—-]+\s*", re.IGNORECASE)
-# Which of two things is preferred, and which is more: what stands on the far side of the word.
-_FAR = (
-    re.compile(
-        r"\b(?:over|instead of|rather than) (?P<after>(?:[\w'-]+ ?){1,3})"
-        r"|(?P<before>[^\s、。はがをの]{1,12})(?:で(?:は)?なく|じゃなく|に代わり|に代えて)"
-    ),
-    re.compile(
-        r"\bthan (?P<after>(?:[\w'-]+ ?){1,3})|(?P<before>[^\s、。はがをの]{1,12})より(?!も?後)"
-    ),
-)
-_CHANGED = re.compile(
-    r"\b(?:moved?|change[sd]?|rais(?:es?|ed)|increase[sd]?|lower(?:s|ed)|reduced?|cut|extended"
-    r"|postponed|shifted|switched|went|rose|fell|grew)\b.*?\bfrom (?P<old>.+?) to "
-    r"|(?P<before>[^、。はが]+?)から[^、。]+?[にへ](?:変|移|延|増|減|上|下|引き|改|切り替)"
-)
-_FORMERLY = re.compile(
-    r"\b(?:from|was|were|original\w*|previous\w*|former\w*|old|first)\b|から|元[のは]|以前|当初|旧"
-)
-
-
 # With these an answer speaks of itself and of the notes.
 FRAME = claims(
     "according accordingly based note source document information context mention state say said "
@@ -250,19 +231,13 @@ class _Comparison:
         if is_superlative(self._said.text) and not is_superlative(clause.whole):
             return True
         flips = self._said.stance.flips(clause.stance, stance(clause.whole))
-        for far in _FAR:
-            mine, theirs = far.search(self._said.whole), far.search(clause.whole)
-            if mine and theirs:
-                flips += _are_swapped(mine, theirs, self._said.whole, clause.whole)
+        flips += count_swapped(self._said.whole, clause.whole)
         return flips % 2 == 1
 
     def _is_outdated(self, clause: Clause) -> bool:
-        changed = _CHANGED.search(clause.whole)
-        if not changed or _FORMERLY.search(self._said.whole):
-            return False
-        old = said_clauses(changed["old"] or changed["before"])
-        former = [q for part in old for q in part.quantities]
-        if not self._numbers or not former:
+        """Return whether a number is said that the clause says was changed to another."""
+        former = former_quantities(clause.whole)
+        if not former or says_formerly(self._said.whole):
             return False
         current = [q for q in clause.quantities if not any(q.agrees(f) for f in former)]
         mine = self._numbers
@@ -341,17 +316,3 @@ def _in_place(
     if len(of) == len(near) and any(map(eq, of, near)):
         places += range(len(of))
     return any(of[place] in replaced and near[place] in missing for place in places)
-
-
-def _are_swapped(mine: re.Match[str], theirs: re.Match[str], said: str, stands: str) -> bool:
-    """Return whether what is on the far side in one stands on the near side in the other."""
-    my_far, their_far = (_far_terms(found) for found in (mine, theirs))
-    if not my_far or not their_far or my_far & their_far:
-        return False
-    mine_all, theirs_all = (frozenset().union(*words_of(text)) for text in (said, stands))
-    return bool(my_far & theirs_all) and bool(their_far & mine_all)
-
-
-def _far_terms(found: re.Match[str]) -> frozenset[str]:
-    words = words_of((found["after"] or found["before"]).strip())
-    return frozenset().union(*words)

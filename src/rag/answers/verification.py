@@ -24,8 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rag.answers.agreement import FRAME, Doubt, context_of, doubt
 from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
@@ -36,10 +35,12 @@ from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.quantities import read_quantities
 from rag.answers.refusals import is_not_found, is_refusal
 from rag.answers.sentence_stream import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
+from rag.answers.verdicts import Claim, Verification
 from rag.text.sanitize import without_controls
 from rag.text.tokenizer import has_words
 
 _MIN_CITED_SHARE = 0.3  # of a sentence's words, in each of several sources that it names
+_HOPELESS = 8  # sentences at the beginning of an answer, none of them borne out
 _FEW_ENDINGS = 4  # pairs of hiragana that say nothing by themselves
 _ENDINGS = re.compile("[\u3041-\u309f]*")
 _LEAD = re.compile(r"\s*(?:>\s?)*\s*(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?)?")
@@ -54,60 +55,6 @@ _THINK = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 _BARE_REPLY = frozenset({"yes", "no", "はい", "いいえ"})
 _SPACED_CITATION = re.compile(rf"(?P<space>[ \t]*){CITATION.pattern}", re.IGNORECASE)
 _ROW_RULE = re.compile(r"[\s|:\-]*$")
-
-
-Verdict = Literal["verified", "doubtful", "unsupported"]
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One sentence of an answer as it is shown, the sources it names, and whether they
-    support it; `doubt` is why not, where that can be told."""
-
-    text: str
-    sources: tuple[int, ...] = ()
-    supported: bool = False
-    doubt: Doubt = ""
-
-    @property
-    def verdict(self) -> Verdict:
-        """What a reader may think of it; it is shown as `[1]`, `[1?]` and `[no source]`."""
-        if self.supported:
-            return "verified"
-        return "doubtful" if self.sources else "unsupported"
-
-
-@dataclass
-class Verification:
-    """What is left of an answer.
-
-    :param text: what may be shown: Markdown; empty when no sentence is verified, or most of them
-        are unsupported.
-    :param order: the sources it names, by their numbers in the window; the first is `[1]`.
-    :param removed: what was taken out: false numbers as written, and `quotation`, `sentence`,
-        `address`, `sources`, `reasoning`; never the words themselves, which nobody should read.
-    :param foreign: how many sentences were taken out that name a source.
-    :param refused: the model said that the notes hold no answer.
-    """
-
-    text: str = ""
-    claims: list[Claim] = field(default_factory=list)
-    order: list[int] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    foreign: int = 0
-    refused: bool = False
-
-    @property
-    def believed(self) -> bool:
-        """Whether at least one sentence is verified, and no more than half are unsupported."""
-        verdicts = [claim.verdict for claim in self.claims]
-        unsupported = verdicts.count("unsupported") + self.foreign
-        return "verified" in verdicts and 2 * unsupported <= len(verdicts) + self.foreign
-
-    @property
-    def verified(self) -> float:
-        """Which share of the sentences carries one."""
-        return sum(c.supported for c in self.claims) / len(self.claims) if self.claims else 0.0
 
 
 class _Kept(NamedTuple):
@@ -135,6 +82,7 @@ class Verifier:
         self._splitter = UnitSplitter()
         self._found = Verification()
         self._kept = _Kept()
+        self._says_not_found, self._refusals = False, 0
         self._given = 0
         self._state, self._rows, self._before = "", 0, ""
 
@@ -148,8 +96,20 @@ class Verifier:
         :param whole: whether the answer came to its end; half a sentence is not judged.
         """
         rest = self._take(self._splitter.end(whole))
+        # One refusal among much else that was said does not make an answer one.
+        said = self._sentences
+        self._found.refused = self._says_not_found or 0 < said <= 2 * self._refusals
         self._cut_off()
         return rest, self._found
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so many sentences came, and none of them is borne out, that no more need come."""
+        return self._sentences >= _HOPELESS and not any(c.supported for c in self._found.claims)
+
+    @property
+    def _sentences(self) -> int:
+        return len(self._found.claims) + self._found.removed.count("sentence")
 
     def _cut_off(self) -> None:
         """Leave out what came after most of the answer had become unsupported."""
@@ -249,11 +209,11 @@ class Verifier:
         body, tail = text[start:stop], text[stop:]
         cited, false = self._cited(body)
         if is_not_found(without_citations(body)):
-            self._found.refused = True
+            self._found.refused = self._says_not_found = True
             return ""
         if kind == ROW and _ROW_RULE.match(body):
             return text if self._found.text.rstrip().endswith("|") else ""
-        self._found.refused |= is_refusal(body)
+        self._refusals += is_refusal(body)
         self._found.removed += false
         body, doubtful, invented = self._fabrications.strike(body, cited, kind == QUOTE)
         self._found.removed += invented

@@ -43,7 +43,8 @@ class Answer:
     Of a model's answer: `verified` is the share of its `sentences` that carry a source which
     supports them, `citations` are the sources they name, `struck` what was taken out. `partial`
     is true when it lacks its end; `finish_reason` is then `length`, `interrupted` or `error`, and
-    `failure` what went wrong. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
+    `failure` what went wrong; `stopped` where the notes bore out none of its first sentences, so
+    that quotations stand in. `usage` holds `prompt_tokens`, `tokens` and `num_ctx`, `timings`
     the milliseconds of `retrieval`, of the `transforms` within it, of `load` and `generation`.
     `context` is what the model was shown; `None` when none was asked. `notices` are for the
     reader: why no model wrote the answer, above all.

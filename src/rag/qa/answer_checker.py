@@ -10,10 +10,10 @@ from haystack.dataclasses import ChatMessage
 
 from rag.answers.notices import SOME_MODEL, notice
 from rag.answers.prompt_texts import was_cut
-from rag.answers.verification import Verification
+from rag.answers.verdicts import Verification
 from rag.clients.protocols import FAILURE, INTERRUPTED, NO_REASONING, RESPONSE, Response
 from rag.exceptions import Message, RAGError, Remedy, TooLongError
-from rag.qa.answer_stream import AnswerStream
+from rag.qa.answer_stream import AnswerStream, HopelessError
 from rag.qa.context_report import WindowReport
 from rag.qa.prompt import BuiltPrompt
 from rag.qa.prompt_builder import AnswerPrompt
@@ -31,6 +31,7 @@ class Written:
     :param context: all that it was shown, and what it was not; `None` when it was asked nothing.
     :param failure: why there is no answer, or not all of it.
     :param interrupted: Ctrl-C ended it.
+    :param stopped: the program ended it, since nothing of it was borne out.
     :param notices: what the reader should know of how it was made.
     :param began: when it was begun, by the monotonic clock.
     """
@@ -42,8 +43,14 @@ class Written:
     response: Response = field(default_factory=Response)
     failure: RAGError | None = None
     interrupted: bool = False
+    stopped: bool = False
     notices: list[str] = field(default_factory=list)
     began: float = 0.0
+
+    def take(self, failure: RAGError | None) -> None:
+        """Note what a generator says went wrong; that it was stopped is no failure of its own."""
+        self.stopped = isinstance(failure, HopelessError)
+        self.failure = None if self.stopped else failure
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Written:
         return self
@@ -73,7 +80,8 @@ class AnswerChecker:
         :param replies: of any chat generator; without them no model was asked.
         :param stream: the listener that verified the answer as it came, if there was one.
         """
-        written = Written(began=prompt.began, failure=prompt.failure)
+        written = Written(began=prompt.began)
+        written.take(prompt.failure)
         stream = stream or AnswerStream()
         # Another's generator may give anything: what is no message is no answer.
         replies = [reply for reply in replies or [] if isinstance(reply, ChatMessage)]
@@ -92,7 +100,8 @@ class AnswerChecker:
         built, meta = prompt.built, reply.meta
         assert built
         written.model = str(meta.get("model") or ("" if FAILURE in meta else SOME_MODEL))
-        written.failure, written.interrupted = meta.get(FAILURE), bool(meta.get(INTERRUPTED))
+        written.take(meta.get(FAILURE))
+        written.interrupted = bool(meta.get(INTERRUPTED))
         if meta.get(NO_REASONING):
             written.notices.append(notice(prompt.question, NO_REASONING, model=written.model))
         if RESPONSE in meta and meta[RESPONSE] is None:

@@ -9,6 +9,7 @@ from haystack.dataclasses import StreamingChunk
 
 from rag.answers.evidence import Evidence
 from rag.answers.verification import Verifier
+from rag.exceptions import UnfinishedError
 
 OnText = Callable[[str], Any]
 
@@ -21,8 +22,14 @@ class CallbackError(Exception):
         self.raised = raised
 
 
+class HopelessError(UnfinishedError):
+    """A model was stopped, since the notes bear out nothing of what it writes."""
+
+
 class AnswerStream:
     """Listen to a chat generator, and hand on what may be shown of its answer.
+
+    It stops a model of whose first sentences none holds, by a `HopelessError`.
 
     It is the generator's `streaming_callback`; the prompt builder begins it, and the answer
     checker ends it.
@@ -55,6 +62,8 @@ class AnswerStream:
         if chunk.content and self.verifier:
             self.heard = True
             self.show(self.verifier.feed(chunk.content))
+            if self.verifier.is_hopeless:
+                raise HopelessError("the model was stopped: the notes bear out nothing it writes")
 
     def show(self, text: str) -> None:
         """Hand on what was verified."""

@@ -10,7 +10,7 @@ from haystack import component
 from haystack.dataclasses import Document
 
 from rag.answers.notices import notice
-from rag.exceptions import ConnectionError, standing, with_hint
+from rag.exceptions import ConnectionError, UnfinishedError, standing, with_hint
 from rag.qa.answer import Answer, Citation, Quote
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
 from rag.qa.answer_checker import Written
@@ -61,8 +61,19 @@ def _written(
         return replace(_without_quotes(quotations, question), **common, partial=True, model=model)
     if found.refused and not written.failure:
         return replace(_without_quotes(quotations, question), **common, model=model)
-    common["notices"] = [*common["notices"], _why_not(written, question)]
+    why = _why_not(written, question)
+    common["notices"] = [*common["notices"], why]
+    if not quotations.found and _says_nothing(written):
+        common["failure"] = UnfinishedError(why)
+    if not quotations.found and common["failure"]:
+        common["text"] = str(common["failure"])
     return replace(quotations, **common)
+
+
+def _says_nothing(written: Written) -> bool:
+    """Return whether a model was asked, and its answer is empty."""
+    response = written.response
+    return bool(not written.failure and response.finish_reason and not response.text.strip())
 
 
 def _without_quotes(quotations: Answer, question: str) -> Answer:
@@ -88,6 +99,8 @@ def _facts(written: Written) -> dict[str, Any]:
         reason = "interrupted"
     elif written.failure:
         reason = "error"
+    elif written.stopped:
+        reason = "stopped"
     return {
         "struck": written.verification.removed,
         "thinking": response.thinking,

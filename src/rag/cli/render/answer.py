@@ -16,7 +16,7 @@ from rag.cli.render.console import (
     say_notice,
     visible,
 )
-from rag.exceptions import UsageError
+from rag.exceptions import UnfinishedError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -200,7 +200,8 @@ def exit_code(answer: Answer) -> int:
     if answer.finish_reason == "interrupted":
         return 130
     # It is set once a model is asked; where none could be, the quotations are the answer.
-    was_asked = bool(answer.usage.get("num_ctx"))
+    said_nothing = isinstance(answer.failure, UnfinishedError)
+    was_asked = bool(answer.usage.get("num_ctx")) or said_nothing
     if answer.failure and (answer.partial or (was_asked and not answer.found)):
         return answer.failure.exit_code
     return 0 if answer.found else 1
