@@ -148,6 +148,7 @@ def test_what_was_changed_is_said_as_it_is_now(source: str, said: str, expected:
             "How much is the deposit?",
             "",
         ),
+        ("The deposit is due at once. It is 900 euros.", "It is 900 euros.", "The deposit?", ""),
         ("家賃は6万円。敷金は9万円。", "家賃は6万円です。", "敷金はいくらですか?", "question"),
         ("家賃は6万円。敷金は9万円。", "敷金は9万円です。", "敷金はいくらですか?", ""),
     ],

@@ -44,6 +44,9 @@ _SAID = 0.5  # more of a clause's words than this stand in one sentence of a sou
 _VERBATIM, _VERBATIM_NAME = (5, 0.75), (3, 0.5)
 _QUESTIONS = re.compile(r"(?:(?!\sand\s|[?？、;]|,\s).)+", re.DOTALL)
 _MOST = 0.6  # of the words of a question, in one clause of a source
+_PRONOUN = re.compile(
+    r"\W*(?:it|they|this|these|that|those|he|she)\b|\W*(?:それ|これ)", re.IGNORECASE
+)
 _MEASURES = claims("much many long often far old big soon")
 _YES_NO = re.compile(r"\A\s*(?:(yes|はい|ええ)|(no|いいえ))\s*[,.、。!:—-]+\s*", re.IGNORECASE)
 # With these an answer speaks of itself and of the notes.
@@ -107,6 +110,8 @@ def doubt(said: str, sources: Sequence[Sequence[Clause]], context: Context) -> D
         if found := comparison.doubt():
             return found
         spoken_of |= comparison.spoken_of
+    if _PRONOUN.match(said):
+        return ""  # it is what the question is about
     return "question" if _is_beside_the_question(spoken_of, sources, context) else ""
 
 

@@ -109,7 +109,8 @@ _PATTERN = re.compile(
     rf"|(?P<place>\b(?:week|day|month|year|page|section|chapter) )(?P<placed>\d+)\b"
     rf"|(?P<nth>\b\d+(?:st|nd|rd|th)\b|第[〇一二三四五六七八九十\d]+|\d+(?:週目|日目|番目|回目))"
     rf"|(?P<sign>{_SIGN})?(?:(?P<mixed>(?:(?:{_DIGITS})[万億千百])+(?:{_DIGITS})?)"
-    rf"|(?P<kanji>(?!一度)[一二三四五六七八九十百千万億〇]+)(?={_WIDE}|[個人冊枚回度台本件名つ階歳匹倍割時月]|以)"
+    rf"|(?P<kanji>(?!一度)[一二三四五六七八九十百千万億〇]{{1,12}})"
+    rf"(?={_WIDE}|[個人冊枚回度台本件名つ階歳匹倍割時月]|以)"
     rf"|(?P<digits>(?<![a-z_])(?:{_DIGITS}))(?!\w*[a-z_]\d)"
     rf"|\b(?P<words>(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_SMALL[1:10])})"
     rf"|(?:{'|'.join(_SMALL[1:])} )?(?:hundred|thousand|million)|{'|'.join(_WORDS)})\b){_UNIT}?",

@@ -19,8 +19,8 @@ _FAR = (
 )
 _CHANGED = re.compile(
     r"\b(?:moved?|change[sd]?|rais(?:es?|ed)|increase[sd]?|lower(?:s|ed)|reduced?|cut|extended"
-    r"|postponed|shifted|switched|went|rose|fell|grew)\b.*?\bfrom (?P<old>.+?) to "
-    r"|(?P<before>[^、。はが]+?)から[^、。]+?[にへ](?:変|移|延|増|減|上|下|引き|改|切り替)"
+    r"|postponed|shifted|switched|went|rose|fell|grew)\b.{0,60}?\bfrom (?P<old>.{1,60}?) to "
+    r"|(?P<before>[^、。はが]{1,30}?)から[^、。]{1,30}?[にへ](?:変|移|延|増|減|上|下|引き|改|切り替)"
 )
 _FORMERLY = re.compile(
     r"\b(?:from|was|were|original\w*|previous\w*|former\w*|old|first)\b|から|元[のは]|以前|当初|旧"
