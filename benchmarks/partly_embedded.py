@@ -51,20 +51,21 @@ def main() -> None:
                 print(f"{str(path)[-31:]:32}{share:7} %{row}", flush=True)
 
 
-def _vectors(config: RAGConfig) -> dict[str, list[float]]:
+def _vectors(config: RAGConfig) -> dict[str, list[list[float]]]:
     """Return the embeddings of an index by chunk id, in order of id."""
     with get_document_store(config) as store, store.pinned():
-        return {d.id: d.embedding for page, _ in store.pages() for d in page if d.embedding}
+        ids = [document.id for page, _ in store.pages() for document in page]
+        return store.embeddings_of(ids)
 
 
-def _embed(config: RAGConfig, vectors: Mapping[str, list[float]], share: int) -> None:
+def _embed(config: RAGConfig, vectors: Mapping[str, list[list[float]]], share: int) -> None:
     """Take all embeddings out of an index, and give it so many per cent of them."""
     with IndexRun(config) as run:
         writer = run.writer
         writer.prepare()
         writer.store.drop_embeddings()
         count = len(vectors) * share // 100
-        writer.store.write_embeddings(dict(islice(vectors.items(), count)))
+        writer.store.write_embeddings({key: vectors[key] for key in islice(sorted(vectors), count)})
         embedded = read_embedded(run.manifest)
         assert embedded
         record_embedded(run.manifest, replace(embedded, embedded=count))

@@ -52,7 +52,7 @@ def embed(config: RAGConfig, size: int) -> None:
     with get_document_store(config) as store:
         store.begin_writing()
         store.drop_embeddings()
-        store.write_embeddings({d.id: [1.0] + [0.0] * (size - 1) for d in store.all_documents()})
+        store.write_embeddings({d.id: [[1.0] + [0.0] * (size - 1)] for d in store.all_documents()})
         with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
             number = manifest.raise_revision(at_least=store.directory.newest())
         store.publish(number)

@@ -127,7 +127,7 @@ def test_a_text_that_changes_meanwhile_keeps_no_vector_of_the_old(
                 other.index_vault("work", work)
                 other.publish()
 
-    assert run(change).report.embedding.made == 7
+    assert run(change).report.embedding.made == 6
     assert sent(server).count("6\nother words") == 1 and embedded(settings) == 6
 
 

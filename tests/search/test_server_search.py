@@ -113,7 +113,7 @@ def give_vectors(config: RAGConfig) -> None:
     with get_document_store(config) as store:
         store.begin_writing()
         found = sorted(document.id for document in store.all_documents())
-        store.write_embeddings({name: direction(name) for name in found[1:]})
+        store.write_embeddings({name: [direction(name)] for name in found[1:]})
         with Manifest.open_work(store.directory.work / MANIFEST) as manifest:
             number = manifest.raise_revision(at_least=store.directory.newest())
         store.publish(number)

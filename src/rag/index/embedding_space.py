@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rag.clients.protocols import EmbeddingProvider
 
 # Raise it when the text that a chunk is embedded by changes.
-TEXT_VERSION = 1
+TEXT_VERSION = 2
 _KEY = "embedding"
 
 

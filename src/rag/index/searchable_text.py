@@ -13,6 +13,7 @@ from rag.text.bm25_documents import Beside
 from rag.text.tokenizer import TOKEN, cleaned
 from rag.text.word_parts import word_parts
 from rag.vault.markdown import plain
+from rag.vault.sentence_units import sentence_units
 
 _LINK = re.compile(r"\]\(<?((?:[a-z][a-z0-9+.-]*://|mailto:)[^()\s<>]+)", re.IGNORECASE)
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:(?://)?(?:www\.)?", re.IGNORECASE)
@@ -63,6 +64,18 @@ def embedded_text(meta: Mapping[str, Any], content: str | None) -> str:
     file costs nothing."""
     parts = _parts(meta, content)
     return "\n".join(part for part in parts if part.strip())
+
+
+def sentence_texts(meta: Mapping[str, Any], content: str | None) -> list[str]:
+    """Return what the sentences of a chunk are embedded by: each with the title and the heading
+    above it, without which many say little. Of a chunk of one sentence it is the chunk's text.
+    """
+    units = sentence_units(content or "")
+    if len(units) < 2:
+        return [embedded_text(meta, content)]
+    title, heading = str(meta.get("title") or ""), [str(part) for part in meta.get("heading") or []]
+    names = [name for name in dict.fromkeys([title, *heading[-1:]]) if name.strip()]
+    return ["\n".join([*names, unit.text]) for unit in units]
 
 
 def _parts(meta: Mapping[str, Any], content: str | None) -> list[str]:

@@ -8,10 +8,9 @@ and published, those of the notes that were modified last first.
 from __future__ import annotations
 
 import fcntl
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,16 +19,11 @@ from haystack import Document
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
 from rag.exceptions import ConnectionError
-from rag.index.embedding_space import (
-    Space,
-    other_model,
-    read_embedded,
-    record_embedded,
-)
+from rag.index.embedding_space import Space
 from rag.index.index_errors import not_a_file
-from rag.index.manifest import UNEMBEDDED
-from rag.index.searchable_text import embedded_text
+from rag.index.searchable_text import sentence_texts
 from rag.index.vector_cache import VECTORS, VectorCache
+from rag.indexing.embedding_facts import EmbeddingReport, agreed_space, record_done
 from rag.support.regular_files import strange_kind
 from rag.text.token_estimate import count_tokens
 
@@ -39,12 +33,14 @@ if TYPE_CHECKING:
     from rag.indexing.index_writer import IndexWriter
 
 Progress = Callable[[int, int], None]
+Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
 _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to which they double
 _SHARE = 20  # a round is longer where to publish takes more than this part of it
 _CHUNKS = 2000  # whose texts are in memory at once
 _PAGE = 500  # read from the store together
+_KEPT = 16  # texts for each chunk whose vectors are kept; it has some five
 
 
 class WriterVisit(Protocol):
@@ -59,40 +55,6 @@ class WriterVisit(Protocol):
         """Make what was written the snapshot that readers see."""
 
 
-def find_space(embeddings: EmbeddingProvider, provider: str = "") -> tuple[Space, int]:
-    """Return what the model's embeddings are, and the most tokens that it reads.
-
-    :param provider: the name of who makes them.
-    :raises ModelMissingError: when no server has the model.
-    :raises ConnectionError: when none answers.
-    """
-    made = embeddings.identity(whole=True)
-    space = Space(made.model, made.digest, made.dimension, made.document_prefix, provider=provider)
-    return space, made.limit
-
-
-@dataclass
-class EmbeddingReport:
-    """What embedding did.
-
-    :param made: how many vectors a model made.
-    :param reused: how many were known, from an earlier run or from another chunk of this text.
-    :param unreadable: how many were left out since the model does not read their script.
-    :param failed: what is wrong with those that have none, by `vault/path:line`.
-    :param is_complete: whether it came to all chunks.
-    :param left: how many are left to the next run, since time was up.
-    :param rate: how many a model made in a second.
-    """
-
-    made: int = 0
-    reused: int = 0
-    unreadable: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
-    is_complete: bool = False
-    left: int = 0
-    rate: float = 0.0
-
-
 class ChunkEmbedding:
     """Gives the chunks of a staging index the embeddings that they lack.
 
@@ -103,7 +65,11 @@ class ChunkEmbedding:
     """
 
     def __init__(
-        self, run: WriterVisit, embeddings: EmbeddingProvider, space: Space, limit: int = 0
+        self,
+        run: WriterVisit,
+        embeddings: EmbeddingProvider,
+        space: Space,
+        limit: int = 0,
     ) -> None:
         self.visit, self.embeddings = run, embeddings
         self.space, self.limit = space, limit
@@ -140,10 +106,10 @@ class ChunkEmbedding:
 
     # -- what is to be embedded ------------------------------------------------------------
 
-    def _next_texts(self) -> dict[str, list[Document]]:
+    def _next_texts(self) -> Texts:
         """Return the next texts that a model is to embed, each with the chunks that have it; give
         those that are known their vectors."""
-        found: dict[str, list[Document]] = {}
+        found: Texts = {}
         while not found:
             waiting = self._look() if self._waiting is None else self._waiting
             if not waiting:
@@ -167,44 +133,60 @@ class ChunkEmbedding:
         for at in range(0, len(ids), _PAGE):
             yield from store.get_documents(ids[at : at + _PAGE])
 
-    def _unknown(self, documents: Iterator[Document]) -> dict[str, list[Document]]:
+    def _unknown(self, documents: Iterable[Document]) -> Texts:
         """Return the texts of chunks that no model has embedded yet and that ours reads."""
-        writer = self.visit.writer
-        by_text: dict[str, list[Document]] = {}
-        for document in documents:
-            text = embedded_text(document.meta, document.content)
-            by_text.setdefault(text, []).append(document)
-        known = writer.vectors.get(self.space.key, by_text)
-        vectors = {d.id: vector for text, vector in known.items() for d in by_text[text]}
-        writer.store.write_embeddings(vectors)
-        self.report.reused += len(vectors)
-        self._seen |= {*vectors}
-        for text in [text for text in by_text if text not in known]:
-            if not text or not self.embeddings.reads_script(text, mostly=True):
-                found = by_text.pop(text)
-                self.report.unreadable += len(found)
-                self._seen |= {document.id for document in found}
-        return {text: by_text[text] for text in by_text if text not in known}
+        chunks = [
+            (document, sentence_texts(document.meta, document.content)) for document in documents
+        ]
+        known = self._known(text for _, texts in chunks for text in texts)
+        self.report.reused += len(self._write(chunks, known))
+        unknown: Texts = {}
+        for document, texts in chunks:
+            if document.id in self._seen:
+                continue
+            whole = "\n".join(texts)
+            if not whole or not self.embeddings.reads_script(whole, mostly=True):
+                self.report.unreadable += 1
+                self._seen.add(document.id)
+                continue
+            for text in dict.fromkeys(texts):
+                if text not in known:
+                    unknown.setdefault(text, []).append(document)
+        return unknown
 
-    def _give_back(self, texts: dict[str, list[Document]]) -> None:
-        """Leave texts to another round, or to the next run."""
+    def _known(self, texts: Iterable[str]) -> Mapping[str, list[float]]:
+        return self.visit.writer.vectors.get(self.space.key, dict.fromkeys(texts))
+
+    def _write(
+        self, chunks: Iterable[tuple[Document, list[str]]], known: Mapping[str, list[float]]
+    ) -> Collection[str]:
+        """Write the vectors of the chunks all of whose texts have one, and return their ids."""
+        vectors = {
+            document.id: [known[text] for text in texts]
+            for document, texts in chunks
+            if all(text in known for text in texts)
+        }
+        self.visit.writer.store.write_embeddings(vectors)
+        self._seen |= {*vectors}
+        return vectors.keys()
+
+    def _give_back(self, texts: Texts) -> None:
+        """Leave the chunks of texts to another round, or to the next run."""
         if self._waiting is None:  # it will be looked up
             return
-        ids = [document.id for documents in texts.values() for document in documents]
-        self._waiting.extendleft(reversed(ids))
+        self._waiting.extendleft(reversed(_ids(texts)))
         self.report.left = len(self._waiting)
 
     # -- a round ---------------------------------------------------------------------------
 
-    def _round(
-        self, texts: dict[str, list[Document]], until: float, show: Progress
-    ) -> ConnectionError | None:
+    def _round(self, texts: Texts, until: float, show: Progress) -> ConnectionError | None:
         """Embed texts for a while, and give what has them their vectors.
 
         :returns: what kept the model from going on.
         """
         made: dict[str, list[float]] = {}
         failed: dict[str, str] = {}
+        untried = Counter(document.id for some in texts.values() for document in some)
         started, error = monotonic(), None
         revision = self.visit.writer.manifest.revision
         path = self.visit.writer.directory.path / VECTORS
@@ -215,8 +197,10 @@ class ChunkEmbedding:
                         fresh = {sent[at]: vector for at, vector in batch.vectors}
                         cache.put(self.space.key, fresh)
                         made |= fresh
-                        failed |= {sent[at]: why for at, why in batch.failures}
-                        tried = sum(len(texts[text]) for text in (*made, *failed))
+                        failures = {sent[at]: why for at, why in batch.failures}
+                        failed |= failures
+                        untried.subtract(d.id for text in (*fresh, *failures) for d in texts[text])
+                        tried = sum(not left for left in untried.values())
                         show(self._done + tried, self._total)
             except ConnectionError as failure:
                 error = failure
@@ -246,34 +230,33 @@ class ChunkEmbedding:
 
     def _take(
         self,
-        texts: dict[str, list[Document]],
+        texts: Texts,
         made: dict[str, list[float]],
         failed: dict[str, str],
     ) -> None:
         """Write what a round made, for chunks that are still there and say the same."""
-        store = self.visit.writer.store
-        ids = [document.id for text in made for document in texts[text]]
-        vectors = {}
-        for document in self._documents(ids):
-            text = embedded_text(document.meta, document.content)
-            if text in made:
-                vectors[document.id] = made[text]
-        store.write_embeddings(vectors)
-        self._seen |= {*vectors}
-        self.report.made += len(made)
-        self.report.reused += max(0, len(vectors) - len(made))
+        touched = _ids({text: texts[text] for text in made})
+        chunks = [
+            (document, sentence_texts(document.meta, document.content))
+            for document in self._documents(touched)
+        ]
+        others = {text for _, its in chunks for text in its if text not in made}
+        written = self._write(chunks, {**made, **self._known(others)})
+        fresh = min(len(made), len(written))
+        self.report.made += fresh
+        self.report.reused += len(written) - fresh
         for text, why in failed.items():
             self._seen |= {document.id for document in texts[text]}
             self.report.failed |= {_place(document): why for document in texts[text]}
-        rest = {text: found for text, found in texts.items() if text not in made | failed}
-        self._give_back(rest)
+        tried = made | failed
+        self._give_back({text: found for text, found in texts.items() if text not in tried})
         self.report.left = 0
         self.report.rate = self.report.made / self._busy if self._busy else 0.0
 
     def _publish(self) -> float:
         """Publish what there is, and return how many seconds that took."""
         started = monotonic()
-        _record(self.visit.writer, self.report)
+        record_done(self.visit.writer, self.report)
         self.visit.publish()
         return monotonic() - started
 
@@ -281,6 +264,12 @@ class ChunkEmbedding:
     def _done(self) -> int:
         report = self.report
         return report.made + report.reused + report.unreadable + len(report.failed)
+
+
+def _ids(texts: Texts) -> list[str]:
+    """Return the ids of the chunks that texts are of, each once."""
+    found = dict.fromkeys(document.id for documents in texts.values() for document in documents)
+    return [*found]
 
 
 def _place(document: Document) -> str:
@@ -322,55 +311,14 @@ def embed_chunks(
     :raises IndexUnavailableError: when the index holds embeddings of another model.
     """
     with closing(embedding_provider(models)) as embeddings:
-        space, limit = _agreed_space(run.writer, embeddings, models.embedding.provider, reembed)
+        space, limit = agreed_space(run.writer, embeddings, models.embedding.provider, reembed)
         run.writer.prepare()
         run.writer.begin_space(space)
         work = ChunkEmbedding(run, embeddings, space, limit)
         try:
             work.run(progress, seconds)
-            run.writer.vectors.trim(space.key, 2 * run.writer.store.count_documents())
+            run.writer.vectors.trim(space.key, _KEPT * run.writer.store.count_documents())
         finally:
             if run.writer.is_open:  # Ctrl-C may come while it is not
-                _record(run.writer, work.report)
+                record_done(run.writer, work.report)
         return work.report
-
-
-def _agreed_space(
-    writer: IndexWriter, embeddings: EmbeddingProvider, provider: str, reembed: bool
-) -> tuple[Space, int]:
-    """Return the space of what will be made, and the most tokens that the model reads.
-
-    :raises IndexUnavailableError: when it is another than that of the index, which must stay.
-    """
-    embedded = read_embedded(writer.manifest)
-    is_ours = embedded is not None and embedded.space.is_configured(embeddings)
-    must_stay = embedded is not None and embedded.embedded > 0 and not reembed
-    if embedded and must_stay and not is_ours:
-        raise other_model(embedded.space, embeddings)
-    space, limit = find_space(embeddings, provider)
-    if embedded and is_ours and embedded.space.is_alike(space):
-        space = embedded.space  # the same, spelt otherwise, or told by other digits
-    if embedded and must_stay and embedded.space != space:
-        raise other_model(embedded.space, embeddings)
-    return space, limit
-
-
-def _record(writer: IndexWriter, report: EmbeddingReport) -> None:
-    """Write down what was done; readers get to see it if it is news to them.
-
-    What a killed run did is news too, though this one made nothing.
-    """
-    before = read_embedded(writer.manifest)
-    assert before
-    now = replace(
-        before,
-        chunks=writer.store.count_documents(),
-        embedded=writer.store.count_embedded(),
-        unreadable=max(report.unreadable, 0 if report.is_complete else before.unreadable),
-        failed=len(report.failed),
-        rate=round(report.rate, 2) or before.rate,
-    )
-    writer.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
-    if report.made or report.reused or now != before:
-        record_embedded(writer.manifest, now)
-        writer.manifest.raise_revision()

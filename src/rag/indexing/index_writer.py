@@ -264,7 +264,8 @@ class IndexWriter:
         from rag.support.pipeline_errors import own_errors
 
         with own_errors(IndexingError, "the indexing pipeline failed"):
-            words = run_pipeline(self.pipeline, chunks, self._known_embeddings(chunks))
+            words = run_pipeline(self.pipeline, chunks)
+            self.store.write_embeddings(self._known_embeddings(chunks))
         self.remember_words(words)
 
     def remember_words(self, words: Iterable[str]) -> None:
@@ -282,17 +283,21 @@ class IndexWriter:
             self._vectors = VectorCache(self.directory.path / VECTORS)
         return self._vectors
 
-    def _known_embeddings(self, chunks: Sequence[NoteChunk]) -> list[list[float] | None]:
-        """Return the embedding of each chunk whose text was embedded before."""
+    def _known_embeddings(self, chunks: Sequence[NoteChunk]) -> dict[str, list[list[float]]]:
+        """Return the embeddings of each chunk whose text was embedded before, by its id."""
         embedded = read_embedded(self.manifest)
         if embedded is None:
-            return [None] * len(chunks)
-        from rag.index.searchable_text import embedded_text
+            return {}
+        from rag.index.searchable_text import sentence_texts
 
-        texts = [embedded_text(chunk.meta, chunk.text) for chunk in chunks]
-        known = self.vectors.get(embedded.space.key, texts)
-        self._without += sum(text not in known for text in texts)
-        return [known.get(text) for text in texts]
+        found = {}
+        for chunk in chunks:
+            texts = sentence_texts(chunk.meta, chunk.text)
+            known = self.vectors.get(embedded.space.key, texts)
+            if len(known) == len({*texts}):
+                found[chunk.id] = [known[text] for text in texts]
+        self._without += len(chunks) - len(found)
+        return found
 
     def begin_space(self, space: Space) -> Embedded:
         """Make room for embeddings of a space; those of any other go."""

@@ -29,16 +29,13 @@ def create_indexing_pipeline(store: BaseDocumentStore, config: RAGConfig | None 
     return pipeline
 
 
-def run_pipeline(
-    pipeline: Pipeline, chunks: Sequence[NoteChunk], embeddings: Sequence[list[float] | None]
-) -> list[str]:
-    """Have a pipeline write some chunks, each with its embedding where that is known.
+def run_pipeline(pipeline: Pipeline, chunks: Sequence[NoteChunk]) -> list[str]:
+    """Have a pipeline write some chunks.
 
     :returns: the words that they are written with.
     """
     documents = DocumentBatch(
-        Document(id=chunk.id, content=chunk.text, meta=chunk.meta, embedding=embedding)
-        for chunk, embedding in zip(chunks, embeddings, strict=True)
+        Document(id=chunk.id, content=chunk.text, meta=chunk.meta) for chunk in chunks
     )
     words: list[str] = pipeline.run({"embedder": {"documents": documents}})["embedder"]["words"]
     return words

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rag.indexing.chunk_embedding import EmbeddingReport
+    from rag.indexing.embedding_facts import EmbeddingReport
 
 
 @dataclass

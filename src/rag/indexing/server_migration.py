@@ -103,6 +103,7 @@ def _copy_points(
     for documents, following in source.pages(size=_PAGE, offset=offset):
         progress(done, total)
         target.write_documents(documents, DuplicatePolicy.OVERWRITE)
+        target.write_embeddings(source.embeddings_of([document.id for document in documents]))
         done += len(documents)
         state = {"generation": snapshot, "done": done, "next": following}
         (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")

@@ -41,7 +41,7 @@ class RankingWeights:
     alone: float = 1.5
     alone_named: float = 1.0
     sections: tuple[float, ...] = (1.0, 0.3, 0.1)
-    meaning: float = 0.15
+    meaning: float = 0.2
     expected: tuple[float, float] = (1.6, 1.2)
     variants: float = 0.5
     kept: int = 10

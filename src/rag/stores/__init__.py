@@ -53,7 +53,7 @@ def get_document_store(
         return QdrantServerDocumentStore(path, config.store, directory)
     from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
-    store = QdrantEdgeDocumentStore(path, half_precision=True)
+    store = QdrantEdgeDocumentStore(path, is_quantized=True)
     store.access.directory = directory
     return store
 

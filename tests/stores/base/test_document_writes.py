@@ -36,7 +36,7 @@ def three(store: Store) -> Store:
 
 def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
     before = {d.id: d for d in three.filter_documents()}
-    three.write_embeddings({"a": [0.6, 0.8]})
+    three.write_embeddings({"a": [[0.6, 0.8]]})
     after = {d.id: d for d in three.filter_documents()}
     assert after["a"].embedding == pytest.approx([0.6, 0.8], abs=1e-6)
     assert after["a"].content == before["a"].content and after["a"].meta == before["a"].meta
@@ -46,12 +46,12 @@ def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
 
 def test_it_knows_which_documents_have_none(three: Store) -> None:
     assert (three.count_embedded(), lacking(three)) == (0, ["a", "b", "c"])
-    three.write_embeddings({"a": [1.0, 0.0], "c": [0.0, 1.0]})
+    three.write_embeddings({"a": [[1.0, 0.0]], "c": [[0.0, 1.0]]})
     assert (three.count_embedded(), lacking(three)) == (2, ["b"])
 
 
 def test_a_document_written_again_has_lost_its_embedding(three: Store) -> None:
-    three.write_embeddings({"a": [1.0, 0.0]})
+    three.write_embeddings({"a": [[1.0, 0.0]]})
     three.delete_documents(["a"])
     three.write_documents([doc("a")])
     assert lacking(three) == ["a", "b", "c"]
@@ -61,23 +61,23 @@ def test_a_document_written_again_has_lost_its_embedding(three: Store) -> None:
 def test_a_bad_embedding_is_refused_and_none_of_its_batch_is_written(
     three: Store, bad: list[float]
 ) -> None:
-    three.write_embeddings({"a": [1.0, 0.0]})
+    three.write_embeddings({"a": [[1.0, 0.0]]})
     with pytest.raises(ValueError, match=r"embedding"):
-        three.write_embeddings({"b": [0.0, 1.0], "c": bad})
+        three.write_embeddings({"b": [[0.0, 1.0]], "c": [bad]})
     assert lacking(three) == ["b", "c"]
 
 
 def test_an_embedding_of_no_document_is_refused(three: Store) -> None:
     with pytest.raises(IndexUnavailableError):
-        three.write_embeddings({"nobody": [1.0, 0.0]})
+        three.write_embeddings({"nobody": [[1.0, 0.0]]})
     assert three.count_documents() == 3
 
 
 def test_after_dropping_all_embeddings_may_have_another_size(three: Store) -> None:
-    three.write_embeddings({"a": [1.0, 0.0]})
+    three.write_embeddings({"a": [[1.0, 0.0]]})
     three.drop_embeddings()
     assert (three.embedding_dim, three.count_embedded()) == (None, 0)
-    three.write_embeddings({"b": [1.0, 0.0, 0.0]})
+    three.write_embeddings({"b": [[1.0, 0.0, 0.0]]})
     assert (three.embedding_dim, lacking(three)) == (3, ["a", "c"])
 
 
@@ -86,11 +86,11 @@ def test_dropping_what_is_not_there_does_nothing(three: Store) -> None:
     assert three.count_documents() == 3
 
 
-def test_half_precision_keeps_a_thousandth(path: str) -> None:
-    with Store(path, half_precision=True) as store:
+def test_quantized_embeddings_keep_a_hundredth(path: str) -> None:
+    with Store(path, is_quantized=True) as store:
         store.write_documents([doc("a", embedding=[0.6, 0.8])])
         [found] = store.filter_documents()
-        assert found.embedding == pytest.approx([0.6, 0.8], abs=1e-3)
+        assert found.embedding == pytest.approx([0.6, 0.8], abs=1e-2)
         assert found.embedding != [0.6, 0.8]
 
 

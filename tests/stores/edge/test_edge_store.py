@@ -678,14 +678,14 @@ def test_the_async_twins_do_what_the_others_do(store: Store) -> None:
 
 
 def test_it_is_written_down_as_an_address_and_made_again(path: str) -> None:
-    store = Store(path, similarity="dot_product", half_precision=True)
+    store = Store(path, similarity="dot_product", is_quantized=True)
     data = store.to_dict()
     assert data == {
         "type": "rag.stores.edge.document_store.QdrantEdgeDocumentStore",
         "init_parameters": {
             "path": path,
             "similarity": "dot_product",
-            "half_precision": True,
+            "is_quantized": True,
         },
     }
     assert Store.from_dict(data).to_dict() == data

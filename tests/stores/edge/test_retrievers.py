@@ -100,7 +100,7 @@ def test_it_is_written_down_with_its_store_and_made_again(
                 "init_parameters": {
                     "path": store.path,
                     "similarity": "cosine",
-                    "half_precision": False,
+                    "is_quantized": False,
                 },
             },
             "filters": WORK,

@@ -73,7 +73,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     base = tmp_path_factory.mktemp("live")
     settings = StoreConfig(url=URL, collection=f"rag-test-{uuid.uuid4()}", quantization="scalar")
     with (
-        QdrantEdgeDocumentStore(str(base / "one"), half_precision=True) as one,
+        QdrantEdgeDocumentStore(str(base / "one"), is_quantized=True) as one,
         QdrantServerDocumentStore(str(base / "other"), settings) as other,
     ):
         for store in (one, other):
@@ -134,7 +134,7 @@ def test_embeddings_are_dropped_and_come_in_another_size(both: Both) -> None:
     _, other = both
     other.drop_embeddings()
     assert other.embedding_dim is None
-    other.write_embeddings({chunk(1).id: [1.0, 0.0]})
+    other.write_embeddings({chunk(1).id: [[1.0, 0.0]]})
     assert (other.embedding_dim, other.count_embedded()) == (2, 1)
 
 

@@ -31,7 +31,7 @@ CALLS: dict[str, Callable[[Store], Any]] = {
     "write": lambda store: store.write_documents([Document(id="b", content="b")]),
     "delete": lambda store: store.delete_documents(["a"]),
     "size": lambda store: store.embedding_dim,
-    "embed": lambda store: store.write_embeddings({"a": [0.6, 0.8]}),
+    "embed": lambda store: store.write_embeddings({"a": [[0.6, 0.8]]}),
     "drop": lambda store: store.drop_embeddings(),
     "publish": lambda store: store.publish(),
 }

@@ -41,7 +41,7 @@ class IndexView:
 
     :param embedding: what the manifest says of the vectors; `None` when there are none.
     :param dimension: the length of the vectors in the store.
-    :param sample: chunks from all over the index, with their vectors.
+    :param sample: chunks from all over the index, with the vectors of their first sentences.
     """
 
     embedding: Embedded | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag.app.doctor.check import Check, Examination
@@ -48,7 +49,12 @@ def check_chunks(examination: Examination) -> Iterator[Check]:
         notes = sorted(set(wanted.values()))
         # By note, since the notes of chunks have an index in the store and their ids have not.
         read = store.filter_documents({"field": "meta.file_id", "operator": "in", "value": notes})
-    index.sample = [document for document in read if document.id in wanted]
+        vectors = store.embeddings_of([*wanted])
+    index.sample = [
+        replace(document, embedding=vectors[document.id][0] if document.id in vectors else None)
+        for document in read
+        if document.id in wanted
+    ]
     facts["sample"] = len(wanted)
     lost, wrong = len(wanted) - len(index.sample), _count_wrong(index.sample)
     if lost or wrong:

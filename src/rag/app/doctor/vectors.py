@@ -106,17 +106,18 @@ def _check_sample(
 def _compare(
     documents: list[Document], provider: EmbeddingProvider, seconds: float, limit: int
 ) -> Iterator[float]:
-    """Yield how near each stored vector is to a new one, for as long as there is time.
+    """Yield how near the vector of each chunk's first sentence is to a new one, for as long as
+    there is time.
 
     :raises RAGError: when there is no new one.
     """
-    from rag.index.searchable_text import embedded_text
+    from rag.index.searchable_text import sentence_texts
 
     until = time.monotonic() + seconds
     for document in documents:
         if time.monotonic() > until:
             return
-        text = embedded_text(document.meta, document.content)
+        text = sentence_texts(document.meta, document.content)[0]
         for batch in provider.embed_documents([text], count_tokens, limit, patient=False):
             for _, why in batch.failures:
                 raise ModelError(why)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag.app.sync import SyncCopy, SyncPreview, SyncReport
-    from rag.indexing.chunk_embedding import EmbeddingReport
+    from rag.indexing.embedding_facts import EmbeddingReport
 
 
 def sync_to_json(report: SyncReport) -> dict[str, Any]:

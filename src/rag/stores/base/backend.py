@@ -70,9 +70,12 @@ class Backend(Protocol):
         """Return the points that were created last."""
 
     def retrieve(
-        self, ids: Sequence[str], fields: bool = True, vectors: bool = False
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
     ) -> list[Point]:
-        """Return those of some points that there are."""
+        """Return those of some points that there are.
+
+        :param vectors: the spaces whose vectors are read too; there must be such.
+        """
 
     def count(self, where: Condition | None = None) -> int:
         """Return how many points a filter selects."""
@@ -94,10 +97,10 @@ class Backend(Protocol):
         """Return the size of the embeddings, `None` where there is no place for any."""
 
     def add_dense_space(self, size: int) -> None:
-        """Make room for embeddings of that size."""
+        """Make room for embeddings of that size, any number of them a point."""
 
     def drop_dense_space(self) -> None:
         """Forget all embeddings, and their size."""
 
-    def update_vectors(self, vectors: Mapping[str, list[float]]) -> None:
-        """Give points, by id, their embeddings; all else of them stays."""
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
+        """Give points, by id, the embeddings of their sentences; all else of them stays."""

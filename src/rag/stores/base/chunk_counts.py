@@ -13,7 +13,7 @@ from rag.stores.base.access import Access
 from rag.stores.base.backend import Backend, Fields, PointQuery, query_for
 from rag.stores.base.conditions import Condition
 from rag.stores.base.point_queries import scroll_pages
-from rag.stores.base.points import Point, dense_vector, sparse_vector
+from rag.stores.base.points import SPARSE, Point, dense_vector, sparse_vector
 from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
@@ -128,7 +128,7 @@ class ChunkCounts:
         is_empty = self._known is not None and not (self._known.chunks or self._changes)
         gone: list[Point] = []
         if self._known is not None and not is_empty:
-            gone = self.backend.retrieve([*dict.fromkeys(ids)], fields=False, vectors=True)
+            gone = self.backend.retrieve([*dict.fromkeys(ids)], fields=False, vectors=[SPARSE])
         with self._or_forgotten():
             yield
         self._changes.remove(_vectors(gone))

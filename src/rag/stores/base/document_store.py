@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain, islice
 from typing import Any, Self
@@ -20,15 +20,14 @@ from rag.stores.base.async_documents import AsyncDocuments
 from rag.stores.base.backend import Backend, PointQuery
 from rag.stores.base.batch import DocumentBatch
 from rag.stores.base.chunk_counts import ChunkCounts
-from rag.stores.base.conditions import HasId, HasVector, NoneOf
+from rag.stores.base.conditions import HasId
+from rag.stores.base.document_embeddings import DocumentEmbeddings
 from rag.stores.base.document_writes import documents_to_write, fit_dense_space
 from rag.stores.base.embedded_sample import EmbeddedSample
 from rag.stores.base.filters import convert_filters
 from rag.stores.base.point_queries import any_of, newest_chunks, scroll_pages
 from rag.stores.base.points import (
-    DENSE,
     Point,
-    dense_vector,
     point_id,
     to_document,
     to_point,
@@ -40,7 +39,7 @@ _PAGE = 1000
 _MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
 
 
-class BaseDocumentStore(AsyncDocuments, ABC):
+class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
     """The documents of an index, with one writer and any number of readers.
 
     The embedded engine and a server answer alike; they differ in `backend` and `access`.
@@ -185,7 +184,7 @@ class BaseDocumentStore(AsyncDocuments, ABC):
             points = [to_point(document) for document in wanted]
             if points:
                 self.backend.reserve(sum(map(weight, points)))
-                fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
+                fit_dense_space(self.backend, (row for p in points for row in p.dense or ()))
                 with self.counts.writing(points):
                     self.backend.upsert(points)
         return len(points)
@@ -347,44 +346,6 @@ class BaseDocumentStore(AsyncDocuments, ABC):
         They are `top_k`, and whatever else was created when the last of these was.
         """
         return newest_chunks(self.backend, convert_filters(filters), top_k)
-
-    # -- embeddings --------------------------------------------------------------------
-
-    @property
-    def embedding_dim(self) -> int | None:
-        """The size of the embeddings, or `None` when the index holds none."""
-        return self.backend.dense_size()
-
-    def count_embedded(self) -> int:
-        """Return how many documents have an embedding."""
-        return self.backend.count(HasVector(DENSE)) if self.embedding_dim else 0
-
-    def without_embedding(self) -> set[str]:
-        """Return the ids of the documents that have no embedding."""
-        lacking = NoneOf([HasVector(DENSE)]) if self.embedding_dim else None
-        pages = scroll_pages(self.backend, _MATCHES, where=lacking, fields=["id"])
-        return {str(point.payload.get("id", point.id)) for points, _ in pages for point in points}
-
-    def write_embeddings(self, embeddings: Mapping[str, list[float]]) -> None:
-        """Give documents that are being written their embeddings, by id; all else of them stays.
-
-        :raises ValueError: when one is empty, not finite, or of another size.
-        :raises IndexUnavailableError: when there is no document of an id.
-        """
-        if not embeddings:
-            return
-        with self.access.mutex:
-            vectors = {point_id(k): dense_vector(v, f"document {k}") for k, v in embeddings.items()}
-            self.backend.reserve(16 * sum(map(len, vectors.values())))
-            fit_dense_space(self.backend, vectors.values())
-            self.backend.update_vectors(vectors)
-
-    def drop_embeddings(self) -> None:
-        """Take all embeddings out of what is being written; those of another size may follow."""
-        with self.access.mutex:
-            self.backend.reserve(0)
-            if self.embedding_dim is not None:
-                self.backend.drop_dense_space()
 
     def _search(self, *queries: PointQuery) -> list[list[Point]]:
         """Return what each query finds; the engine returns equal scores in no certain order."""

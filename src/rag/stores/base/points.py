@@ -13,6 +13,7 @@ import re
 import uuid
 from array import array
 from collections.abc import Iterator
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.text.bm25 import SparseVector
@@ -37,11 +38,14 @@ _MAX_FLOAT = 3.4028234e38
 
 
 class Point(NamedTuple):
-    """A chunk as a backend keeps it; `score` is that of a point that was searched for."""
+    """A chunk as a backend keeps it; `score` is that of a point that was searched for.
+
+    `dense` are the embeddings of its sentences, in order; a search takes the nearest of them.
+    """
 
     id: str
     payload: dict[str, Any]
-    dense: list[float] | None = None
+    dense: list[list[float]] | None = None
     sparse: SparseVector | None = None
     score: float = 0.0
 
@@ -79,7 +83,7 @@ def to_point(document: Document) -> Point:
     return Point(
         point_id(document.id),
         payload,
-        None if embedding is None else dense_vector(embedding, owner),
+        None if embedding is None else [dense_vector(embedding, owner)],
         None if sparse is None else sparse_vector(sparse, owner),
     )
 
@@ -99,7 +103,7 @@ def chunk_point(
 def weight(point: Point) -> int:
     """Return about how many bytes a point takes on disk: itself, its index, journal and merge."""
     numbers = 2 * len(point.sparse.indices) if point.sparse else 0
-    numbers += len(point.dense or ())
+    numbers += sum(map(len, point.dense or ()))
     return 32 * numbers + 16 * len(point.payload.get("content") or "") + 1000
 
 
@@ -111,6 +115,13 @@ def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     if not embedding or not _are_floats(embedding):
         raise ValueError(f"{owner}: an embedding must be finite 32-bit numbers, at least one")
     return embedding
+
+
+def dense_rows(vectors: list[list[float]] | list[float] | None) -> list[list[float]] | None:
+    """Return the embeddings that an engine has of a point; an older program wrote one alone."""
+    if not vectors:
+        return None
+    return [vectors] if isinstance(vectors[0], float) else vectors
 
 
 def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> SparseVector:
@@ -141,12 +152,13 @@ def _are_floats(numbers: list[float]) -> bool:
 
 
 def to_document(point: Point, score: float | None = None) -> Document:
-    """Convert a point, with its vectors where they were asked for."""
+    """Convert a point, with its vectors where they were asked for: a document has one embedding,
+    the mean of those of its sentences."""
     from haystack.dataclasses import Document
 
     payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
     if point.dense is not None:
-        payload["embedding"] = point.dense
+        payload["embedding"] = [fmean(numbers) for numbers in zip(*point.dense, strict=True)]
     if point.sparse is not None:
         sparse = point.sparse
         payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}

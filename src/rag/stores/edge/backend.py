@@ -27,13 +27,13 @@ class ShardBackend:
 
     :param access: whose shard is read and written.
     :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
-    :param half_precision: keep them in 16 bits a number.
+    :param is_quantized: keep them in 8 bits a number.
     """
 
-    def __init__(self, access: ShardAccess, similarity: str, half_precision: bool) -> None:
+    def __init__(self, access: ShardAccess, similarity: str, is_quantized: bool) -> None:
         self.access = access
         self.similarity = similarity
-        self.half_precision = half_precision
+        self.is_quantized = is_quantized
 
     @contextmanager
     def _reading(
@@ -89,11 +89,12 @@ class ShardBackend:
             return [from_record(record) for record in found]
 
     def retrieve(
-        self, ids: Sequence[str], fields: bool = True, vectors: bool = False
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
     ) -> list[Point]:
         wanted: list[Any] = list(ids)
         with self._reading("read documents") as shard:
-            found = shard.retrieve(wanted, fields, vectors) if shard and wanted else []
+            asked = list(vectors) or False
+            found = shard.retrieve(wanted, fields, asked) if shard and wanted else []
             return [from_record(record) for record in found]
 
     def count(self, where: Condition | None = None) -> int:
@@ -129,7 +130,7 @@ class ShardBackend:
             return dense_size(home / SHARD, DENSE)
 
     def add_dense_space(self, size: int) -> None:
-        add_dense_space(self.access.work(), size, self.similarity, self.half_precision)
+        add_dense_space(self.access.work(), size, self.similarity, self.is_quantized)
 
     def drop_dense_space(self) -> None:
         with self.access.mutex:
@@ -137,7 +138,7 @@ class ShardBackend:
             # Its files go with the next merge, its size only when the shard is closed.
             self.access.close_work()
 
-    def update_vectors(self, vectors: Mapping[str, list[float]]) -> None:
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
         changes: list[qe.PointVectors] = []
         for key, vector in vectors.items():
             identity: Any = key

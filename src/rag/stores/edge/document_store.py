@@ -35,18 +35,18 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
 
     :param path: the folder of the index.
     :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
-    :param half_precision: keep embeddings in 16 bits a number: half the disk, the same ranking.
+    :param is_quantized: keep embeddings in 8 bits a number: a quarter of the disk.
     """
 
     collection_name = StoreConfig.collection
     access: ShardAccess
 
-    def __init__(self, path: str, similarity: str = "cosine", half_precision: bool = False) -> None:
+    def __init__(self, path: str, similarity: str = "cosine", is_quantized: bool = False) -> None:
         if similarity not in ("cosine", "dot_product", "l2"):
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
-        self.half_precision = half_precision
+        self.is_quantized = is_quantized
         access = ShardAccess(IndexDirectory(path))
-        super().__init__(path, similarity, access, ShardBackend(access, similarity, half_precision))
+        super().__init__(path, similarity, access, ShardBackend(access, similarity, is_quantized))
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the store's address, not its content."""
@@ -54,7 +54,7 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
             self,
             path=self.path,
             similarity=self.similarity,
-            half_precision=self.half_precision,
+            is_quantized=self.is_quantized,
         )
 
     def missing_points(self, expected: int) -> str:

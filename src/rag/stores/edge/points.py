@@ -6,7 +6,7 @@ from typing import Any
 
 import qdrant_edge as qe
 
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, dense_rows
 from rag.text.bm25 import SparseVector
 
 
@@ -32,7 +32,7 @@ def from_record(record: Any) -> Point:
     vectors = record.vector or {}
     sparse = vectors.get(SPARSE)
     own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
-    return Point(str(record.id), record.payload or {}, vectors.get(DENSE), own)
+    return Point(str(record.id), record.payload or {}, dense_rows(vectors.get(DENSE)), own)
 
 
 def from_scored(found: Any) -> Point:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, dense_rows
 from rag.stores.server.conditions import server_filter
 from rag.stores.server.session import ServerAccess
 from rag.text.bm25 import SparseVector
@@ -108,10 +108,10 @@ class ServerBackend:
             return _points(self.access.ask("POST", "/points/scroll", body))
 
     def retrieve(
-        self, ids: Sequence[str], fields: bool = True, vectors: bool = False
+        self, ids: Sequence[str], fields: bool = True, vectors: Sequence[str] = ()
     ) -> list[Point]:
         body: Json = {"ids": list(ids), "with_payload": fields}
-        body["with_vector"] = [SPARSE] if vectors else False
+        body["with_vector"] = list(vectors) or False
         with self._reading() as is_there:
             if not (is_there and ids):
                 return []
@@ -148,7 +148,7 @@ class ServerBackend:
         with self._writing():
             self.access.write("DELETE", f"/vectors/{DENSE}")
 
-    def update_vectors(self, vectors: Mapping[str, list[float]]) -> None:
+    def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
         changes = [{"id": key, "vector": {DENSE: vector}} for key, vector in vectors.items()]
         for start in range(0, len(changes), _BATCH):
             with self._writing():
@@ -176,14 +176,15 @@ def _to_json(point: Point) -> Json:
     :raises ValueError: for text that is no Unicode, which could not be sent.
     """
     checked_json(point.id, point.payload)
-    vectors = {DENSE: point.dense, SPARSE: point.sparse}
-    named = {name: _vector(v) for name, v in vectors.items() if v is not None}
+    named: Json = {} if point.dense is None else {DENSE: point.dense}
+    if point.sparse is not None:
+        named[SPARSE] = _vector(point.sparse)
     return {"id": point.id, "vector": named, "payload": point.payload}
 
 
 def _vector(vector: list[float] | SparseVector) -> Any:
     if isinstance(vector, list):
-        return vector
+        return [vector]  # the points have several each
     return {"indices": vector.indices, "values": vector.values}
 
 
@@ -196,5 +197,5 @@ def _from_json(found: Any) -> Point:
     vectors = found.get("vector") or {}
     sparse = vectors.get(SPARSE)
     own = None if sparse is None else SparseVector(sparse["indices"], sparse["values"])
-    score = found.get("score", 0.0)
-    return Point(str(found["id"]), found.get("payload") or {}, vectors.get(DENSE), own, score)
+    dense, score = dense_rows(vectors.get(DENSE)), found.get("score", 0.0)
+    return Point(str(found["id"]), found.get("payload") or {}, dense, own, score)

@@ -112,11 +112,15 @@ class NoteCollection(QdrantDocumentStore):
         self._create_payload_index(self.index, [f for f in fields if f["field_name"] not in known])
 
     def add_dense_space(self, size: int) -> None:
-        """Make room for embeddings of that size, kept in 16 bits a number."""
+        """Make room for embeddings of that size, kept in 16 bits a number: any number a point, the
+        nearest of which counts."""
         space = models.DenseVectorConfig(
             size=size,
             distance=self.get_distance(self.similarity),
             datatype=models.VectorStorageDatatype.FLOAT16,
+            multivector_config=models.MultiVectorConfig(
+                comparator=models.MultiVectorComparator.MAX_SIM
+            ),
         )
         self.client.create_vector_name(
             self.index, DENSE, models.DenseVectorNameConfig(dense=space), wait=True
