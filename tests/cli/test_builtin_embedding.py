@@ -107,6 +107,18 @@ def test_a_question_finds_the_note_that_answers_it_in_other_words(
     assert Path(found["results"][0]["path"]).stem == title
 
 
+def test_a_hit_by_meaning_names_the_line_of_the_sentence_that_says_it(rag, notes) -> None:
+    (notes / "Office.md").write_text(
+        "# Office\n\nThe printer stands behind the stairs, next to the box with spare paper.\n\n"
+        "Whoever leaves last at night switches off the lights and locks the front door.\n\n"
+        "On Fridays the whole team eats together in the kitchen of the second floor.\n"
+    )
+    rag("index", "-q", notes)
+    for query, line in (("shared lunch", 7), ("消灯と戸締まり", 5)):
+        [first, *_] = rag("search", query, "--json").json["results"]
+        assert (Path(first["path"]).stem, first["line"]) == ("Office", line), query
+
+
 def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
     ran = rag("search", "patisserie", "--json")
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"

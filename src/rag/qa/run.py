@@ -101,7 +101,7 @@ def ask(
                 break
         found, results = output["loader"], output[ANSWER]["results"]
         response = to_response(found, understood, searched, attempt, question, results)
-        point_at_matches(store, response)
+        point_at_matches(store, response, searched.embedding)
         tell_found(store, response, found["hits"], searched)
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, pstdev
 from typing import NamedTuple
 
 from rag.search.results import SearchResponse, SearchResult
@@ -15,6 +16,7 @@ from rag.text.sanitize import without_controls
 from rag.text.snippets import Span, snippet
 from rag.vault.markdown import Kind
 from rag.vault.readable import ReadableLine, readable_lines
+from rag.vault.sentence_units import sentence_units
 from rag.vault.sentences import sentence_spans
 
 _HEADING = 0.97  # a heading, which is shown beside the path, gives way to text that says as much
@@ -22,6 +24,8 @@ _COLUMN = 0.5  # the name of a column, against what a row holds itself
 _NEARBY = 0.3  # what only the sentence before or after holds, of the same paragraph
 _ENDS = tuple(".!?…:;,。！？：；、，")  # after which no mark parts two lines
 _PARTED = " · "
+# All words of a query, against a standard deviation of how near in meaning a sentence is.
+_WORDS = 4.0
 
 
 class _Sentence(NamedTuple):
@@ -34,20 +38,57 @@ class _Sentence(NamedTuple):
     counts: float = 1.0
 
 
-def point_at_matches(store: BaseDocumentStore, response: SearchResponse) -> None:
+def point_at_matches(
+    store: BaseDocumentStore, response: SearchResponse, embedding: Sequence[float] | None = None
+) -> None:
     """Set the `line` of each result: of the sentence or row that holds most of what was searched
-    for, rare words before frequent ones, or of the first with text where none holds any.
+    for, rare words before frequent ones, and is nearest to it in meaning; or of the first with text
+    where none holds any and meaning tells nothing.
+
+    :param embedding: of the query, where it was searched by meaning.
     """
-    query = response.searched
-    weights = weigh_terms(query, store.counts.rarity) if response.results else {}
-    for result in response.results:
-        result.line = matching_line(result, query, weights)
+    query, results = response.searched, response.results
+    weights = weigh_terms(query, store.counts.rarity) if results else {}
+    nearness = _nearness(store, results, embedding) if embedding else {}
+    for result in results:
+        result.line = matching_line(result, query, weights, nearness.get(result.chunk))
 
 
-def matching_line(result: SearchResult, query: str, weights: dict[str, float]) -> int:
+def _nearness(
+    store: BaseDocumentStore, results: Sequence[SearchResult], embedding: Sequence[float]
+) -> dict[str, dict[int, float]]:
+    """Return, by chunk, how near the sentences that begin in a line are to the query: by how many
+    standard deviations of all that are shown above their mean."""
+    import numpy as np
+
+    vectors = store.embeddings_of([result.chunk for result in results])
+    cosines: dict[str, dict[int, float]] = {}
+    for result in results:
+        units, rows = sentence_units(result.content), vectors.get(result.chunk, [])
+        if len(units) == len(rows):
+            near = np.asarray(rows, np.float32) @ np.asarray(embedding, np.float32)
+            lines = [unit.line for unit in units]
+            cosines[result.chunk] = dict(zip(reversed(lines), near[::-1].tolist(), strict=True))
+    every = [cosine for lines in cosines.values() for cosine in lines.values()]
+    if len(every) < 2 or not (deviation := pstdev(every)):
+        return {}
+    mean = fmean(every)
+    return {
+        chunk: {line: (cosine - mean) / deviation for line, cosine in lines.items()}
+        for chunk, lines in cosines.items()
+    }
+
+
+def matching_line(
+    result: SearchResult,
+    query: str,
+    weights: dict[str, float],
+    nearness: Mapping[int, float] | None = None,
+) -> int:
     """Return the number in the file of the line of a result that matches a query best.
 
     :param weights: what each term of the query counts for, from `rag.text.matches.weigh_terms`.
+    :param nearness: how near the sentences that begin in a line of the text are in meaning.
     """
     lines = result.content.split("\n")
     own = range(result.repeated, result.repeated + result.line_end - result.line_start + 1)
@@ -56,10 +97,11 @@ def matching_line(result: SearchResult, query: str, weights: dict[str, float]) -
     first = next(iter([*read, *raw]), None)
     # A word may stand only in what is not shown: a comment, an address, the mark of a fence.
     best = _identified(read, raw, query) if weights else None
+    if best is None:
+        scores = _scores(read, query, weights) if weights else {}
+        best = _best(scores, sum(weights.values()), nearness or {}, own)
     if best is None and weights:
-        best = _best(read, query, weights)
-    if best is None and weights:
-        best = _best(raw, query, weights)
+        best = _best(_scores(raw, query, weights), 1.0, {}, own)
     if best is None:
         best = first.number if first else result.repeated
     return result.line_start + best - result.repeated
@@ -78,10 +120,35 @@ def _identified(
     return None
 
 
-def _best(lines: Iterable[ReadableLine], query: str, weights: dict[str, float]) -> int | None:
-    """Return the number of the line that holds most of a query, the first of equal ones."""
+def _best(
+    scores: Mapping[int, float], whole: float, nearness: Mapping[int, float], own: range
+) -> int | None:
+    """Return the number of the line that is the best by words and meaning, the first of equal ones.
+
+    :param scores: what the words of a query that a line holds count for, of those that hold any.
+    :param whole: what all of its words count for.
+    :param nearness: how near a sentence is, by the line that it begins in.
+    :param own: the lines that count.
+    """
+    if not nearness:
+        return max(scores, key=lambda line: scores[line], default=None)
+    begins = sorted(nearness)
+
+    def value(line: int) -> float:
+        at = max(0, bisect_right(begins, line) - 1)
+        near = nearness[begins[at]] if line >= begins[0] else 0.0
+        return _WORDS * scores.get(line, 0.0) / (whole or 1.0) + near
+
+    lines = sorted({line for line in (*begins, *scores) if line in own})
+    return max(lines, key=value, default=None)
+
+
+def _scores(
+    lines: Iterable[ReadableLine], query: str, weights: dict[str, float]
+) -> dict[int, float]:
+    """Return what the words of a query count for that a line's best sentence holds, by line."""
     sentences = [s for line in lines for s in _sentences(line, query, weights)]
-    best, most = None, 0.0
+    scores: dict[int, float] = {}
     for at, sentence in enumerate(sentences):
         if not sentence.terms:
             continue
@@ -90,9 +157,8 @@ def _best(lines: Iterable[ReadableLine], query: str, weights: dict[str, float]) 
             near.append(sentences[at + 1])
         others = {t: w for one in near for t, w in one.terms.items() if t not in sentence.terms}
         score = sum(sentence.terms.values()) + _NEARBY * sum(others.values())
-        if score * sentence.counts > most:
-            best, most = sentence.line, score * sentence.counts
-    return best
+        scores[sentence.line] = max(scores.get(sentence.line, 0.0), score * sentence.counts)
+    return scores
 
 
 def _sentences(line: ReadableLine, query: str, weights: dict[str, float]) -> Iterator[_Sentence]:

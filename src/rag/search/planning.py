@@ -72,8 +72,9 @@ def add_planning(
 class Planned(NamedTuple):
     """What there is to tell of how a query was searched.
 
-    `plain` are the finds of the query itself, where it has variants; `timings` the milliseconds
-    that its `transforms` took, if it has any.
+    `embedding` is the query's, where it was searched by meaning. `plain` are the finds of the query
+    itself, where it has variants; `timings` the milliseconds that its `transforms` took, if it has
+    any.
     """
 
     mode: str
@@ -82,6 +83,7 @@ class Planned(NamedTuple):
     plain: Sequence[Candidate] = ()
     notices: Sequence[str] = ()
     timings: Mapping[str, float] = MappingProxyType({})
+    embedding: list[float] | None = None
 
 
 LISTED = Planned(SearchMode.LEXICAL.value)  # a query without words
@@ -106,4 +108,5 @@ def planned(outputs: Mapping[str, Mapping[str, Any]]) -> Planned:
         plain=outputs.get("retriever", {}).get("plain", ()),
         notices=[notice for notice in notices if notice],
         timings={"transforms": took} if took else {},
+        embedding=embedder["embedding"],
     )

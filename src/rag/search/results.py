@@ -103,6 +103,7 @@ class SearchResult:
     `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
     what found it, where variants of the query were searched for too: `original`, and their labels.
     `gone` says that its file was moved or deleted since it was indexed, where somebody looked.
+    `chunk` is the chunk's id.
     """
 
     content: str
@@ -123,6 +124,7 @@ class SearchResult:
     explanation: Explanation | None = None
     found_by: list[str] = field(default_factory=list)
     gone: bool = False
+    chunk: str = ""
 
 
 class NearWord(NamedTuple):

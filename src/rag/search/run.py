@@ -94,7 +94,7 @@ def search(
             if output["documents"]:
                 break
         response = to_response(output, understood, searched, attempt, query)
-        point_at_matches(store, response)
+        point_at_matches(store, response, searched.embedding)
         found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then
@@ -271,4 +271,5 @@ def to_result(
         created=str(meta.get("created", "")),
         scores=scores,
         duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in duplicates],
+        chunk=document.id,
     )

@@ -44,6 +44,27 @@ def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
     assert after["b"].embedding is None
 
 
+def test_of_several_embeddings_a_document_is_found_by_the_nearest(three: Store) -> None:
+    three.write_embeddings({"a": [[1.0, 0.0], [0.0, 1.0]], "b": [[0.8, 0.6]], "c": [[-1.0, 0.0]]})
+    found = three.query_dense([0.0, 1.0], top_k=3)
+    assert [d.id for d in found] == ["a", "b", "c"]
+    assert [d.score for d in found] == pytest.approx([1.0, 0.6, 0.0], abs=1e-2)
+
+
+def test_it_gives_them_back_in_order(three: Store) -> None:
+    rows = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]
+    three.write_embeddings({"a": rows, "b": rows[:1]})
+    found = three.embeddings_of(["a", "b", "c", "nobody"])
+    assert found.keys() == {"a", "b"} and len(found["b"]) == 1
+    assert found["a"] == [pytest.approx(row, abs=1e-2) for row in rows]
+    [a] = [d for d in three.filter_documents() if d.id == "a"]
+    assert a.embedding == pytest.approx([1.6 / 3, 0.6], abs=1e-2), "the mean of them"
+
+
+def test_an_index_without_embeddings_has_none_to_give(three: Store) -> None:
+    assert three.embeddings_of(["a"]) == {} == three.embeddings_of([])
+
+
 def test_it_knows_which_documents_have_none(three: Store) -> None:
     assert (three.count_embedded(), lacking(three)) == (0, ["a", "b", "c"])
     three.write_embeddings({"a": [[1.0, 0.0]], "c": [[0.0, 1.0]]})

@@ -58,7 +58,7 @@ def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> Sear
         query=name, results=results, total=len(results), mode=SearchMode.DENSE
     )
     response.notices += asked.notices
-    point_at_matches(store, response)
+    point_at_matches(store, response, vector)
     return response
 
 
