@@ -26,7 +26,7 @@ _COLUMNS = {"space", "text", "vector", "checksum"}
 
 
 class VectorCache:
-    """Vectors of texts, in one or more spaces, kept in 16 bits a number as the store keeps them.
+    """Vectors of texts, in one or more spaces, kept in 8 bits a number as the store keeps them.
 
     :param path: the file; made when it is missing, and rebuilt when it is damaged. Where it
         cannot be, vectors are kept in memory while this lasts.
@@ -69,25 +69,26 @@ class VectorCache:
         """Return the vectors that are known, by text."""
         import numpy as np
 
-        found = {}
+        found, made_in = {}, _key(space).hex()
         with self._spared():
             for text in texts:
                 key = _key(text)
                 row = self._db.execute(
                     "SELECT vector, checksum FROM vectors WHERE space = ? AND text = ?",
-                    (space, key),
+                    (made_in, key),
                 ).fetchone()
                 # An older program wrote no checksums.
                 if row and row[1] in (None, crc32(row[0], crc32(key))):
-                    found[text] = np.frombuffer(row[0], np.float16).astype(np.float32).tolist()
+                    numbers = np.frombuffer(row[0], np.int8).astype(np.float32)
+                    found[text] = (numbers / (np.linalg.norm(numbers) or 1.0)).tolist()
         return found
 
     def put(self, space: str, vectors: Mapping[str, list[float]]) -> None:
         """Keep the vectors of some texts."""
-        rows = []
+        rows, made_in = [], _key(space).hex()
         for text, vector in vectors.items():
             key, packed = _key(text), _packed(vector)
-            rows.append((space, key, packed, crc32(packed, crc32(key))))
+            rows.append((made_in, key, packed, crc32(packed, crc32(key))))
         with self._spared(), transaction(self._db):
             self._db.executemany(
                 "REPLACE INTO vectors (space, text, vector, checksum) VALUES (?, ?, ?, ?)", rows
@@ -96,7 +97,7 @@ class VectorCache:
     def trim(self, space: str, limit: int) -> None:
         """Forget the vectors of other spaces, and of this one all but the newest `limit`."""
         with self._spared(), transaction(self._db):
-            self._db.execute("DELETE FROM vectors WHERE space != ?", (space,))
+            self._db.execute("DELETE FROM vectors WHERE space != ?", (_key(space).hex(),))
             self._db.execute(
                 "DELETE FROM vectors WHERE rowid <= "
                 "(SELECT rowid FROM vectors ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
@@ -139,9 +140,9 @@ def _key(text: str) -> bytes:
 
 
 def _packed(vector: list[float]) -> bytes:
-    """Return a vector at length 1, which is all that a cosine knows of it."""
+    """Return the direction of a vector, which is all that a cosine knows of it."""
     import numpy as np
 
     numbers = np.asarray(vector, np.float32)
-    packed: bytes = (numbers / np.linalg.norm(numbers)).astype(np.float16).tobytes()
+    packed: bytes = np.rint(numbers * (127 / np.abs(numbers).max())).astype(np.int8).tobytes()
     return packed
