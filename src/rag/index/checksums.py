@@ -21,7 +21,7 @@ from pathlib import Path
 from stat import S_ISREG
 from zlib import crc32
 
-from rag.index.shard_files import CONFIG
+from rag.index.shard_files import CONFIG, SEGMENT
 from rag.support.durable_files import replace_durably
 from rag.support.regular_files import read_file
 from rag.support.sparse_files import Checksum, checksum
@@ -31,7 +31,7 @@ STAMPS = "stamps"
 WRITING = "writing"  # in the staging index: it may hold more than its checksums say
 # The engine writes these whenever it opens a shard, and changes nothing of what they say. They
 # hold next to nothing: to read them again costs less than to note what they look like now.
-_REWRITTEN = (CONFIG, "segment.json", "flags_a.dat", "flags_b.dat")
+_REWRITTEN = (CONFIG, SEGMENT, "flags_a.dat", "flags_b.dat")
 # One number wrong in this file of a segment that is being filled lets the engine make room for a
 # billion points, which takes half a minute. It is small, and read each time.
 _ALWAYS_READ = "mutable_id_tracker.mappings"
@@ -219,13 +219,13 @@ def stamp_of(file: str | Path) -> str | None:
 
 
 def sum_of(file: str | Path) -> Checksum:
-    """Read a file and return its checksum; of a shard's settings that of what they say, for the
-    engine lays them out in its own way.
+    """Read a file and return its checksum; of a shard's settings, and a segment's, that of what
+    they say: the engine lays them out in another order each time.
 
     :raises OSError: when it cannot be read.
     :raises ValueError: when it holds no settings.
     """
-    if not str(file).endswith(CONFIG):
+    if not str(file).endswith((CONFIG, SEGMENT)):
         return checksum(file)
     said = json.dumps(json.loads(Path(file).read_bytes()), sort_keys=True).encode()
     return Checksum(len(said), crc32(said))
@@ -233,6 +233,7 @@ def sum_of(file: str | Path) -> Checksum:
 
 def _holds(file: str, known: Checksum) -> bool:
     try:
-        return sum_of(file) == known
+        # An older program wrote the sum of a segment's settings as they were laid out.
+        return sum_of(file) == known or (file.endswith(SEGMENT) and checksum(file) == known)
     except (OSError, ValueError, RecursionError):
         return False

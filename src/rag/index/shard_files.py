@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 CONFIG = "edge_config.json"
+SEGMENT = "segment.json"  # the same of a segment
 SEGMENTS = "segments"
 JOURNAL = "wal"
 TRACKED = "tracker_journal.dat"  # of a segment that is being filled

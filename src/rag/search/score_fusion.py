@@ -6,6 +6,11 @@ of words stay as they are, and each chunk gains by how near it is in meaning:
     score = words + λ · full · nearness,  nearness = softplus(z − 1),
     z = (cosine − mean) / deviation
 
+The cosine is that of the sentence of the chunk that is nearest to the query; where even the best
+text holds little of the query (`RankingWeights.spoken`) it is that of the whole chunk. For a query
+in another language single sentences are near by chance. λ grows up to twofold, the less of the
+query the best text holds: λ · (2 − min(1, c / .7)), c being its score by words as a share of `full`.
+
 `full` is what a text scores that holds each word of the query once, so that meaning counts for
 more where the words of the query found little. `mean` and `deviation` are those of the cosines of
 a sample of the whole index: a model's cosines may lie in any range. softplus(x) = ln(1 + eˣ) is x
@@ -40,6 +45,7 @@ from statistics import fmean, pstdev
 from rag.search.weights import WEIGHTS
 from rag.stores.base.scored_chunk import Candidate
 
+_MOSTLY = 0.7  # of a query; a text that holds so much is told by its words
 _ALIKE = 1e-6  # cosines that differ by less do so by rounding
 
 
@@ -49,11 +55,14 @@ class Nearness:
     :param sample: cosines of some chunks of the index, drawn without regard to the query.
     :param full: what a text scores that holds each word of the query once.
     :param share: of the chunks of the index that have an embedding.
+    :param covered: what the best text scores by words, as a share of `full`.
     """
 
-    def __init__(self, sample: Sequence[float], full: float, share: float = 1.0) -> None:
+    def __init__(
+        self, sample: Sequence[float], full: float, share: float = 1.0, covered: float = 1.0
+    ) -> None:
         self._full = full
-        self._unit = WEIGHTS.meaning * share**2
+        self._unit = WEIGHTS.meaning * (2.0 - min(covered / _MOSTLY, 1.0)) * share**2
         self._mean = fmean(sample) if sample else 0.0
         self._deviation = pstdev(sample, self._mean) if sample else 0.0
 

@@ -10,22 +10,29 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.score_fusion import widen
+from rag.stores.base.backend import BySentence
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.point_queries import Query
 from rag.stores.base.scored_chunk import Candidate
 
 
 class Lists(NamedTuple):
-    """What a store found, best first: by the query's words and meaning, and by its variants'."""
+    """What a store found, best first: by the query's words, by the nearest chunks and by the
+    nearest sentences, and by its variants' words and meaning."""
 
     words: list[Candidate]
-    meaning: list[Candidate]
+    chunks: list[Candidate]
+    sentences: list[Candidate]
     wider_words: list[Candidate]
     wider_meaning: list[Candidate]
 
-    def beside(self, known: Sequence[Candidate]) -> list[Candidate]:
-        """Return what is in none of the known ones, each once."""
+    def beside(self, known: Sequence[Candidate], near: Sequence[Candidate]) -> list[Candidate]:
+        """Return what is in none of the known ones, each once.
+
+        :param near: what counts as near in meaning: `chunks` or `sentences`.
+        """
         seen = {candidate.id for candidate in known}
-        rest = chain(self.meaning, self.wider_words, self.wider_meaning)
+        rest = chain(near, self.wider_words, self.wider_meaning)
         return list({c.id: c for c in rest if c.id not in seen}.values())
 
 
@@ -41,19 +48,18 @@ def find_lists(
 
     :param embedding: without one nothing is searched semantically.
     """
-    if not variants:
-        if embedding is None:
-            return Lists(store.find_candidates(query, filters, top_k), [], [], [])
-        meaning, words = store.find_lists([(embedding, top_k), (query, top_k)], filters)
-        return Lists(words, meaning, [], [])
-    vector = None if embedding is None else blended_vector(variants)
-    vectors = [v for v in (embedding, vector) if v is not None]
-    asked: list[SparseEmbedding | list[float]] = [query, blended_words(variants), *vectors]
-    limits = [top_k, wider_depth(top_k)] * 2
-    queries = list(zip(asked, limits, strict=False))
-    words, wider_words, *by_meaning = store.find_lists(queries, filters)
-    meaning, wider_meaning = [*by_meaning, [], []][:2]
-    return Lists(words, meaning, wider_words, wider_meaning)
+    if embedding is None and not variants:
+        return Lists(store.find_candidates(query, filters, top_k), [], [], [], [])
+    near: list[Query] = [] if embedding is None else [embedding, BySentence(embedding)]
+    wider: list[Query] = [blended_words(variants)] if variants else []
+    if variants and embedding is not None and (vector := blended_vector(variants)) is not None:
+        wider.append(vector)
+    depth = wider_depth(top_k)
+    asked = [*((one, top_k) for one in (query, *near)), *((one, depth) for one in wider)]
+    words, *found = store.find_lists(asked, filters)
+    by_chunk, by_sentence = found[: len(near)] or ([], [])
+    wider_words, wider_meaning = [*found[len(near) :], [], []][:2]
+    return Lists(words, by_chunk, by_sentence, wider_words, wider_meaning)
 
 
 def wider_depth(top_k: int) -> int:

@@ -17,8 +17,10 @@ from rag.search.query_variants import Variants
 from rag.search.score_fusion import Nearness, fuse
 from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
+from rag.stores.base.backend import BySentence
 from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.point_queries import Query
 from rag.stores.base.scored_chunk import Candidate, Candidates
 from rag.stores.edge.retrievers import with_store
 from rag.text.token_estimate import count_tokens
@@ -143,10 +145,13 @@ class ChunkRetriever(OverStore):
         by_words = mode != SearchMode.DENSE
         sought = variants or Variants()
         if not by_words:
-            query = SparseEmbedding([], [])
             sought = Variants(variant._replace(words=False) for variant in sought)
         lists = find_lists(store, query, query_embedding, sought, filters, limit)
-        found = lists.words
+        covered = max((c.score for c in lists.words), default=0.0) / (full or weight)
+        by_sentence = covered >= WEIGHTS.spoken
+        nearest = lists.sentences if by_sentence else lists.chunks
+        found = lists.words if by_words else []
+        query = query if by_words else SparseEmbedding([], [])
         if by_words:
             required = set(named or ())
             if len(found) < limit:
@@ -154,15 +159,18 @@ class ChunkRetriever(OverStore):
             missing = sorted(required - {candidate.note for candidate in found})
             found = found + (self._of_notes(query, filters, missing) if missing else [])
         near: set[str] = set()
-        beside = lists.beside(found)
-        scores, cosines = self._scores(query, query_embedding, found, beside)
+        beside = lists.beside(found, nearest)
+        near_to: Query | None = query_embedding
+        if query_embedding is not None and by_sentence:
+            near_to = BySentence(query_embedding)
+        scores, cosines = self._scores(query, near_to, found, beside)
         beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
         if query_embedding is not None:
             sample = [cosines[key] for key in store.sample.ids() if key in cosines]
-            nearness = Nearness(sample, full or weight, share)
-            top = nearness.of(lists.meaning[0].score) if lists.meaning else 1.0
+            nearness = Nearness(sample, full or weight, share, covered)
+            top = nearness.of(nearest[0].score) if nearest else 1.0
             found, beside = (fuse(some, cosines, nearness, top) for some in (found, beside))
-            near = {c.id for c in lists.meaning if c.score > 0}  # others are turned away from it
+            near = {c.id for c in nearest if c.score > 0}  # others are turned away from it
         found = found + [candidate for candidate in beside if candidate.id in near]
         if not sought:
             return {"candidates": Candidates(found), "plain": Candidates()}
@@ -173,18 +181,18 @@ class ChunkRetriever(OverStore):
     def _scores(
         self,
         query: SparseEmbedding,
-        embedding: list[float] | None,
+        near_to: Query | None,
         found: Sequence[Candidate],
         beside: Sequence[Candidate],
     ) -> tuple[dict[str, float], dict[str, float]]:
         """Return by id what chunks beside those that words found score by words, and the cosines
         of all of them and of a sample of the index, as far as there are any."""
         unscored = [candidate.id for candidate in beside]
-        asked: list[tuple[SparseEmbedding | list[float], list[str]]] = [(query, unscored)]
-        if embedding is not None:
+        asked: list[tuple[Query, list[str]]] = [(query, unscored)]
+        if near_to is not None:
             known = [candidate.id for candidate in found]
             ids = unscored + known + self.document_store.sample.ids()
-            asked.append((embedding, ids))
+            asked.append((near_to, ids))
         scores, cosines = [*self.document_store.score_each(asked), {}][:2]
         return scores, cosines
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import Point
+from rag.stores.base.points import DENSE, SENTENCES, Point
 from rag.text.bm25 import SparseVector, subject_of
 
 PREFETCH_FACTOR = 4
@@ -14,8 +14,16 @@ PREFETCH_FACTOR = 4
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
 
 
+class BySentence(NamedTuple):
+    """Asks for what has the sentence that is nearest to an embedding."""
+
+    embedding: list[float]
+
+
 class PointQuery(NamedTuple):
     """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
+
+    A dense one is compared with those of `space`.
 
     With `prefetch` they are sought among the points nearest to that one, of which there are four
     times as many (`PREFETCH_FACTOR`); a point that shares nothing with it is not among them.
@@ -26,15 +34,18 @@ class PointQuery(NamedTuple):
     where: Condition | None = None
     fields: Fields = False
     prefetch: SparseVector | None = None
+    space: str = DENSE
 
 
 def query_for(
-    vector: list[float] | SparseVector,
+    vector: list[float] | BySentence | SparseVector,
     limit: int,
     where: Condition | None,
     fields: Fields = False,
 ) -> PointQuery:
     """Query the points nearest to a vector; what shares no more than shingles is not found."""
+    if isinstance(vector, BySentence):
+        return PointQuery(vector.embedding, limit, where, fields, space=SENTENCES)
     if isinstance(vector, list):
         return PointQuery(vector, limit, where, fields)
     subject = subject_of(vector)
@@ -97,7 +108,7 @@ class Backend(Protocol):
         """Return the size of the embeddings, `None` where there is no place for any."""
 
     def add_dense_space(self, size: int) -> None:
-        """Make room for embeddings of that size, any number of them a point."""
+        """Make room for embeddings of that size, for points and for their sentences."""
 
     def drop_dense_space(self) -> None:
         """Forget all embeddings, and their size."""

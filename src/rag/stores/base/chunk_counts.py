@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.stores.base.access import Access
-from rag.stores.base.backend import Backend, Fields, PointQuery, query_for
+from rag.stores.base.backend import Backend, BySentence, Fields, PointQuery, query_for
 from rag.stores.base.conditions import Condition
 from rag.stores.base.point_queries import scroll_pages
 from rag.stores.base.points import SPARSE, Point, dense_vector, sparse_vector
@@ -45,7 +45,7 @@ class ChunkCounts:
 
     def query_for(
         self,
-        query: SparseEmbedding | list[float],
+        query: SparseEmbedding | list[float] | BySentence,
         limit: int,
         where: Condition | None,
         fields: Fields = False,
@@ -53,6 +53,8 @@ class ChunkCounts:
         """Query the points nearest to a vector, the words of which count for what they tell."""
         if isinstance(query, list):
             return query_for(dense_vector(query), limit, where, fields)
+        if isinstance(query, BySentence):
+            return query_for(BySentence(dense_vector(query.embedding)), limit, where, fields)
         vector = sparse_vector(query)
         with self.access.mutex:
             return query_for(self._in_use().weigh(vector), limit, where, fields)

@@ -25,7 +25,7 @@ from rag.stores.base.document_embeddings import DocumentEmbeddings
 from rag.stores.base.document_writes import documents_to_write, fit_dense_space
 from rag.stores.base.embedded_sample import EmbeddedSample
 from rag.stores.base.filters import convert_filters
-from rag.stores.base.point_queries import any_of, newest_chunks, scroll_pages
+from rag.stores.base.point_queries import Query, any_of, asks_anything, newest_chunks, scroll_pages
 from rag.stores.base.points import (
     Point,
     point_id,
@@ -184,7 +184,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
             points = [to_point(document) for document in wanted]
             if points:
                 self.backend.reserve(sum(map(weight, points)))
-                fit_dense_space(self.backend, (row for p in points for row in p.dense or ()))
+                fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
                 with self.counts.writing(points):
                     self.backend.upsert(points)
         return len(points)
@@ -234,7 +234,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
 
     def find_lists(
         self,
-        queries: Sequence[tuple[SparseEmbedding | list[float], int]],
+        queries: Sequence[tuple[Query, int]],
         filters: dict[str, Any] | None = None,
     ) -> list[list[Candidate]]:
         """Return the best chunks of each query, sparse or dense, as many as stand beside it; all
@@ -243,7 +243,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         asked = {
             at: self.counts.query_for(query, limit, where, CANDIDATE_FIELDS)
             for at, (query, limit) in enumerate(queries)
-            if isinstance(query, list) or query.indices
+            if asks_anything(query)
         }
         found = dict(zip(asked, self._search(*asked.values()), strict=True))
         return [[to_candidate(p) for p in found.get(at, [])] for at in range(len(queries))]
@@ -258,22 +258,18 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         single = zip(query.indices, query.values, strict=True)
         return self.score_among([SparseEmbedding([i], [value]) for i, value in single], ids)
 
-    def score_among(
-        self, queries: Sequence[SparseEmbedding | list[float]], ids: Sequence[str]
-    ) -> list[dict[str, float]]:
+    def score_among(self, queries: Sequence[Query], ids: Sequence[str]) -> list[dict[str, float]]:
         """Return, for each query, what which of some documents scores; see `score_each`."""
         return self.score_each([(one, ids) for one in queries])
 
-    def score_each(
-        self, queries: Sequence[tuple[SparseEmbedding | list[float], Sequence[str]]]
-    ) -> list[dict[str, float]]:
+    def score_each(self, queries: Sequence[tuple[Query, Sequence[str]]]) -> list[dict[str, float]]:
         """Return, for each query, sparse or dense, what which of its documents scores; all in one
         batch. What shares no dimension with it, or has no embedding, scores nothing."""
         wanted = [{point_id(identity): identity for identity in ids} for _, ids in queries]
         asked = {
             at: self.counts.query_for(query, len(ids), HasId(set(ids)))
             for at, ((query, _), ids) in enumerate(zip(queries, wanted, strict=True))
-            if ids and (isinstance(query, list) or query.indices)
+            if ids and asks_anything(query)
         }
         found = dict(zip(asked, self._search(*asked.values()), strict=True))
         return [{ids[p.id]: p.score for p in found.get(at, ())} for at, ids in enumerate(wanted)]

@@ -6,13 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.stores.base.backend import Backend, Fields
+from rag.stores.base.backend import Backend, BySentence, Fields
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import Point, sparse_vector
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
 from rag.text.bm25 import SparseVector
 
+Query = SparseEmbedding | list[float] | BySentence
+
 _DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
+
+
+def asks_anything(query: Query) -> bool:
+    """Return whether a query can find anything: one by words has some."""
+    return not isinstance(query, SparseEmbedding) or bool(query.indices)
 
 
 def any_of(dimensions: Sequence[int]) -> SparseVector:

@@ -13,7 +13,6 @@ import re
 import uuid
 from array import array
 from collections.abc import Iterator
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.text.bm25 import SparseVector
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 DENSE = "embedding"
+SENTENCES = "sentences"  # several a point, the nearest of which counts
 SPARSE = "lexical"
 # Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
 # keys, which of its fields are true and which are false.
@@ -40,14 +40,16 @@ _MAX_FLOAT = 3.4028234e38
 class Point(NamedTuple):
     """A chunk as a backend keeps it; `score` is that of a point that was searched for.
 
-    `dense` are the embeddings of its sentences, in order; a search takes the nearest of them.
+    `dense` is its embedding, and `sentences` are those of its sentences, in order, where somebody
+    asked for them.
     """
 
     id: str
     payload: dict[str, Any]
-    dense: list[list[float]] | None = None
+    dense: list[float] | None = None
     sparse: SparseVector | None = None
     score: float = 0.0
+    sentences: list[list[float]] | None = None
 
 
 def point_id(document_id: str) -> str:
@@ -83,7 +85,7 @@ def to_point(document: Document) -> Point:
     return Point(
         point_id(document.id),
         payload,
-        None if embedding is None else [dense_vector(embedding, owner)],
+        None if embedding is None else dense_vector(embedding, owner),
         None if sparse is None else sparse_vector(sparse, owner),
     )
 
@@ -103,7 +105,7 @@ def chunk_point(
 def weight(point: Point) -> int:
     """Return about how many bytes a point takes on disk: itself, its index, journal and merge."""
     numbers = 2 * len(point.sparse.indices) if point.sparse else 0
-    numbers += sum(map(len, point.dense or ()))
+    numbers += 2 * len(point.dense or ())
     return 32 * numbers + 16 * len(point.payload.get("content") or "") + 1000
 
 
@@ -117,11 +119,11 @@ def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     return embedding
 
 
-def dense_rows(vectors: list[list[float]] | list[float] | None) -> list[list[float]] | None:
-    """Return the embeddings that an engine has of a point; an older program wrote one alone."""
-    if not vectors:
-        return None
-    return [vectors] if isinstance(vectors[0], float) else vectors
+def dense_vectors(sentences: list[list[float]]) -> dict[str, Any]:
+    """Return what is kept, by space, of a point whose sentences have these embeddings: they
+    themselves, and their mean."""
+    mean = [sum(numbers) / len(sentences) for numbers in zip(*sentences, strict=True)]
+    return {DENSE: mean, SENTENCES: sentences}
 
 
 def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> SparseVector:
@@ -152,13 +154,12 @@ def _are_floats(numbers: list[float]) -> bool:
 
 
 def to_document(point: Point, score: float | None = None) -> Document:
-    """Convert a point, with its vectors where they were asked for: a document has one embedding,
-    the mean of those of its sentences."""
+    """Convert a point, with its vectors where they were asked for."""
     from haystack.dataclasses import Document
 
     payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
     if point.dense is not None:
-        payload["embedding"] = [fmean(numbers) for numbers in zip(*point.dense, strict=True)]
+        payload["embedding"] = point.dense
     if point.sparse is not None:
         sparse = point.sparse
         payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}

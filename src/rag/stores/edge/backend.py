@@ -12,7 +12,7 @@ from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
 from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point
+from rag.stores.base.points import DENSE, SPARSE, Point, dense_vectors
 from rag.stores.edge.conditions import edge_filter
 from rag.stores.edge.points import edge_point, from_record, from_scored
 from rag.stores.edge.session import ShardAccess
@@ -142,7 +142,7 @@ class ShardBackend:
         changes: list[qe.PointVectors] = []
         for key, vector in vectors.items():
             identity: Any = key
-            changes.append(qe.PointVectors(identity, {DENSE: vector}))
+            changes.append(qe.PointVectors(identity, dense_vectors(vector)))
         with self.access.mutex, guard("write embeddings"):
             self.access.work().update(qe.UpdateOperation.update_vectors(changes))
             self.access.count_written(len(changes))
@@ -161,14 +161,14 @@ def _request(query: PointQuery) -> qe.QueryRequest:
         prefetches = [qe.Prefetch(limit=most, query=_nearest(query.prefetch), filter=where)]
     return qe.QueryRequest(
         limit=query.limit,
-        query=_nearest(query.vector),
+        query=_nearest(query.vector, query.space),
         prefetches=prefetches,
         filter=where,
         with_payload=query.fields,
     )
 
 
-def _nearest(vector: list[float] | SparseVector) -> qe.Query:
+def _nearest(vector: list[float] | SparseVector, space: str = DENSE) -> qe.Query:
     if isinstance(vector, list):
-        return qe.Query.Nearest(vector, using=DENSE)
+        return qe.Query.Nearest(vector, using=space)
     return qe.Query.Nearest(qe.SparseVector(vector.indices, vector.values), using=SPARSE)

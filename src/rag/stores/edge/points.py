@@ -6,7 +6,7 @@ from typing import Any
 
 import qdrant_edge as qe
 
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, dense_rows
+from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
 from rag.text.bm25 import SparseVector
 
 
@@ -17,7 +17,7 @@ def edge_point(point: Point) -> qe.Point:
     """
     vectors: dict[str, Any] = {}
     if point.dense is not None:
-        vectors[DENSE] = point.dense
+        vectors |= dense_vectors([point.dense])
     if point.sparse is not None:
         vectors[SPARSE] = qe.SparseVector(point.sparse.indices, point.sparse.values)
     try:
@@ -32,7 +32,8 @@ def from_record(record: Any) -> Point:
     vectors = record.vector or {}
     sparse = vectors.get(SPARSE)
     own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
-    return Point(str(record.id), record.payload or {}, dense_rows(vectors.get(DENSE)), own)
+    identity, payload = str(record.id), record.payload or {}
+    return Point(identity, payload, vectors.get(DENSE), own, sentences=vectors.get(SENTENCES))
 
 
 def from_scored(found: Any) -> Point:

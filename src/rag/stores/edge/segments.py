@@ -15,7 +15,7 @@ from pathlib import Path
 import qdrant_edge as qe
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
-from rag.index.shard_files import dense_size
+from rag.index.shard_files import SEGMENT, dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.chunk_counts import ChunkCounts
 from rag.stores.base.points import DENSE, Point
@@ -112,4 +112,4 @@ class SegmentHome:
 
 def _last_operation(segment: Path) -> int:
     """Return the number of the last operation that a segment knows of."""
-    return int(json.loads((segment / "segment.json").read_text("utf-8"))["version"])
+    return int(json.loads((segment / SEGMENT).read_text("utf-8"))["version"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, checked_json, dense_rows
+from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
 from rag.stores.server.conditions import server_filter
 from rag.stores.server.session import ServerAccess
 from rag.text.bm25 import SparseVector
@@ -64,8 +64,8 @@ class ServerBackend:
     def _request(self, query: PointQuery) -> Json:
         where, is_dense = server_filter(query.where), isinstance(query.vector, list)
         request: Json = {
-            "query": {"nearest": _vector(query.vector)},
-            "using": DENSE if is_dense else SPARSE,
+            "query": {"nearest": _vector(query.vector, query.space)},
+            "using": query.space if is_dense else SPARSE,
             "limit": query.limit,
             "with_payload": query.fields,
         }
@@ -124,7 +124,7 @@ class ServerBackend:
 
     def dense_size(self) -> int | None:
         with self._reading() as is_there:
-            return self.access.layout().dense_size if is_there else None
+            return self.access.layout().sizes.get(DENSE) if is_there else None
 
     # -- writing -----------------------------------------------------------------------
 
@@ -146,10 +146,11 @@ class ServerBackend:
 
     def drop_dense_space(self) -> None:
         with self._writing():
-            self.access.write("DELETE", f"/vectors/{DENSE}")
+            for name in self.access.layout().sizes:
+                self.access.write("DELETE", f"/vectors/{name}")
 
     def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
-        changes = [{"id": key, "vector": {DENSE: vector}} for key, vector in vectors.items()]
+        changes = [{"id": key, "vector": dense_vectors(rows)} for key, rows in vectors.items()]
         for start in range(0, len(changes), _BATCH):
             with self._writing():
                 batch = {"points": changes[start : start + _BATCH]}
@@ -176,15 +177,15 @@ def _to_json(point: Point) -> Json:
     :raises ValueError: for text that is no Unicode, which could not be sent.
     """
     checked_json(point.id, point.payload)
-    named: Json = {} if point.dense is None else {DENSE: point.dense}
+    named: Json = {} if point.dense is None else dense_vectors([point.dense])
     if point.sparse is not None:
         named[SPARSE] = _vector(point.sparse)
     return {"id": point.id, "vector": named, "payload": point.payload}
 
 
-def _vector(vector: list[float] | SparseVector) -> Any:
+def _vector(vector: list[float] | SparseVector, space: str = DENSE) -> Any:
     if isinstance(vector, list):
-        return [vector]  # the points have several each
+        return [vector] if space == SENTENCES else vector
     return {"indices": vector.indices, "values": vector.values}
 
 
@@ -197,5 +198,6 @@ def _from_json(found: Any) -> Point:
     vectors = found.get("vector") or {}
     sparse = vectors.get(SPARSE)
     own = None if sparse is None else SparseVector(sparse["indices"], sparse["values"])
-    dense, score = dense_rows(vectors.get(DENSE)), found.get("score", 0.0)
-    return Point(str(found["id"]), found.get("payload") or {}, dense, own, score)
+    identity, payload = str(found["id"]), found.get("payload") or {}
+    dense, score, sentences = vectors.get(DENSE), found.get("score", 0.0), vectors.get(SENTENCES)
+    return Point(identity, payload, dense, own, score, sentences)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rag.stores.base.points import DENSE, SPARSE
+from rag.stores.base.points import SPARSE
 from rag.stores.edge.shard import FILTERED
 
 
 class Layout(NamedTuple):
     """The layout of a collection that exists.
 
-    :param dense_size: the size of the embeddings, `None` where there is no place for any.
+    :param sizes: of embeddings, by the names of their spaces.
     :param weighs_words: whether the server multiplies queries by the IDF, which `ChunkCounts` does.
     :param indexed: the fields of the payload that have an index.
     """
 
-    dense_size: int | None
+    sizes: Mapping[str, int]
     weighs_words: bool
     indexed: frozenset[str]
 
@@ -33,10 +33,10 @@ def parse_layout(described: Any) -> Layout:
     :raises LookupError, TypeError, AttributeError: when it is not Qdrant's.
     """
     params: Mapping[str, Any] = described["config"]["params"]
-    dense = (params.get("vectors") or {}).get(DENSE)
+    spaces: Mapping[str, Any] = params.get("vectors") or {}
     words = (params.get("sparse_vectors") or {}).get(SPARSE) or {}
     return Layout(
-        dense["size"] if dense else None,
+        {name: space["size"] for name, space in spaces.items()},
         words.get("modifier") == "idf",
         frozenset(described.get("payload_schema") or {}),
     )

@@ -14,7 +14,7 @@ import json
 import shutil
 from pathlib import Path
 
-from rag.index.shard_files import JOURNAL, SEGMENTS
+from rag.index.shard_files import JOURNAL, SEGMENT, SEGMENTS
 
 _NEW = "wal.new.tmp"
 _OLD = "wal.old.tmp"
@@ -60,6 +60,6 @@ def _is_empty(part: Path) -> bool:
 def _last_operation(shard: Path) -> int:
     """Return the number of the last operation that the shard holds."""
     acknowledged = json.loads((shard / JOURNAL / _ACKNOWLEDGED).read_bytes())["ack_index"]
-    segments = shard.glob(f"{SEGMENTS}/*/segment.json")
+    segments = shard.glob(f"{SEGMENTS}/*/{SEGMENT}")
     versions = (json.loads(segment.read_bytes())["version"] for segment in segments)
     return max(int(number or 0) for number in (acknowledged, *versions))

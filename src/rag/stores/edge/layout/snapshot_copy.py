@@ -10,7 +10,15 @@ from pathlib import Path
 
 from rag.exceptions import Remedy
 from rag.index.checksums import sum_of
-from rag.index.shard_files import CONFIG, JOURNAL, SEGMENTS, TRACKED, change_settings, is_fixed
+from rag.index.shard_files import (
+    CONFIG,
+    JOURNAL,
+    SEGMENT,
+    SEGMENTS,
+    TRACKED,
+    change_settings,
+    is_fixed,
+)
 from rag.index.staging_files import Copied, copy_folder
 from rag.stores.edge.layout.dimension_tables import without_tables
 from rag.stores.edge.layout.field_indexes import drop_empty_indexes
@@ -50,9 +58,10 @@ def copy_for_readers(
         name = file[len(f"{target}/") :]
         if name != MARK:
             is_changed = name.startswith(changed) and not is_fixed(file)
-            is_changed = is_changed or name.endswith("config.json")
+            is_changed = is_changed or name.endswith(("config.json", SEGMENT))
             copied[name] = (not is_changed and found.get(name)) or sum_of(file)
-    for path in (work / shard / CONFIG, *(work / shard / JOURNAL).glob("*")):
+    settings = (work / shard / SEGMENTS).glob(f"*/{SEGMENT}")
+    for path in (work / shard / CONFIG, *settings, *(work / shard / JOURNAL).glob("*")):
         found[str(path.relative_to(work))] = sum_of(path)
     return Copied(found, copied)
 
