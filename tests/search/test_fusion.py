@@ -69,6 +69,11 @@ def test_the_fewer_chunks_have_an_embedding_the_less_meaning_counts():
     assert half.expected_gain(3.0) == pytest.approx(whole.expected_gain(3.0) / 4)
 
 
+def test_meaning_counts_up_to_twofold_where_no_text_holds_much_of_the_query():
+    gains = [Nearness(SAMPLE, 10.0, covered=c).gain(0.8) for c in (1.0, 0.7, 0.35, 0.0)]
+    assert gains == pytest.approx([gains[0], gains[0], 1.5 * gains[0], 2 * gains[0]])
+
+
 @pytest.mark.parametrize("sample", [[], [0.7], [0.7] * 9], ids=["none", "one", "alike"])
 def test_where_nothing_tells_chunks_apart_the_order_is_that_of_the_words(sample):
     nearness = Nearness(sample, 10.0)

@@ -86,7 +86,7 @@ def test_how_near_is_measured_against_the_chunks_that_have_an_embedding(store):
     store.write_documents([chunk("near", cosine=0.9), *(chunk(f"none {n}") for n in range(99))])
     cosines = [n / 100 for n in range(40)] + [0.9]
     assert found(store)["near"].meaning == pytest.approx(
-        Nearness(cosines, FULL).gain(0.9), rel=0.01
+        Nearness(cosines, FULL, covered=0.0).gain(0.9), rel=0.01
     )
 
 
@@ -104,3 +104,11 @@ def test_meaning_counts_for_the_best_section_of_a_note_alone():
     [hit] = NoteRanker().run(Candidates([one, other]))["hits"]
     assert hit.score == pytest.approx(5.0 + 0.3 * 2.5)
     assert [part.meaning for part in hit.parts] == [2.0, 0.0]
+
+
+@pytest.mark.parametrize(("words", "cosine"), [(FULL, 0.8), (0.1, 1.0)])
+def test_the_nearest_sentence_counts_and_where_words_tell_nothing_the_mean(store, words, cosine):
+    store.write_documents([chunk("split"), chunk("worded", words)])
+    above, below = at(0.8), [at(0.8)[0], -at(0.8)[1]]
+    store.write_embeddings({"split": [above, below]})  # their mean is the query's direction
+    assert found(store)["split"].cosine == pytest.approx(cosine, abs=1e-2)

@@ -197,7 +197,9 @@ class QdrantServer:
 
     def _update(self, name: str, body: bytes) -> bool:
         asked = UpdateCollection.model_validate_json(body)
-        self.created[name]["updated"] = json.loads(body)
+        updated = self.created[name].setdefault("updated", {})
+        for part, changes in json.loads(body).items():
+            updated.setdefault(part, {}).update(changes or {})
         return self.shards.update(name, asked)
 
     def _index(self, name: str, body: bytes) -> Any:
@@ -210,7 +212,7 @@ class QdrantServer:
         if method == "DELETE":
             return self.shards.delete_vector_name(name, vector)
         space = models.DenseVectorNameConfig.model_validate_json(body)
-        self.created[name]["dense"] = json.loads(body)
+        self.created[name].setdefault("dense", {})[vector] = json.loads(body)["dense"]
         return self.shards.create_vector_name(name, vector, space)
 
     def _upsert(self, name: str, body: bytes) -> Any:

@@ -9,7 +9,7 @@ of words stay as they are, and each chunk gains by how near it is in meaning:
 The cosine is that of the sentence of the chunk that is nearest to the query; where even the best
 text holds little of the query (`RankingWeights.spoken`) it is that of the whole chunk. For a query
 in another language single sentences are near by chance. λ grows up to twofold, the less of the
-query the best text holds: λ · (2 − min(1, c / .7)), c being its score by words as a share of `full`.
+query the best text holds: λ · (2 − min(1, c / .7)), c being its score by words against `full`.
 
 `full` is what a text scores that holds each word of the query once, so that meaning counts for
 more where the words of the query found little. `mean` and `deviation` are those of the cosines of

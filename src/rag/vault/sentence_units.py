@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from rag.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 from rag.vault.markdown import Kind
 from rag.vault.readable import ReadableLine, readable_lines
 from rag.vault.sentences import sentence_spans
@@ -16,7 +15,7 @@ from rag.vault.sentences import sentence_spans
 # What a unit has at least: shorter ones say little alone, and rank worse. 25 Japanese characters
 # say as much as 60 of an alphabet.
 _LEAST = 60
-_DENSE_SCRIPT = re.compile(f"[{HAN}{HANGUL}{HIRAGANA}{KATAKANA}]")
+_DENSE_SCRIPT = re.compile("[\u3005-\u30ff\u3400-\u9fff\uac00-\ud7a3]")  # ideographs, kana, Hangul
 _CHARACTER = 1.4  # that one of those counts for besides
 
 

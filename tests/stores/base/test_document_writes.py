@@ -6,6 +6,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.exceptions import IndexUnavailableError
 from rag.stores import QdrantEdgeDocumentStore
+from rag.stores.base.backend import BySentence
 
 Store = QdrantEdgeDocumentStore
 WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
@@ -44,11 +45,16 @@ def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
     assert after["b"].embedding is None
 
 
-def test_of_several_embeddings_a_document_is_found_by_the_nearest(three: Store) -> None:
+def test_a_document_is_found_by_its_nearest_sentence_and_by_their_mean(
+    three: Store,
+) -> None:
     three.write_embeddings({"a": [[1.0, 0.0], [0.0, 1.0]], "b": [[0.8, 0.6]], "c": [[-1.0, 0.0]]})
-    found = three.query_dense([0.0, 1.0], top_k=3)
-    assert [d.id for d in found] == ["a", "b", "c"]
-    assert [d.score for d in found] == pytest.approx([1.0, 0.6, 0.0], abs=1e-2)
+    query = [0.0, 1.0]
+    nearest, mean = three.find_lists([(BySentence(query), 3), (query, 3)])
+    assert [c.id for c in nearest] == ["a", "b", "c"]
+    assert [c.score for c in nearest] == pytest.approx([1.0, 0.6, 0.0], abs=1e-2)
+    assert [c.score for c in mean] == pytest.approx([0.707, 0.6, 0.0], abs=1e-2)
+    assert three.score_among([BySentence(query)], ["b"]) == [{"b": pytest.approx(0.6, abs=1e-2)}]
 
 
 def test_it_gives_them_back_in_order(three: Store) -> None:
@@ -58,7 +64,7 @@ def test_it_gives_them_back_in_order(three: Store) -> None:
     assert found.keys() == {"a", "b"} and len(found["b"]) == 1
     assert found["a"] == [pytest.approx(row, abs=1e-2) for row in rows]
     [a] = [d for d in three.filter_documents() if d.id == "a"]
-    assert a.embedding == pytest.approx([1.6 / 3, 0.6], abs=1e-2), "the mean of them"
+    assert a.embedding == pytest.approx([0.664, 0.747], abs=1e-2), "the direction of their mean"
 
 
 def test_an_index_without_embeddings_has_none_to_give(three: Store) -> None:

@@ -105,9 +105,12 @@ def test_the_layout_is_the_configuration_s(
     assert made["quantization_config"]["scalar"]["always_ram"] is True
     assert made["on_disk_payload"] is True
     assert made["sparse_vectors"]["lexical"]["index"]["on_disk"] is True
-    assert made["dense"]["dense"]["size"] == 2
-    assert made["dense"]["dense"]["datatype"] == "float16"
-    assert made["updated"]["vectors"]["embedding"]["on_disk"] is True
+    for space in ("embedding", "sentences"):
+        assert made["dense"][space]["size"] == 2
+        assert made["dense"][space]["datatype"] == "float16"
+        assert made["updated"]["vectors"][space]["on_disk"] is True
+    assert made["dense"]["embedding"].get("multivector_config") is None
+    assert made["dense"]["sentences"]["multivector_config"] == {"comparator": "max_sim"}
 
 
 def test_without_a_layout_the_server_decides(
