@@ -24,7 +24,7 @@ import numpy as np
 
 from rag.clients.factory import embedding_provider
 from rag.config import load_config
-from rag.index.searchable_text import embedded_text
+from rag.index.searchable_text import sentence_texts
 from rag.stores import get_document_store
 from rag.text.token_estimate import count_tokens
 from vaults import make_vault
@@ -108,7 +108,7 @@ def _texts() -> dict[str, bool]:
     """Return the text of every chunk that readers see, and whether it has a vector."""
     with get_document_store(load_config()) as store:
         found = store.filter_documents()
-    return {embedded_text(d.meta, d.content): d.embedding is not None for d in found}
+    return {"\n".join(sentence_texts(d.meta, d.content)): d.embedding is not None for d in found}
 
 
 def _wrong_vectors() -> tuple[int, int]:
@@ -116,16 +116,26 @@ def _wrong_vectors() -> tuple[int, int]:
     config = load_config()
     with get_document_store(config) as store:
         found = store.filter_documents()
-    texts = [embedded_text(document.meta, document.content) for document in found]
-    made: dict[int, list[float]] = {}
+        stored = store.embeddings_of([document.id for document in found])
+    texts = {d.id: sentence_texts(d.meta, d.content) for d in found}
+    every = [*dict.fromkeys(text for some in texts.values() for text in some)]
+    made: dict[str, list[float]] = {}
     with closing(embedding_provider(config)) as embeddings:
-        for batch in embeddings.embed_documents(texts, count_tokens):
-            made |= dict(batch.vectors)
+        for batch in embeddings.embed_documents(every, count_tokens):
+            made |= {every[at]: vector for at, vector in batch.vectors}
     right = [
-        document.embedding is not None and float(np.dot(document.embedding, made[at])) > 0.999
-        for at, document in enumerate(found)
+        _are_alike(stored.get(identity, []), [made[text] for text in some])
+        for identity, some in texts.items()
     ]
     return right.count(False), len(right)
+
+
+def _are_alike(rows: list[list[float]], others: list[list[float]]) -> bool:
+    """Return whether vectors are the same but for the 8 bits that a stored number has."""
+    if len(rows) != len(others):
+        return False
+    pairs = zip(map(np.asarray, rows), map(np.asarray, others), strict=True)
+    return all(a @ b > 0.995 * np.linalg.norm(a) * np.linalg.norm(b) for a, b in pairs)
 
 
 if __name__ == "__main__":
