@@ -57,10 +57,10 @@ def surroundings(home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def on_a_disk(home: Path, tmp_path: Path) -> Callable[[str], Said]:
-    """Run a trial where `disk` is 200 MB with a copy of the index; return what each `rag` said."""
+    """Run a trial where `disk` is 400 MB with a copy of the index; return what each `rag` said."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = f"mount -t tmpfs -o size=200m none '{disk}'"
+    mount = f"mount -t tmpfs -o size=400m none '{disk}'"
     try:
         subprocess.run(["unshare", "-rm", "sh", "-c", mount], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
