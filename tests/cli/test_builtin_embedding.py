@@ -119,6 +119,23 @@ def test_a_hit_by_meaning_names_the_line_of_the_sentence_that_says_it(rag, notes
         assert (Path(first["path"]).stem, first["line"]) == ("Office", line), query
 
 
+def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag, embedded) -> None:
+    with IndexRun(load_config()) as run:
+        made = read_embedded(run.manifest)
+        assert made
+        older = replace(made, space=replace(made.space, version=1))
+        record_embedded(run.manifest, older)
+        run.manifest.raise_revision()
+        run.publish()
+    ran = rag("search", "--like", "Sourdough")
+    assert ran.code == 3 and "an older version of rag" in ran.err and "--embed" in ran.err
+    for command in (("search", "flour"), ("index",)):
+        ran = rag(*command)
+        assert ran.code == 0 and "rag index --embed" in ran.err, command
+    assert rag("index", "--embed").code == 0
+    assert rag("search", "--like", "Sourdough").code == 0
+
+
 def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
     ran = rag("search", "patisserie", "--json")
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"

@@ -128,8 +128,19 @@ def may_lack_embeddings(
         reembed
         or embedded is None
         or manifest.get(UNEMBEDDED)
+        or embedded.space.version != TEXT_VERSION
         # The second look is slow to import; most names are spelt as they were.
         or (embedded.space.model != provider.model and not embedded.space.is_configured(provider))
+    )
+
+
+def of_an_older_program(space: Space) -> IndexUnavailableError | None:
+    """Return what is wrong with embeddings that an older program made, if one did."""
+    if space.version == TEXT_VERSION:
+        return None
+    return IndexUnavailableError(
+        f"the index's embeddings by {space.model} are those of an older version of rag",
+        remedy=Remedy.EMBED_ANEW,
     )
 
 

@@ -9,6 +9,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.app.notes.names import find_named
 from rag.config.providers import NO_PROVIDER
 from rag.exceptions import ConfigError, IndexUnavailableError, Remedy, UsageError
+from rag.index.embedding_space import of_an_older_program
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
 from rag.search.embedding_choice import embedded_in
 from rag.search.filter_listing import CHUNKS_PER_NOTE
@@ -97,7 +98,10 @@ def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
     """
     import numpy as np
 
-    pages = store.pages(one_of("file_id", [note])) if embedded_in(store) else ()
+    embedded = embedded_in(store)
+    if embedded and (wrong := of_an_older_program(embedded.space)):
+        raise wrong
+    pages = store.pages(one_of("file_id", [note])) if embedded else ()
     vectors = [d.embedding for documents, _ in pages for d in documents if d.embedding is not None]
     if not vectors:
         raise IndexUnavailableError(

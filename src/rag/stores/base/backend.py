@@ -104,8 +104,8 @@ class Backend(Protocol):
     def delete(self, ids: Sequence[str]) -> None:
         """Delete points; unknown ids are passed over."""
 
-    def dense_size(self) -> int | None:
-        """Return the size of the embeddings, `None` where there is no place for any."""
+    def dense_size(self, space: str = DENSE) -> int | None:
+        """Return the size of the embeddings of a space, `None` where there is no place for any."""
 
     def add_dense_space(self, size: int) -> None:
         """Make room for embeddings of that size, for points and for their sentences."""

@@ -122,12 +122,12 @@ class ShardBackend:
         with self.access.mutex, guard("delete documents"):
             self.access.work().update(qe.UpdateOperation.delete_points(wanted))
 
-    def dense_size(self) -> int | None:
+    def dense_size(self, space: str = DENSE) -> int | None:
         with self.access.mutex:
             home = self.access.home()
             if home is None:
                 return None
-            return dense_size(home / SHARD, DENSE)
+            return dense_size(home / SHARD, space)
 
     def add_dense_space(self, size: int) -> None:
         add_dense_space(self.access.work(), size, self.similarity, self.is_quantized)

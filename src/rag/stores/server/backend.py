@@ -122,9 +122,9 @@ class ServerBackend:
         with self._reading() as is_there:
             return self.access.count(selected) if is_there else 0
 
-    def dense_size(self) -> int | None:
+    def dense_size(self, space: str = DENSE) -> int | None:
         with self._reading() as is_there:
-            return self.access.layout().sizes.get(DENSE) if is_there else None
+            return self.access.layout().sizes.get(space) if is_there else None
 
     # -- writing -----------------------------------------------------------------------
 
