@@ -82,7 +82,8 @@ def lines(path: str) -> list[str]:
 
 def bare(text: str) -> str:
     """The text without Markdown's marks and white space."""
-    return "".join(char for char in text if char not in "*[]>-|_` \n").replace("(delete.md)", "")
+    shown = text.replace("```sh", "")
+    return "".join(char for char in shown if char not in "*[]>-|_` \n").replace("(delete.md)", "")
 
 
 class TestErrors:
@@ -159,10 +160,9 @@ class TestQuotes:
             # and it begins in that very line
             assert bare(quote.text)[:5] in bare(below[0])
 
-    def test_code_is_not_quoted(self, run):
-        answer = run("How do I restore a backup?")
-        assert answer.quotes
-        assert not [q.text for q in answer.quotes if "--backup" in q.text or "safe" in q.text]
+    def test_code_is_quoted_with_the_sentence_before_it(self, run):
+        texts = [quote.text for quote in run("How do I restore a backup?").quotes]
+        assert any("asks for the day.\n" in t and "restore --backup today" in t for t in texts)
 
     def test_headings_are_not_quoted(self, run):
         answer = run("Restoring a backup")
@@ -191,11 +191,9 @@ class TestAnswer:
         named = list(dict.fromkeys(quote.source for quote in answer.quotes))
         assert named == list(range(1, len(answer.sources) + 1))
 
-    def test_confidence_is_the_mean_score_of_the_sources(self, run):
-        answer = run("How long do we keep backups?")
-        mean = sum(source.score for source in answer.sources) / len(answer.sources)
-        assert answer.confidence == pytest.approx(mean)
-        assert 0 < answer.confidence < 1
+    def test_confidence_is_higher_where_more_speaks_for_the_answer(self, run):
+        much, less = run("How long do we keep backups?"), run("How long do we keep a pager?")
+        assert 0 <= less.confidence < much.confidence < 1
 
     def test_no_model_wrote_it(self, run):
         assert run("How long do we keep backups?").model == ""

@@ -10,6 +10,7 @@ from rag.answers.refusals import PHRASES
 
 _ENGLISH = {
     "not_found": "not found in your notes",
+    "near": "Nearest to the question, without an answer:",
     "no_answer": "{model} gave no answer",
     "not_supported": "the answer of {model} is not borne out by your notes and was left out",
     "no_reasoning": "{model} does not reason",
@@ -25,14 +26,14 @@ _ENGLISH = {
     "cut_by_ollama": "Raise ollama.max_context, lower ask.top_k, or update Ollama.",
     "cut_by_server": "Give the server a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), "
     "or lower ask.top_k.",
-    "quoted": "No model wrote this: these are the sentences of your notes nearest to the question "
-    "(confidence {confidence:.2f}).",
+    "quoted": "No model wrote this: it is quoted from your notes (confidence {confidence:.2f}).",
     "listed": "No model wrote this: it is how the newest of these notes begin.",
     "quoted_again": "Quoted from your notes (confidence {confidence:.2f}).",
     "listed_again": "Quoted from the beginnings of the newest notes.",
 }
 _JAPANESE = {
     "not_found": PHRASES["ja"],
+    "near": "質問に最も近いノート（回答ではありません）:",
     "no_answer": "{model} は回答しませんでした",
     "not_supported": "{model} の回答はノートに根拠がないため、除きました",
     "no_reasoning": "{model} は推論に対応していません",
@@ -50,8 +51,7 @@ _JAPANESE = {
     "Ollama を更新してください。",
     "cut_by_server": "サーバーのコンテキストを大きくするか (Ollama: OLLAMA_CONTEXT_LENGTH)、"
     "ask.top_k を下げてください。",
-    "quoted": "モデルの回答ではありません。質問に最も近いノートの文を引用しています"
-    "（信頼度 {confidence:.2f}）。",
+    "quoted": "モデルの回答ではありません。ノートからの引用です（信頼度 {confidence:.2f}）。",
     "listed": "モデルの回答ではありません。新しいノートの冒頭を引用しています。",
     "quoted_again": "ノートからの引用です（信頼度 {confidence:.2f}）。",
     "listed_again": "新しいノートの冒頭からの引用です。",

@@ -66,7 +66,7 @@ def ask(
         memory=open_memory(config.data_dir),
         intent=opening.plan,
     )
-    opening.state.mark_gone(answer.sources)
+    opening.state.mark_gone([*answer.sources, *answer.near])
     answer.notices = [*opening.notices, *answer.notices]
     milliseconds = round((time.monotonic() - started) * 1000)
     return AnswerReport(request, answer, opening.plan, opening.state, milliseconds)

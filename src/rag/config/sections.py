@@ -88,7 +88,9 @@ class AskConfig:
     """`[ask]`: what an answer is made from."""
 
     top_k: int = setting(5, "how many notes an answer may draw on", is_free)
-    max_quotes: int = setting(4, "how many sentences an answer without a model quotes", is_free)
+    max_quotes: int = setting(
+        3, "how many parts of notes an answer without a model quotes", is_free
+    )
     max_answer_tokens: int = setting(1024, "longest answer of a model, in tokens", is_free)
     temperature: float = setting(
         0.2, "how freely a model words its answer; 0 is the strictest", is_free

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Quote:
-    """A sentence of a note: `source` counts from 1 in the answer's sources, `line` in the file."""
+    """A part of a note that is read out whole: `source` counts from 1 in the answer's sources,
+    `line` in the file."""
 
     text: str
     source: int
@@ -36,8 +37,10 @@ class Citation:
 class Answer:
     """An answer and what it rests on.
 
-    `confidence` is the mean score of its sources. `found` is false when the notes hold no
-    answer. `model` names the model that wrote the text; empty means it is all quotation.
+    `confidence` is the probability that its first quotation answers the question; of what a model
+    wrote, the mean score of its sources. `found` is false when the notes hold no answer; `near`
+    are then the notes nearest to the question, which do not answer it.
+    `model` names the model that wrote the text; empty means it is all quotation.
     `searched`, `corrections`, `tags`, `route`, `variants` and `relaxed` are as in `SearchResponse`.
 
     Of a model's answer: `verified` is the share of its `sentences` that carry a source which
@@ -74,3 +77,4 @@ class Answer:
     route: str = ""
     variants: list[SearchedVariant] = field(default_factory=list)
     relaxed: bool = False
+    near: list[SearchResult] = field(default_factory=list)

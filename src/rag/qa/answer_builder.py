@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import component
@@ -17,6 +18,7 @@ from rag.search.results import SearchResult
 from rag.search.run import to_results
 from rag.search.understanding.query_understanding import Understood
 
+_NEAREST = 3  # notes that are named where none answers
 OUTPUTS = {"answer": Answer, "results": list[SearchResult]}
 
 
@@ -33,40 +35,69 @@ class AnswerBuilder:
         hits: Hits,
         duplicates: list[list[Document]],
         quotes: list[Quote],
+        places: list[Document],
+        confidence: float,
     ) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
 
         :param understood: what the question means to the index.
         :param documents: what was found, best first; `hits` are their scores, and `duplicates`
             those that say the same as each.
-        :param quotes: sentences of the documents that answer the question.
+        :param quotes: parts of the notes that answer the question.
+        :param places: the chunk of each quote.
+        :param confidence: how sure it is that the first quote answers the question.
         """
         results = to_results(understood, documents, hits, duplicates)
-        quotes = [quote for quote in quotes if _is_for_readers(quote, results)]
-        answer = _quoted(quotes, results, question)
+        pairs = zip(quotes, places, strict=True)
+        shown = [(quote, place) for quote, place in pairs if _is_for_readers(quote, place)]
+        answer = _quoted(shown, results, question, confidence)
         answer.searched, answer.tags = understood.searched, understood.tags
         answer.corrections = understood.corrections
         return {"answer": answer, "results": results}
 
 
-def _is_for_readers(quote: Quote, results: list[SearchResult]) -> bool:
+def _is_for_readers(quote: Quote, place: Document) -> bool:
     """Return whether a quotation is no part of prompt injections: that answers nobody."""
-    text, planted = without_instructions(results[quote.source - 1].content, "")
+    text, planted = without_instructions(place.content or "", "")
     return not planted or Evidence(text).says(quote.text)
 
 
-def _quoted(quotes: list[Quote], results: list[SearchResult], question: str) -> Answer:
+def _quoted(
+    quotes: Sequence[tuple[Quote, Document]],
+    results: list[SearchResult],
+    question: str,
+    confidence: float,
+) -> Answer:
     """Number the sources in the order in which the answer names them."""
-    numbers: dict[int, int] = {}
-    for quote in quotes:
-        numbers.setdefault(quote.source, len(numbers) + 1)
-    cited = [Quote(quote.text, numbers[quote.source], quote.line) for quote in quotes]
-    sources = [results[source - 1] for source in numbers]
+    sources: dict[str, SearchResult] = {}
+    cited: list[Quote] = []
+    for quote, place in quotes:
+        sources.setdefault(place.id, _source(results[quote.source - 1], place, quote.line))
+        cited.append(replace(quote, source=[*sources].index(place.id) + 1))
     return Answer(
         text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited)
         or notice(question, "not_found"),
-        sources=sources,
-        confidence=fmean(source.score for source in sources) if sources else 0.0,
-        found=bool(quotes),
+        sources=[*sources.values()],
+        confidence=confidence if cited else 0.0,
+        found=bool(cited),
         quotes=cited,
+        near=[] if cited else results[:_NEAREST],
+    )
+
+
+def _source(result: SearchResult, place: Document, line: int) -> SearchResult:
+    """Return the result that a note was found by, for the chunk that is quoted."""
+    if result.chunk == place.id:
+        return result
+    meta = place.meta
+    return replace(
+        result,
+        content=place.content or "",
+        position=int(meta.get("position", 0)),
+        heading=list(meta.get("heading") or []),
+        line_start=int(meta.get("line_start", 1)),
+        line_end=int(meta.get("line_end", 1)),
+        line=line,
+        repeated=int(meta.get("repeated", 0)),
+        chunk=place.id,
     )

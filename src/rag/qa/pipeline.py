@@ -64,12 +64,15 @@ def create_qa_pipeline(
         searching = chat.with_model(searching, model)
     analyzer = QuestionAnalyzer(store, config.ask.top_k, config.search.mode)
     pipeline = search_with(analyzer, searching, transforms)
-    pipeline.add_component("answerer", QuotationAnswerer(config.ask.max_quotes))
+    pipeline.add_component("answerer", QuotationAnswerer(store, config.ask.max_quotes))
     for sender, receiver in (
         (f"{ANALYZER}.quoted", "answerer.query"),
         (f"{ANALYZER}.typed", "answerer.typed"),
         (f"{ANALYZER}.quotes_all", "answerer.listed"),
         ("loader.documents", "answerer.documents"),
+        ("loader.hits", "answerer.hits"),
+        ("forms.candidates", "answerer.candidates"),
+        ("query_embedder.embedding", "answerer.embedding"),
     ):
         pipeline.connect(sender, receiver)
     if model or chat.is_configured:
@@ -80,7 +83,8 @@ def create_qa_pipeline(
         pipeline.connect(f"{ANALYZER}.{name}", f"{ANSWER}.{name}")
     for name in ("documents", "hits", "duplicates"):
         pipeline.connect(f"loader.{name}", f"{ANSWER}.{name}")
-    pipeline.connect("answerer.quotes", f"{ANSWER}.quotes")
+    for name in ("quotes", "places", "confidence"):
+        pipeline.connect(f"answerer.{name}", f"{ANSWER}.{name}")
     return pipeline
 
 

@@ -35,6 +35,8 @@ class WrittenAnswerBuilder(AnswerBuilder):
         hits: Hits,
         duplicates: list[list[Document]],
         quotes: list[Quote],
+        places: list[Document],
+        confidence: float,
         written: Written | None,
     ) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
@@ -43,7 +45,8 @@ class WrittenAnswerBuilder(AnswerBuilder):
 
         The other parameters are those of `AnswerBuilder`.
         """
-        made = AnswerBuilder.run(self, question, understood, documents, hits, duplicates, quotes)
+        found = (documents, hits, duplicates, quotes, places, confidence)
+        made = AnswerBuilder.run(self, question, understood, *found)
         if written and made["results"]:
             made["answer"] = _written(written, made["answer"], made["results"], question)
         return made
@@ -132,6 +135,7 @@ def _generated(
         confidence=fmean(source.score for source in sources),
         found=True,
         quotes=[],
+        near=[],
         model=written.model,
         verified=found.verified,
         sentences=len(found.claims),

@@ -46,6 +46,7 @@ def answer_to_json(answer: Answer, think: bool) -> dict[str, Any]:
             {"number": number, **result_to_json(source)}
             for number, source in enumerate(answer.sources, 1)
         ],
+        **({"near": [result_to_json(one) for one in answer.near]} if answer.near else {}),
         "corrections": answer.corrections,
         "notices": answer.notices,
         **variants_to_json(answer),

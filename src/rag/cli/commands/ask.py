@@ -73,7 +73,7 @@ def ask(
     """Answer a question from the notes, each sentence with its source.
 
     A chat model of Ollama writes the answer where there is one (ollama.chat_model), and what it
-    says is checked against the notes; without one the nearest sentences are quoted.
+    says is checked against the notes; without one the parts of notes that answer are quoted.
 
     \b
     rag ask "When do holds expire?"

@@ -162,6 +162,7 @@ class AnswerPrinter:
             _print_quotes(self._console, answer)
         elif not answer.found and not answer.partial:
             self._console.print(answer.text)
+            self._print_near(answer)
         if self._sources and answer.sources:
             if not self._printed or not self._console.is_terminal:
                 self._console.print()
@@ -170,6 +171,14 @@ class AnswerPrinter:
         if not self._quiet:
             self._say_how(answer)
         return exit_code(answer)
+
+    def _print_near(self, answer: Answer) -> None:
+        """Print where to look for what was not found, as no part of the answer."""
+        if self._sources and answer.near and not self._quiet:
+            from rag.answers.notices import notice
+
+            say(notice(self._question, "near"))
+            print_places(self._messages, answer.near, self._facts)
 
     def _say_how(self, answer: Answer) -> None:
         if answer.quotes:
@@ -238,6 +247,17 @@ def _print_quotes(console: Console, answer: Answer) -> None:
         for start, end in match_spans(shown, answer.searched):
             text.stylize("bold", start, end)
         print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
+
+
+def print_places(console: Console, results: list[SearchResult], facts: IndexState) -> None:
+    """Print the titles of results, and where they are."""
+    from rich.text import Text
+
+    from rag.cli.render.results import place
+
+    for result in results:
+        text = Text("  ").append(f"{visible(result.title)}  ", style="bold")
+        print_between_words(console, text.append_text(place(result, facts, 0)))
 
 
 def print_sources(

@@ -1,0 +1,1 @@
+"""Choosing the parts of notes that answer a question."""

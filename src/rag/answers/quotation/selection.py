@@ -1,0 +1,96 @@
+"""Which parts of the notes answer a question, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from rag.answers.quotation.evidence import Evidence, Passage, Question, evidence
+from rag.answers.quotation.units import QuotableUnit
+from rag.answers.quotation.weights import WITH_MEANING, WORDS_ALONE, AnswerWeights
+from rag.text.tokenizer import terms
+
+_LEAST = 3.5  # what may speak less for a further quotation than for the first
+_SAME = 0.6  # of two units, the share of their terms that says that one adds nothing
+
+
+class Choice(NamedTuple):
+    """A unit that is quoted: `passage` is the place of its passage among those it was chosen of."""
+
+    unit: QuotableUnit
+    passage: int
+    evidence: Evidence
+    score: float
+
+
+def choose(
+    asked: Sequence[Question], passages: Sequence[Passage], most: int
+) -> tuple[list[Choice], float]:
+    """Return the units that answer a question, best first, and how sure it is that the first does.
+
+    Further units add something: they share no line with those before, and say something else.
+    There are none when it is not sure enough. A correction is half a guess: how sure it is, is the
+    mean of both; where the notes hold nothing of what was typed, it is no answer.
+
+    :param asked: the question, corrected where it seemed misspelt; and as it was typed where that
+        differs.
+    :param most: how many units.
+    """
+    ranked = ranked_units(asked[0], passages)
+    if not ranked:
+        return [], 0.0
+    best = ranked[0]
+    weights = weights_for(passages)
+    if len(asked) > 1 and not any(asked[1].held(passages[best.passage].content).values()):
+        return [], 0.0
+    confidence = fmean(_confidence(question, best, passages, weights) for question in asked)
+    if confidence < weights.threshold:
+        return [], confidence
+    chosen = [best]
+    for choice in ranked[1:]:
+        if len(chosen) == most or choice.score < best.score - _LEAST:
+            break
+        if not any(_overlap(choice, other) or _says_the_same(choice, other) for other in chosen):
+            chosen.append(choice)
+    return chosen[:most], confidence
+
+
+def ranked_units(question: Question, passages: Sequence[Passage]) -> list[Choice]:
+    """Return all units of passages, those first for which most speaks."""
+    weights = weights_for(passages)
+    found = [
+        Choice(unit, at, one, weights.score(one))
+        for at, passage in enumerate(passages)
+        for unit, one in evidence(question, passage)
+    ]
+    return sorted(found, key=lambda choice: -choice.score)
+
+
+def weights_for(passages: Sequence[Passage]) -> AnswerWeights:
+    """Return what evidence counts for, with or without meaning."""
+    return WITH_MEANING if any(passage.nearness for passage in passages) else WORDS_ALONE
+
+
+def _confidence(
+    question: Question, best: Choice, passages: Sequence[Passage], weights: AnswerWeights
+) -> float:
+    """Return how sure a question's answer is, judged by the evidence for the best unit."""
+    judged = (e for unit, e in evidence(question, passages[best.passage]) if unit == best.unit)
+    found = next(judged, best.evidence)
+    return weights.probability(found)
+
+
+def _overlap(one: Choice, other: Choice) -> bool:
+    """Return whether two units share a line and one of them lies within the other."""
+    if one.passage != other.passage:
+        return False
+    if one.unit.last < other.unit.first or other.unit.last < one.unit.first:
+        return False
+    texts = sorted((one.unit.text, other.unit.text), key=len)
+    return one.unit.first != one.unit.last or texts[0] in texts[1]
+
+
+def _says_the_same(one: Choice, other: Choice) -> bool:
+    first, second = set(terms(one.unit.text)), set(terms(other.unit.text))
+    return len(first & second) >= _SAME * min(len(first), len(second))
