@@ -44,7 +44,7 @@ from rag.search.understanding.query_understanding import understand
 PENALTY, SURE_PENALTY = 0.05, 0.02
 STEPS = 1000
 # Of a question all units have the same, or meaning alone has it.
-ALIKE = {"unknown", "absent_names", "absent"}
+ALIKE = {"absent", "absent_names"}
 OF_MEANING = {"near", "passage_near"}
 
 Array = Any
@@ -127,7 +127,7 @@ def units_of(
     passages = found_passages(
         store, loaded["documents"], loaded["hits"], outputs["forms"]["candidates"], embedding
     )
-    asked = answer_evidence.Question(understood.meant, store.counts.rarity, store.is_used)
+    asked = answer_evidence.Question(understood.meant, store.counts.rarity)
     found = []
     for document, passage in passages:
         path = f"{document.meta['vault']}/{document.meta['file_path']}"

@@ -184,7 +184,7 @@ class TestQuotes:
 class TestAnswer:
     def test_the_text_is_the_quotes_with_the_numbers_of_their_sources(self, run):
         answer = run("How long do we keep backups?")
-        assert answer.text.split("\n") == [f"{q.text} [{q.source}]" for q in answer.quotes]
+        assert answer.text == "\n".join(f"{q.text} [{q.source}]" for q in answer.quotes)
 
     def test_sources_are_numbered_in_the_order_they_are_named(self, run):
         answer = run("Who restores a backup and who answers the pager on call?")

@@ -62,8 +62,7 @@ class QuotationAnswerer(OverStore):
             return {"quotes": begun, "places": places, "confidence": 0.0}
         store = self.document_store
         asked = [
-            Question(text, store.counts.rarity, store.is_used)
-            for text in dict.fromkeys([query, typed or query])
+            Question(text, store.counts.rarity) for text in dict.fromkeys([query, typed or query])
         ]
         chosen, confidence = choose(asked, [one.passage for one in found], self.top_k)
         places = [found[choice.passage].document for choice in chosen]

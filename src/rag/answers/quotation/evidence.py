@@ -13,7 +13,6 @@ from typing import NamedTuple
 from rag.answers.quotation.irregular_forms import other_forms
 from rag.answers.quotation.question_kinds import Asked, defines, holds, kind_of, told_of
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
-from rag.text.bm25 import query_terms
 from rag.text.matches import STEMMED, find_matches, weigh_terms
 from rag.text.normalize import normalize
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA
@@ -70,7 +69,6 @@ class Evidence(NamedTuple):
     passage_words: float
     absent: float
     absent_names: float
-    unknown: float
     untold: float
     fits: float
     defines: float
@@ -120,7 +118,6 @@ class Question:
 
     text: str
     rarity: Callable[[int], float]
-    is_known: Callable[[int], bool] = lambda dimension: True
 
     @cached_property
     def asked(self) -> Asked:
@@ -148,16 +145,6 @@ class Question:
             found = {t: w * (_BEFORE if t in before else 1.0) for t, w in found.items()}
         whole = sum(found.values())
         return {term: weight / whole for term, weight in found.items() if weight} if whole else {}
-
-    @cached_property
-    def unknown(self) -> float:
-        """The share of the words that no note holds."""
-        lacking = {
-            stem(asked.text) if asked.field == "words" else asked.text
-            for asked in query_terms(self.subject)
-            if asked.field in ("words", "grams") and not self.is_known(asked.dimension)
-        }
-        return sum(weight for term, weight in self.weights.items() if term in lacking)
 
     @cached_property
     def told(self) -> frozenset[str]:
@@ -242,7 +229,6 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 passage_words=sum(rest.values()),
                 absent=lacking,
                 absent_names=strange / len(question.named) if question.named else 0.0,
-                unknown=question.unknown,
                 untold=_share(question, question.told - own.keys() - above.keys()),
                 fits=2 * fits - 1,
                 defines=float(defines(question.text, unit)),

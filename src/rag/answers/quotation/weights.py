@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rag.answers.quotation.evidence import Evidence
 
 # The evidence that tells, beside the score, how sure an answer is.
-JUDGED = ("absent", "absent_names", "unknown", "untold")
+JUDGED = ("absent", "absent_names", "untold")
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,13 @@ WITH_MEANING = AnswerWeights(
         "opening": 0.27,
     },
     sure={
-        "score": 0.2,
-        "absent": -1.83,
-        "absent_names": -1.71,
-        "unknown": -0.74,
+        "score": 0.21,
+        "absent": -2.19,
+        "absent_names": -1.8,
         "untold": -1.22,
     },
-    bias=-0.65,
-    threshold=0.45,
+    bias=-0.71,
+    threshold=0.5,
 )
 WORDS_ALONE = AnswerWeights(
     units={
@@ -96,11 +95,10 @@ WORDS_ALONE = AnswerWeights(
     },
     sure={
         "score": 0.23,
-        "absent": -2.03,
-        "absent_names": -0.84,
-        "unknown": 0.24,
-        "untold": -1.28,
+        "absent": -1.91,
+        "absent_names": -0.8,
+        "untold": -1.25,
     },
-    bias=-0.56,
-    threshold=0.43,
+    bias=-0.57,
+    threshold=0.4,
 )

@@ -1,0 +1,90 @@
+"""Which units of notes answer a question."""
+
+from __future__ import annotations
+
+from rag.answers.quotation.evidence import Evidence, Passage, Question, evidence
+from rag.answers.quotation.selection import Choice, choose, ranked_units
+from rag.vault.sentence_units import sentence_units
+
+
+def question(text: str) -> Question:
+    return Question(text, lambda dimension: 2.0)
+
+
+def passages(*contents: str) -> list[Passage]:
+    return [Passage("Note", content, rank) for rank, content in enumerate(contents, 1)]
+
+
+def chosen(text: str, *contents: str, most: int = 3) -> list[Choice]:
+    return choose([question(text)], passages(*contents), most)[0]
+
+
+def only(text: str, content: str) -> Evidence:
+    [(_, found)] = evidence(question(text), Passage("Note", content, 1))
+    return found
+
+
+def test_the_unit_that_holds_the_words_comes_first() -> None:
+    found = chosen("How long do we keep backups?", "Holds expire.\n\nWe keep backups for 90 days.")
+    assert found[0].unit.text == "We keep backups for 90 days."
+
+
+def test_a_japanese_unit_is_found_by_its_words() -> None:
+    found = chosen("冷蔵庫の修理はいくら？", "花見は雨。\n\n冷蔵庫の修理は38,500円で済んだ。")
+    assert found[0].unit.text == "冷蔵庫の修理は38,500円で済んだ。"
+
+
+def test_a_unit_with_the_kind_of_answer_goes_before_one_without() -> None:
+    text = "The roof was painted by Joss.\n\nThe roof was painted on 3 May."
+    assert chosen("When was the roof painted?", text)[0].unit.text.endswith("3 May.")
+    assert chosen("Who painted the roof?", text)[0].unit.text.endswith("Joss.")
+
+
+def test_a_question_on_what_no_note_holds_finds_nothing() -> None:
+    found, confidence = choose(
+        [question("What is the capital of Mongolia?")], passages("We keep backups."), 3
+    )
+    assert found == [] and confidence < 0.3
+
+
+def test_no_passages_are_no_answer() -> None:
+    assert choose([question("Who?")], [], 3) == ([], 0.0)
+
+
+def test_what_is_typed_must_be_held_somewhere() -> None:
+    asked = [question("backups"), question("bakcups")]
+    assert choose(asked, passages("We keep backups."), 3) == ([], 0.0)
+
+
+def test_a_unit_within_the_first_is_not_quoted_again() -> None:
+    found = chosen("What do I need for the dal?", "For the dal you need:\n- salt\n- water")
+    assert [one.unit.text for one in found] == ["For the dal you need:\n- salt\n- water"]
+
+
+def test_what_says_the_same_is_quoted_once() -> None:
+    same = "We keep backups for ninety days."
+    assert len(chosen("How long do we keep backups?", same, same)) == 1
+
+
+def test_no_more_are_quoted_than_wanted() -> None:
+    texts = [f"Backups are kept in the {place} room." for place in ("red", "blue", "green")]
+    assert len(chosen("Where are backups kept?", *texts, most=1)) == 1
+
+
+def test_names_that_no_note_holds_are_counted() -> None:
+    assert only("Did we ask Ostrander?", "We did ask.").absent_names == 1.0
+    assert only("Did we ask Ostrander?", "We did ask Ostrander.").absent_names == 0.0
+
+
+def test_a_verb_is_found_in_its_irregular_forms() -> None:
+    assert only("Are backups kept?", "We keep backups.").absent == 0.0
+
+
+def test_the_nearest_sentence_in_meaning_tells_where_words_do_not() -> None:
+    content = "It rains in the hills during the long nights of winter. " * 2
+    content += "\n\nThe vessel was purchased from Hester Amory in the summer of that year."
+    units = sentence_units(content)
+    near = [3.0 if "Hester" in unit.text else 0.0 for unit in units]
+    passage = Passage("Note", content, 1, sentences=units, nearness=near, near=3.0)
+    best = ranked_units(question("Who owned my boat?"), [passage])[0]
+    assert "Hester" in best.unit.text

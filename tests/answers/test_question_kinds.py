@@ -1,0 +1,93 @@
+"""What kind of answer a question asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.answers.quotation.irregular_forms import other_forms
+from rag.answers.quotation.question_kinds import Asked, defines, holds, kind_of, told_of
+from rag.answers.quotation.units import Kind, QuotableUnit
+
+
+def sentence(text: str) -> QuotableUnit:
+    return QuotableUnit(0, 0, text, Kind.SENTENCE)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Who is on call?", Asked.WHO),
+        ("当番はだれ？", Asked.WHO),
+        ("When do holds expire?", Asked.WHEN),
+        ("期限はいつ？", Asked.WHEN),
+        ("How many bikes are there?", Asked.HOW_MANY),
+        ("自転車は何台ある？", Asked.HOW_MANY),
+        ("How big may a file be?", Asked.HOW_MUCH),
+        ("どのくらい保存できる？", Asked.HOW_MUCH),
+        ("How much does it cost?", Asked.PRICE),
+        ("一杯いくら？", Asked.PRICE),
+        ("Where is the key?", Asked.WHERE),
+        ("鍵はどこ？", Asked.WHERE),
+        ("How do I restart it?", Asked.HOW_TO),
+        ("チェーンを替える方法", Asked.HOW_TO),
+        ("Why is it closed?", Asked.WHY),
+        ("閉めたのはなぜ？", Asked.WHY),
+        ("What is a hold?", Asked.WHAT_IS),
+        ("エイリアスとは", Asked.WHAT_IS),
+        ("Which plan is free?", Asked.WHICH),
+        ("無料のはどれ？", Asked.WHICH),
+        ("Can I park there?", Asked.YES_NO),
+        ("backups", Asked.OTHER),
+    ],
+)
+def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Asked) -> None:
+    assert kind_of(question) == asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "other"),
+    [
+        (Asked.WHEN, "Born on 4 February 1934.", "Born at home."),
+        (Asked.WHEN, "4月1日から。", "店の中で。"),
+        (Asked.HOW_MANY, "It has 42 seats.", "It has seats."),
+        (Asked.PRICE, "It was £24.", "It was 24."),
+        (Asked.PRICE, "38,500円で済んだ。", "すぐ済んだ。"),
+    ],
+)
+def test_a_unit_holds_such_a_thing_or_not(asked: Asked, text: str, other: str) -> None:
+    assert (holds(asked, sentence(text)), holds(asked, sentence(other))) == (1.0, 0.0)
+
+
+def test_code_tells_how_something_is_done() -> None:
+    assert holds(Asked.HOW_TO, QuotableUnit(0, 0, "gsmctl", Kind.CODE)) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is Larkspur?", "Larkspur is our booking system."),
+        ("What is a ghost booking?", "Ghost booking: the customer never comes."),
+        ("帳場とは何ですか", "帳場は自作のプログラム。"),
+    ],
+)
+def test_a_definition_begins_with_its_subject(question: str, text: str) -> None:
+    assert defines(question, sentence(text))
+    assert not defines(question, sentence(f"We use it. {text}"))
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What is the password of the router?", "password"),
+        ("What is Anselm's phone number?", "phone number"),
+        ("ルーターのパスワードは？", "パスワード"),
+        ("backups", ""),
+    ],
+)
+def test_what_is_to_be_told_of_the_subject_is_seen(question: str, told: str) -> None:
+    assert told_of(question) == told
+
+
+def test_irregular_forms_of_a_verb_are_known() -> None:
+    assert other_forms("kept") == ("keep",)
+    assert other_forms("table") == ()

@@ -1,0 +1,134 @@
+"""What of a note is read out whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.answers.quotation.units import LONGEST, Kind, QuotableUnit, quotable_units
+
+LINES = st.sampled_from(
+    [
+        "",
+        "# Heading",
+        "A sentence. Another one!",
+        "Wrapped text that",
+        "There are two ways:",
+        "次の方法があります：",
+        "文です。次の文。",
+        "- item one",
+        "- item two which is longer",
+        "1. step",
+        "  - nested",
+        "| a | b |",
+        "| - | - |",
+        "| 1 | 2 |",
+        "```",
+        "code --flag",
+        "> quoted",
+        "> [!note] Title",
+        "[[Link]]",
+        "- [[Link]]",
+    ]
+)
+NOTES = st.lists(LINES, max_size=30).map("\n".join)
+
+
+def texts(content: str) -> list[str]:
+    return [unit.text for unit in quotable_units(content)]
+
+
+def of_kind(content: str, kind: Kind) -> list[QuotableUnit]:
+    return [unit for unit in quotable_units(content) if unit.kind == kind]
+
+
+def test_a_sentence_is_a_unit_with_its_line() -> None:
+    assert quotable_units("# A\n\nOne. Two\nlines.") == [
+        QuotableUnit(2, 2, "One.", Kind.SENTENCE),
+        QuotableUnit(2, 3, "Two lines.", Kind.SENTENCE),
+    ]
+
+
+def test_wrapped_japanese_lines_are_joined_without_a_space() -> None:
+    assert texts("朝に\n会議する。") == ["朝に会議する。"]
+
+
+def test_code_goes_with_the_sentence_that_introduces_it() -> None:
+    content = "To embed a note:\n\n```md\n![[Note]]\n```"
+    assert quotable_units(content) == [QuotableUnit(0, 3, "To embed a note:\n![[Note]]", Kind.CODE)]
+
+
+def test_a_list_goes_with_the_sentence_that_introduces_it() -> None:
+    assert (
+        of_kind("用意するもの：\n\n- 塩\n- 水", Kind.LIST)[0].text == "用意するもの：\n- 塩\n- 水"
+    )
+
+
+def test_an_item_knows_what_introduces_it() -> None:
+    [salt, water] = of_kind("You need:\n- salt\n- water", Kind.ITEM)
+    assert (salt.text, salt.under) == ("salt", "You need:")
+    assert (water.first, water.last) == (2, 2)
+
+
+def test_a_sentence_with_a_blank_line_behind_it_introduces_no_list() -> None:
+    [found] = of_kind("Present: Ines.\n\n- The roof is done.\n- Keys: none.", Kind.LIST)
+    assert found.text == "- The roof is done.\n- Keys: none."
+
+
+def test_a_row_is_read_with_the_names_of_its_columns() -> None:
+    table = "| Bike | Day |\n| - | - |\n| Town | £24 |\n| Tandem | £40 |"
+    assert [unit.text for unit in of_kind(table, Kind.ROW)] == [
+        "Bike: Town, Day: £24",
+        "Bike: Tandem, Day: £40",
+    ]
+
+
+def test_a_sentence_that_only_announces_is_read_with_the_next() -> None:
+    assert "There are two discounts. Students pay 60 %." in texts(
+        "There are two discounts. Students pay 60 %."
+    )
+
+
+def test_an_introduction_of_one_word_comes_with_the_sentence_before_it() -> None:
+    [unit] = of_kind("Add the page to the link. For example:\n\n```\n#page=3\n```", Kind.CODE)
+    assert unit.text == "Add the page to the link. For example:\n#page=3"
+
+
+@pytest.mark.parametrize("links", ["- [[A]]\n- [[B]]", "[A](a.md) [B](b.md)"])
+def test_links_alone_are_no_unit_beside_text(links: str) -> None:
+    assert texts(f"Some text.\n\n{links}") == ["Some text."]
+
+
+def test_links_are_units_where_there_is_nothing_else() -> None:
+    assert texts("- [[A]]\n- [[B]]")
+
+
+def test_a_long_list_is_cut_between_items() -> None:
+    items = [f"item {number} " + "word " * 20 for number in range(12)]
+    content = "\n".join(f"- {item.strip()}" for item in items)
+    lists = of_kind(content, Kind.LIST)
+    assert len(lists) > 1 and all(len(unit.text) <= LONGEST for unit in lists)
+    assert "\n".join(unit.text for unit in lists) == content
+
+
+@given(NOTES)
+def test_every_unit_lies_in_the_text(content: str) -> None:
+    lines = content.split("\n")
+    for unit in quotable_units(content):
+        assert 0 <= unit.first <= unit.last < len(lines)
+        assert unit.text.strip()
+
+
+@given(NOTES)
+def test_an_item_is_never_cut(content: str) -> None:
+    ends = {line.strip("->. 1|`").replace("[", "").replace("]", "") for line in content.split("\n")}
+    for unit in quotable_units(content):
+        if unit.kind == Kind.LIST:
+            assert any(unit.text.endswith(end) for end in ends if end)
+
+
+@given(NOTES)
+def test_only_what_cannot_be_cut_is_longer_than_the_longest(content: str) -> None:
+    for unit in quotable_units(content * 3):
+        assert len(unit.text) <= LONGEST + 120 or "\n" not in unit.text
