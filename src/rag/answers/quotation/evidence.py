@@ -49,16 +49,19 @@ _ASKS = re.compile(r"[?？]\s*$")
 class Evidence(NamedTuple):
     """What speaks for a unit, or against it.
 
-    `near` and `passage_near` tell how near its nearest sentence and its passage are in meaning, in
-    standard deviations above the mean of a sample of the index. `words` is the share of what the
-    words of the question weigh that the unit holds, `context_words` what the title, the headings
-    and the introduction above it hold besides, `passage_words` what only the rest of its passage
-    holds. `absent` is the share of the words, and `absent_names` that of the names, that are in
-    none of these. `fits` tells whether it holds what is asked for, from -1 to 1; `defines` that it
-    defines the subject; `steps` that it is a list or code and the question asks how; `several`
-    that it is a list or table and the question may ask for one; `part` that it is an item or row;
-    `asks` that it is a question itself. `rank` is the logarithm of its note's rank, `length` that
-    of its size in typical sentences; `opening` that it opens its note.
+    `near` and `passage_near` tell how near its nearest sentence and its passage are in meaning,
+    in standard deviations above the mean of a sample of the index. `words` is the share of what
+    the words of the question weigh that the unit holds, `context_words` what the title, the
+    headings and the introduction above it hold besides, `beside_words` what the sentence before
+    it does, and `passage_words` what only the rest of its passage holds. `absent` is the share
+    of the words, and `absent_names` that of the names, that are in none of these. `untold` is
+    the share of the words that tell what is asked of the subject, such as its price, that
+    neither the unit nor what stands above it holds. `fits` tells whether it holds what is asked
+    for, from -1 to 1; `defines` that it defines the subject; `steps` that it is a list or code
+    and the question asks how; `several` that it is a list or table and the question may ask for
+    one, `many` that it is one at all; `part` that it is an item or row; `asks` that it is a
+    question itself. `rank` is the logarithm of its note's rank, `length` that of its size in
+    typical sentences; `opening` that it opens its note.
     """
 
     near: float
