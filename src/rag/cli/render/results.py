@@ -151,12 +151,13 @@ def _term(term: TermScore) -> str:
 
 
 def print_indented(console: Console, text: Text, indent: int) -> None:
-    """Print a text some columns in: wrapped on a terminal, on one line off it."""
+    """Print the lines of a text some columns in: wrapped on a terminal, as they are off it."""
     if console.is_terminal:
         lines = wrapped_text(text, console.width - indent)
         console.print(Padding(lines, (0, 0, 0, indent)))
     else:
-        console.print(Text(" " * indent).append_text(text), soft_wrap=True)
+        for line in text.split("\n", allow_blank=True):
+            console.print(Text(" " * indent).append_text(line), soft_wrap=True)
 
 
 def snippet_text(result: SearchResult, query: str, width: int) -> Text:
