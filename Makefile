@@ -35,8 +35,8 @@ demo: install
 	$(RAG) search "rolling back a bad deploy" --top-k 3
 	$(RAG) search "証明書の更新" --top-k 3
 	@echo
-	@echo 'By meaning: the note that is found holds neither "newbies" nor a word of Japanese:'
-	$(RAG) search "what newbies do" --vault engineering --top-k 1
+	@echo 'By meaning: the note that is found holds neither "beginners" nor a word of Japanese:'
+	$(RAG) search "what beginners do" --vault engineering --top-k 1
 	$(RAG) search "新人が最初にやること" --vault engineering --top-k 1
 	$(RAG) ask "When do holds expire?"
 	$(RAG) ask "Podとは何ですか？"
