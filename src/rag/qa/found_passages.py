@@ -10,6 +10,7 @@ from haystack.dataclasses import Document
 
 from rag.answers.quotation.evidence import Passage
 from rag.search.components.note_ranker import Hits
+from rag.stores.base.backend import BySentence
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidates
 from rag.vault.sentence_units import sentence_units
@@ -86,7 +87,7 @@ def _nearness(
     deviations above the mean of a sample of the index."""
     import numpy as np
 
-    [sample] = store.score_each([([*embedding], store.sample.ids())])
+    [sample] = store.score_each([(BySentence([*embedding]), store.sample.ids())])
     cosines = [*sample.values()]
     if len(cosines) < 2 or (deviation := pstdev(cosines)) <= _ALIKE:
         return {}
