@@ -55,12 +55,12 @@ class QuotationAnswerer(OverStore):
         :param listed: whether the documents themselves are what was asked for, and not what they
             say of it: each is quoted with its first sentence then.
         """
-        found = found_passages(self.document_store, documents, hits, candidates, embedding)
         if listed:
             begun = list(_beginnings(documents))[: self.top_k]
             places = [documents[quote.source - 1] for quote in begun]
             return {"quotes": begun, "places": places, "confidence": 0.0}
         store = self.document_store
+        found = found_passages(store, documents, hits, candidates, embedding)
         asked = [
             Question(text, store.counts.rarity) for text in dict.fromkeys([query, typed or query])
         ]
