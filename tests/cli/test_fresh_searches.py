@@ -141,10 +141,11 @@ class TestBesideASearch:
         program("search", "quokka", "--refresh")
         assert program("index").code == 0
 
-    def test_the_snapshot_before_is_gone_though_it_was_searched_first(
+    def test_the_snapshot_that_was_searched_first_is_gone_after_the_next_run(
         self, program, written, environment
     ):
         program("search", "quokka", "--refresh")
+        program("index")
         index = Path(environment["RAG_DATA_DIR"], "index")
         snapshots = [path.name for path in index.glob("gen-*") if path.is_dir()]
         assert snapshots == [(index / "CURRENT").read_text()]
