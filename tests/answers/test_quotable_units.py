@@ -132,3 +132,13 @@ def test_an_item_is_never_cut(content: str) -> None:
 def test_only_what_cannot_be_cut_is_longer_than_the_longest(content: str) -> None:
     for unit in quotable_units(content * 3):
         assert len(unit.text) <= LONGEST + 120 or "\n" not in unit.text
+
+
+def test_a_sentence_that_begins_a_line_has_that_line() -> None:
+    content = "The ferry leaves at nine.\nThe tug leaves at ten\nor later. It is red."
+    places = [(unit.text, unit.first, unit.last) for unit in quotable_units(content)]
+    assert places == [
+        ("The ferry leaves at nine.", 0, 0),
+        ("The tug leaves at ten or later.", 1, 2),
+        ("It is red.", 2, 2),
+    ]

@@ -50,6 +50,11 @@ def test_headings_and_marks_are_left_out_and_lines_counted_from_the_first() -> N
     assert [tuple(unit) for unit in sentence_units(content)] == [(2, LONG), (4, LATER)]
 
 
+def test_a_sentence_that_begins_a_line_has_that_line() -> None:
+    units = sentence_units(f"{LONG}\n{LATER}\n{LONG}")
+    assert [unit.line for unit in units] == [0, 1, 2]
+
+
 def test_each_is_embedded_with_the_title_and_the_heading_above_it() -> None:
     assert sentence_texts(META, f"{LONG}\n{LATER}") == [
         f"Harbour\nOpening hours\n{LONG}",

@@ -61,7 +61,8 @@ def _sentences(content: str) -> Iterator[tuple[int, str]]:
             continue
         starts = list(accumulate((len(line.text) + 1 for line in lines[:-1]), initial=0))
         for start, end in sentence_spans(text):
-            yield lines[bisect_right(starts, start) - 1].number, text[start:end].strip()
+            said = text[start:end].lstrip()  # white space before it belongs to the line before
+            yield lines[bisect_right(starts, end - len(said)) - 1].number, said.rstrip()
 
 
 def _paragraphs(content: str) -> Iterator[list[ReadableLine]]:

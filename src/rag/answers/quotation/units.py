@@ -249,8 +249,9 @@ def _without_quote_marks(line: str) -> str:
 def _sentences(group: Sequence[ReadableLine]) -> Iterator[_Piece]:
     text, starts = _wrapped(group)
     for start, end in sentence_spans(text):
-        shown = text[start:end].rstrip()
-        first = group[bisect_right(starts, start) - 1].number
-        last = group[bisect_right(starts, start + max(len(shown) - 1, 0)) - 1].number
-        if shown.strip():
-            yield _Piece(first, last, shown.strip())
+        shown = text[start:end].strip()
+        at = start + text[start:end].find(shown)
+        first = group[bisect_right(starts, at) - 1].number
+        last = group[bisect_right(starts, at + max(len(shown) - 1, 0)) - 1].number
+        if shown:
+            yield _Piece(first, last, shown)
