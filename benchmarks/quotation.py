@@ -1,66 +1,78 @@
 """How well `rag ask` answers without a model, on the shared question sets.
 
-    python benchmarks/quotation.py [--questions 200]
+    python benchmarks/quotation.py [--questions 200] [--meaning FOLDER]
 
-Answerable: questions asked of the notes they were written for; the quotes should hold the
+Answerable: questions asked of the notes they were written for; the quotations should hold the
 known answer. Unanswerable: the same questions asked of a help vault on another subject; the
-right answer is "not found in your notes".
+right answer is "not found in your notes". With --meaning by words and the built-in embedding
+model, whose vectors are kept in FOLDER; else by words alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import random
 import sys
 import tempfile
 from pathlib import Path
 
-from rag.config import load_config
+from kept_vectors import embed
+from paragraph_questions import DATA, LANGUAGES, REPORTED, Line, help_of, notes_of, reported
+from rag.app.requests import AskRequest
+from rag.app.workspace import Workspace
+from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
 from rag.indexing.run import IndexRun
-from rag.pipelines import Answer, ask, create_qa_pipeline
-from rag.stores import get_document_store
+from rag.qa.answer import Answer
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+AIMS = {"en": (0.80, 0.08), "ja": (0.78, 0.05)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--questions", type=int, default=200)
-    count = parser.parse_args().questions
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--questions", type=int, default=REPORTED)
+    parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
+    arguments = parser.parse_args()
     if not DATA.is_dir():
         sys.exit(f"skipped: there are no question sets at {DATA}")
-    print(f"{'':4}{'answered':>10}{'in quotes':>11}{'in first':>10}{'wrongly answered':>18}")
-    for language in ("en", "ja"):
-        lines = (DATA / "retrieval" / language / "queries.jsonl").read_text("utf-8").splitlines()
-        questions = random.Random(5).sample([json.loads(line) for line in lines], count)
-        right = _answers(DATA / "retrieval" / language / "notes", questions)
-        wrong = _answers(DATA / "vaults" / f"obsidian-help-{language}", questions)
-        pairs = list(zip(questions, right, strict=True))
-        rates = (
-            sum(a.found for a in right),
-            sum(any(q["answer"] in quote.text for quote in a.quotes) for q, a in pairs),
-            sum(a.found and q["answer"] in a.quotes[0].text for q, a in pairs),
-            sum(a.found for a in wrong),
-        )
-        cells = (
-            f"{rate / count:>{width}.3f}"
-            for rate, width in zip(rates, (10, 11, 10, 18), strict=True)
-        )
-        print(f"{language:4}" + "".join(cells))
+    print(f"{'':4}{'answered':>10}{'in quotes':>11}{'in first':>10}{'aim':>6}", end="")
+    print(f"{'wrongly answered':>18}{'aim':>6}")
+    for language in LANGUAGES:
+        asked = reported(language, arguments.questions)
+        right = _answers(notes_of(language), f"para-{language}", asked, arguments.meaning)
+        other = help_of(language)
+        wrong = _answers(other, other.name, asked, arguments.meaning)
+        _print(language, asked, right, wrong)
 
 
-def _answers(vault: Path, questions: list[dict[str, str]]) -> list[Answer]:
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["RAG_DATA_DIR"] = folder
-        config = load_config()
+def _print(language: str, asked: list[Line], right: list[Answer], wrong: list[Answer]) -> None:
+    pairs = list(zip(asked, right, strict=True))
+    rates = (
+        sum(answer.found for answer in right),
+        sum(any(line["answer"] in q.text for q in answer.quotes) for line, answer in pairs),
+        sum(answer.found and line["answer"] in answer.quotes[0].text for line, answer in pairs),
+        sum(answer.found for answer in wrong),
+    )
+    answered, held, first, wrongly = (rate / len(asked) for rate in rates)
+    aim, most = AIMS[language]
+    print(f"{language:4}{answered:>10.3f}{held:>11.3f}{first:>10.3f}{aim:>6.2f}", end="")
+    print(f"{wrongly:>18.3f}{most:>6.2f}")
+
+
+def _answers(folder: Path, name: str, asked: list[Line], meaning: Path | None) -> list[Answer]:
+    with tempfile.TemporaryDirectory() as data:
+        config = RAGConfig(
+            data_dir=Path(data),
+            embedding=EmbeddingConfig("builtin" if meaning else "none"),
+            chat=ChatConfig("none"),
+        )
         with IndexRun(config) as run:
-            run.index_vault("notes", vault)
+            run.index_vault(name, folder)
             run.publish()
-        with get_document_store(config) as store:
-            pipeline = create_qa_pipeline(store)
-            return [ask(pipeline, question["query"]) for question in questions]
+        if meaning:
+            embed(config, meaning / f"{name}.sqlite3")
+        with Workspace(config) as workspace:
+            return [
+                workspace.ask(AskRequest(line["query"], no_model=True)).answer for line in asked
+            ]
 
 
 if __name__ == "__main__":

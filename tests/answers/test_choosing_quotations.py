@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rag.answers.quotation.evidence import Evidence, Passage, Question, evidence
+from rag.answers.quotation.evidence import Evidence, Passage, evidence
+from rag.answers.quotation.question import Question
 from rag.answers.quotation.selection import Choice, choose, ranked_units
 from rag.vault.sentence_units import sentence_units
 
@@ -16,7 +17,7 @@ def passages(*contents: str) -> list[Passage]:
 
 
 def chosen(text: str, *contents: str, most: int = 3) -> list[Choice]:
-    return choose([question(text)], passages(*contents), most)[0]
+    return [one.best for one in choose([question(text)], passages(*contents), most)[0]]
 
 
 def only(text: str, content: str) -> Evidence:
@@ -88,3 +89,25 @@ def test_the_nearest_sentence_in_meaning_tells_where_words_do_not() -> None:
     passage = Passage("Note", content, 1, sentences=units, nearness=near, near=3.0)
     best = ranked_units(question("Who owned my boat?"), [passage])[0]
     assert "Hester" in best.unit.text
+
+
+def test_notes_that_say_the_same_are_named_with_the_first() -> None:
+    found, _ = choose(
+        [question("How long do we keep backups?")],
+        passages(
+            "We keep backups for 90 days.",
+            "All backups: we keep them 90 days.",
+            "We keep backups for 30 days.",
+        ),
+        3,
+    )
+    assert [other.passage for other in found[0].also] == [1]
+    assert [one.best.passage for one in found] == [0, 2]
+
+
+def test_further_units_stand_in_the_order_of_the_notes() -> None:
+    text = "Backups go to tape.\n\nThe tapes lie in the cellar."
+    found = chosen("Where do the backup tapes lie?", text, "Backup tapes are blue.")
+    assert [(one.passage, one.unit.first) for one in found[1:]] == sorted(
+        (one.passage, one.unit.first) for one in found[1:]
+    )

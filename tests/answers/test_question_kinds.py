@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rag.answers.quotation.answer_kinds import counts, fits
 from rag.answers.quotation.irregular_forms import other_forms
-from rag.answers.quotation.question_kinds import Asked, defines, holds, kind_of, told_of
+from rag.answers.quotation.question import Question
+from rag.answers.quotation.question_kinds import Asked, counted_in, defines, kind_of, told_of
 from rag.answers.quotation.units import Kind, QuotableUnit
 
 
@@ -37,6 +39,13 @@ def sentence(text: str) -> QuotableUnit:
         ("Which plan is free?", Asked.WHICH),
         ("無料のはどれ？", Asked.WHICH),
         ("Can I park there?", Asked.YES_NO),
+        ("ここに停められますか", Asked.YES_NO),
+        ("名前は何ですか", Asked.NAME),
+        ("豆の産地は何ですか", Asked.WHICH),
+        ("何年に開店しましたか", Asked.WHEN),
+        ("開店して何年間ですか", Asked.HOW_MANY),
+        ("In which year did it open?", Asked.WHEN),
+        ("What is the reason for the delay?", Asked.WHY),
         ("backups", Asked.OTHER),
     ],
 )
@@ -50,16 +59,37 @@ def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Ask
         (Asked.WHEN, "Born on 4 February 1934.", "Born at home."),
         (Asked.WHEN, "4月1日から。", "店の中で。"),
         (Asked.HOW_MANY, "It has 42 seats.", "It has seats."),
+        (Asked.HOW_MUCH, "We keep them for ninety days.", "We keep them for days."),
         (Asked.PRICE, "It was £24.", "It was 24."),
         (Asked.PRICE, "38,500円で済んだ。", "すぐ済んだ。"),
     ],
 )
 def test_a_unit_holds_such_a_thing_or_not(asked: Asked, text: str, other: str) -> None:
-    assert (holds(asked, sentence(text)), holds(asked, sentence(other))) == (1.0, 0.0)
+    assert (fits(asked, text, text), fits(asked, other, other)) == (1.0, -1.0)
 
 
-def test_code_tells_how_something_is_done() -> None:
-    assert holds(Asked.HOW_TO, QuotableUnit(0, 0, "gsmctl", Kind.CODE)) == 1.0
+def test_what_the_question_says_itself_is_no_answer() -> None:
+    asked = Question("Who moved to Hull in 1998?", lambda dimension: 2.0)
+    text = "The office moved to Hull in 1998."
+    assert "1998" not in asked.beyond(text) and "office" in asked.beyond(text)
+    assert fits(Asked.WHEN, text, asked.beyond(text)) == -1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "other"),
+    [
+        ("How many seats are there?", "It has 42 good seats.", "It has 42 rows and a few seats."),
+        ("自転車は何台ある？", "自転車は12台。", "自転車は12年前に買った。"),
+        ("会は何人で始めた？", "二人で始めた。", "4月に始めた。"),
+    ],
+)
+def test_a_number_of_what_is_counted_is_seen(question: str, text: str, other: str) -> None:
+    counted = counted_in(question)
+    assert (counts(counted, text), counts(counted, other)) == (1.0, -1.0)
+
+
+def test_where_nothing_is_counted_no_number_is_missed() -> None:
+    assert counts(counted_in("Who is on call?"), "Nobody is.") == 0.0
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 @dataclass
 class Quote:
     """A part of a note that is read out whole: `source` counts from 1 in the answer's sources,
-    `line` in the file."""
+    `line` in the file. `also` are places in other notes that say the same, by source and line."""
 
     text: str
     source: int
     line: int
+    also: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -78,3 +79,11 @@ class Answer:
     variants: list[SearchedVariant] = field(default_factory=list)
     relaxed: bool = False
     near: list[SearchResult] = field(default_factory=list)
+
+    @property
+    def quoted_lines(self) -> dict[int, int]:
+        """The line of each source that is quoted, of the first quotation of it."""
+        places = [
+            place for quote in self.quotes for place in ((quote.source, quote.line), *quote.also)
+        ]
+        return dict(reversed(places))

@@ -35,7 +35,7 @@ class AnswerBuilder:
         hits: Hits,
         duplicates: list[list[Document]],
         quotes: list[Quote],
-        places: list[Document],
+        places: list[list[Document]],
         confidence: float,
     ) -> dict[str, Any]:
         """Return the `answer`, and the `results` that were found, its sources among them.
@@ -44,12 +44,12 @@ class AnswerBuilder:
         :param documents: what was found, best first; `hits` are their scores, and `duplicates`
             those that say the same as each.
         :param quotes: parts of the notes that answer the question.
-        :param places: the chunk of each quote.
+        :param places: the chunk of each quote, and those of its `also`.
         :param confidence: how sure it is that the first quote answers the question.
         """
         results = to_results(understood, documents, hits, duplicates)
         pairs = zip(quotes, places, strict=True)
-        shown = [(quote, place) for quote, place in pairs if _is_for_readers(quote, place)]
+        shown = [(quote, chunks) for quote, chunks in pairs if _is_for_readers(quote, chunks[0])]
         answer = _quoted(shown, results, question, confidence)
         answer.searched, answer.tags = understood.searched, understood.tags
         answer.corrections = understood.corrections
@@ -63,17 +63,25 @@ def _is_for_readers(quote: Quote, place: Document) -> bool:
 
 
 def _quoted(
-    quotes: Sequence[tuple[Quote, Document]],
+    quotes: Sequence[tuple[Quote, list[Document]]],
     results: list[SearchResult],
     question: str,
     confidence: float,
 ) -> Answer:
     """Number the sources in the order in which the answer names them."""
     sources: dict[str, SearchResult] = {}
-    cited: list[Quote] = []
-    for quote, place in quotes:
-        sources.setdefault(place.id, _source(results[quote.source - 1], place, quote.line))
-        cited.append(replace(quote, source=[*sources].index(place.id) + 1))
+
+    def number(rank: int, chunk: Document, line: int) -> int:
+        sources.setdefault(chunk.id, _source(results[rank - 1], chunk, line))
+        return [*sources].index(chunk.id) + 1
+
+    cited = [
+        replace(quote, source=number(quote.source, chunks[0], quote.line))
+        for quote, chunks in quotes
+    ]
+    for quote, (_, chunks) in zip(cited, quotes, strict=True):
+        places = zip(quote.also, chunks[1:], strict=True)
+        quote.also = [(number(rank, chunk, line), line) for (rank, line), chunk in places]
     return Answer(
         text="\n".join(f"{quote.text} [{quote.source}]" for quote in cited)
         or notice(question, "not_found"),

@@ -160,7 +160,7 @@ def _result(kept: dict[str, Any]) -> SearchResult:
 
 
 def _turn(question: str, asked: str, answer: Answer) -> Turn:
-    lines = {quote.source: quote.line for quote in reversed(answer.quotes)}  # of each the first
+    lines = answer.quoted_lines
     return Turn(
         question=question,
         asked=asked,

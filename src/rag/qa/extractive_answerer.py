@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from haystack import component
 from haystack.dataclasses import Document
 
-from rag.answers.quotation.evidence import Question
-from rag.answers.quotation.selection import choose
+from rag.answers.quotation.question import Question
+from rag.answers.quotation.selection import Choice, choose
 from rag.answers.quotation.units import Kind, quotable_units
 from rag.qa.answer import Quote
-from rag.qa.found_passages import found_passages, line_in_file
+from rag.qa.found_passages import FoundPassage, found_passages, line_in_file
 from rag.search.components.note_ranker import Hits, OverStore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidates
@@ -30,7 +30,7 @@ class QuotationAnswerer(OverStore):
             raise ValueError("top_k must be at least 1")
         OverStore.__init__(self, document_store, top_k)
 
-    @component.output_types(quotes=list[Quote], places=list[Document], confidence=float)
+    @component.output_types(quotes=list[Quote], places=list[list[Document]], confidence=float)
     def run(
         self,
         query: str,
@@ -40,10 +40,10 @@ class QuotationAnswerer(OverStore):
         embedding: list[float] | None = None,
         typed: str = "",
         listed: bool = False,
-    ) -> dict[str, list[Quote] | list[Document] | float]:
-        """Return `quotes`, best first, each from the chunk at its place in `places`; and
-        `confidence`, the probability that the first answers the question. There are no quotes when
-        that is too low.
+    ) -> dict[str, list[Quote] | list[list[Document]] | float]:
+        """Return `quotes`, the best one first; in `places` at the place of each the chunk that it
+        is from, and those of its `also`; and `confidence`, the probability that the first answers
+        the question. There are no quotes when that is too low.
 
         A quote's `source` counts from 1 in `documents`.
 
@@ -57,7 +57,7 @@ class QuotationAnswerer(OverStore):
         """
         if listed:
             begun = list(_beginnings(documents))[: self.top_k]
-            places = [documents[quote.source - 1] for quote in begun]
+            places = [[documents[quote.source - 1]] for quote in begun]
             return {"quotes": begun, "places": places, "confidence": 0.0}
         store = self.document_store
         found = found_passages(store, documents, hits, candidates, embedding)
@@ -65,16 +65,18 @@ class QuotationAnswerer(OverStore):
             Question(text, store.counts.rarity) for text in dict.fromkeys([query, typed or query])
         ]
         chosen, confidence = choose(asked, [one.passage for one in found], self.top_k)
-        places = [found[choice.passage].document for choice in chosen]
-        quotes = [
-            Quote(
-                choice.unit.text,
-                found[choice.passage].passage.rank,
-                line_in_file(place, choice.unit.first),
-            )
-            for choice, place in zip(chosen, places, strict=True)
-        ]
+        quotes, places = [], []
+        for best, also in chosen:
+            ranks_and_lines = [_place(found, choice) for choice in (best, *also)]
+            quotes.append(Quote(best.unit.text, *ranks_and_lines[0], also=ranks_and_lines[1:]))
+            places.append([found[choice.passage].document for choice in (best, *also)])
         return {"quotes": quotes, "places": places, "confidence": confidence}
+
+
+def _place(found: Sequence[FoundPassage], choice: Choice) -> tuple[int, int]:
+    """Return the rank of a unit's note, and the line that it begins in."""
+    one = found[choice.passage]
+    return one.passage.rank, line_in_file(one.document, choice.unit.first)
 
 
 def _beginnings(documents: Sequence[Document]) -> Iterator[Quote]:

@@ -76,7 +76,6 @@ def _passage(document: Document, rank: int, nearness: Sequence[float]) -> Passag
         sentences=units if fits else (),
         nearness=nearness if fits else (),
         near=max(nearness, default=0.0),
-        is_first=meta.get("position") == 0,
     )
 
 

@@ -35,7 +35,7 @@ class WrittenAnswerBuilder(AnswerBuilder):
         hits: Hits,
         duplicates: list[list[Document]],
         quotes: list[Quote],
-        places: list[Document],
+        places: list[list[Document]],
         confidence: float,
         written: Written | None,
     ) -> dict[str, Any]:

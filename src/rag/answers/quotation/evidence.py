@@ -5,44 +5,18 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from rag.answers.quotation.irregular_forms import other_forms
-from rag.answers.quotation.question_kinds import Asked, defines, holds, kind_of, told_of
+from rag.answers.quotation.answer_kinds import counts, fits
+from rag.answers.quotation.question import Question
+from rag.answers.quotation.question_kinds import Asked, defines
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
-from rag.text.matches import STEMMED, find_matches, weigh_terms
 from rag.text.normalize import normalize
-from rag.text.scripts import HAN, HIRAGANA, KATAKANA
-from rag.text.tokenizer import stem
 from rag.vault.sentence_units import SentenceUnit
 
-# What is asked after, not about: an answer to "how long" rarely says "long".
-_ASKING = re.compile(
-    r"\bhow (?:long|often|many|much|far|big|large|old|fast|soon)\b"
-    r"|\bwhat does (?=.*\bmean\b)|\bmean\b(?=\??$)|\bwhat (?:do|must|did) (?:i|we)\b"
-    r"|\b(?:say|says|said|tells? me|wrote) (?:about|on)\b"
-    r"|[はがをにでのへも]*(?:だれ|誰|いつ|どこ|いくら|いくつ|なぜ|どうして|どれだけ|どれくらい|どのくらい"
-    r"|どれ|どんな|どうやって|どうすれば|どうしたら|何|いい)[はがをにでのへか]*"
-    r"|(?:って何|とは|ですか|ますか|でしょうか|だった|かかった|ありますか|がある|にある|には|方法|コマンドは)+(?=[?？]?$)",
-    re.IGNORECASE,
-)
-_ASCII = re.compile(r"[a-z]+")
-_UNSPACED = re.compile(f"[{HAN}{HIRAGANA}{KATAKANA}]")
-_KANA = re.compile(r"[ぁ-ゖ]")
-_KANA_GRAM = 0.3  # a pair or triple with hiragana in it, mostly endings and particles
-_LONE = 0.4  # one character, such as the stem of a verb
-_LONGEST_GRAM = 3
-_NAME = re.compile(
-    r"(?<=[\w,'’] )[A-Z][\w'’-]+|(?<=[「『\"“])[^」』\"”]+|[一-鿿]{2,4}(?=さん|氏|様)"
-    r"|\b[A-Za-z][A-Za-z0-9-]{2,}\b(?=[ぁ-んァ-ン一-鿿])"
-)
-_OWNS = re.compile(r"['’]s$")
-# What was spoken of before, which a follow-up is asked with; see `rag.answers.follow_ups`.
-_FOLLOWED = re.compile(r"\s\(([^()]*)\)\s*$")
-_BEFORE = 0.2
 _ASKS = re.compile(r"[?？]\s*$")
 
 
@@ -52,28 +26,29 @@ class Evidence(NamedTuple):
     `near` and `passage_near` tell how near its nearest sentence and its passage are in meaning,
     in standard deviations above the mean of a sample of the index. `words` is the share of what
     the words of the question weigh that the unit holds, `context_words` what the title, the
-    headings and the introduction above it hold besides, `beside_words` what the sentence before
-    it does, and `passage_words` what only the rest of its passage holds. `absent` is the share
-    of the words, and `absent_names` that of the names, that are in none of these. `untold` is
-    the share of the words that tell what is asked of the subject, such as its price, that
-    neither the unit nor what stands above it holds. `fits` tells whether it holds what is asked
-    for, from -1 to 1; `defines` that it defines the subject; `steps` that it is a list or code
-    and the question asks how; `several` that it is a list or table and the question may ask for
-    one, `many` that it is one at all; `part` that it is an item or row; `asks` that it is a
-    question itself. `rank` is the logarithm of its note's rank, `length` that of its size in
-    typical sentences; `opening` that it opens its note.
+    headings and the introduction above it hold besides, `before_words` and `after_words` what the
+    sentences next to it do. `absent` is the share of the words, and `absent_names` that of the
+    names, that its passage does not hold. `untold` is the share of the words that tell what is
+    asked of the subject, such as its price, that neither the unit nor what stands above it holds.
+    `fits` tells whether it holds what is asked for, and `counts` a number of what is counted, from
+    -1 to 1; `defines` that it defines the subject; `steps` that it is a list or code and the
+    question asks how; `several` that it is a list or table and the question may ask for one,
+    `many` that it is one at all; `part` that it is an item or row; `asks` that it is a question
+    itself. `rank` is the logarithm of its note's rank, `length` that of its size in typical
+    sentences.
     """
 
     near: float
     passage_near: float
     words: float
     context_words: float
-    beside_words: float
-    passage_words: float
+    before_words: float
+    after_words: float
     absent: float
     absent_names: float
     untold: float
     fits: float
+    counts: float
     defines: float
     steps: float
     several: float
@@ -82,7 +57,6 @@ class Evidence(NamedTuple):
     asks: float
     rank: float
     length: float
-    opening: float
 
 
 @dataclass(frozen=True)
@@ -103,107 +77,11 @@ class Passage:
     sentences: Sequence[SentenceUnit] = ()
     nearness: Sequence[float] = ()
     near: float = 0.0
-    is_first: bool = False
 
     @cached_property
     def units(self) -> list[QuotableUnit]:
         """What of it can be read out."""
         return [unit for unit in quotable_units(self.content) if unit.first >= self.skipped]
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question, and what its words weigh.
-
-    :ivar text: with the words that only ask.
-    :ivar rarity: as for `rag.text.matches.weigh_terms`.
-    """
-
-    text: str
-    rarity: Callable[[int], float]
-
-    @cached_property
-    def asked(self) -> Asked:
-        """What it asks for."""
-        return kind_of(self.text)
-
-    @cached_property
-    def subject(self) -> str:
-        """It without the words that only ask."""
-        return _ASKING.sub(" ", normalize(self.text)).strip() or self.text
-
-    @cached_property
-    def weights(self) -> dict[str, float]:
-        """What each term of it weighs; together they weigh 1.
-
-        Of unsegmented scripts these are characters in a row, of which those with kana weigh less.
-        """
-        found = {
-            term: weight * _share_of(term)
-            for term, weight in weigh_terms(self.subject, self.rarity).items()
-        }
-        if followed := _FOLLOWED.search(self.subject):
-            before = set(weigh_terms(followed[1]))
-            before -= weigh_terms(self.subject[: followed.start()]).keys()
-            found = {t: w * (_BEFORE if t in before else 1.0) for t, w in found.items()}
-        whole = sum(found.values())
-        return {term: weight / whole for term, weight in found.items() if weight} if whole else {}
-
-    @cached_property
-    def told(self) -> frozenset[str]:
-        """The terms that tell what is asked of the subject."""
-        wanted = normalize(told_of(self.text))
-        words = {stem(word) for word in wanted.split()}
-        return frozenset(
-            term
-            for term in self.weights
-            if (term in words if term.isascii() else term in wanted and len(term) > 1)
-        )
-
-    @cached_property
-    def named(self) -> frozenset[str]:
-        """The names in it, as they are normal."""
-        names = (_OWNS.sub("", name) for name in _NAME.findall(self.text))
-        return frozenset(map(normalize, names))
-
-    @cached_property
-    def _irregular(self) -> dict[str, str]:
-        """Other forms of its verbs, each with the term that stands for the verb."""
-        words = {word: stem(word) for word in _ASCII.findall(self.subject)}
-        return {
-            form: term
-            for word, term in words.items()
-            if term in self.weights
-            for form in other_forms(word)
-        }
-
-    def held(self, text: str) -> dict[str, float]:
-        """Return what each term that a text holds counts for."""
-        normal = normalize(text)
-        found = {
-            term: weight
-            for term, weight in self.weights.items()
-            if not term.isascii() and term in normal
-        }
-        if self._irregular:
-            for word in {*_ASCII.findall(normal)} & self._irregular.keys():
-                term = self._irregular[word]
-                found[term] = max(STEMMED * self.weights[term], found.get(term, 0.0))
-        for match in find_matches(text, self.subject):
-            counts = self.weights.get(match.term, 0.0) * match.form
-            found[match.term] = max(counts, found.get(match.term, 0.0))
-        return found
-
-
-def _share_of(term: str) -> float:
-    """Return how far a term of a query counts as evidence."""
-    if not _UNSPACED.match(term):
-        return 1.0
-    if len(term) > _LONGEST_GRAM:  # its parts are terms too
-        return 0.0
-    if len(term) == 1:
-        return _LONE
-    return _KANA_GRAM if _KANA.search(term) else 1.0
 
 
 def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUnit, Evidence]]:
@@ -213,43 +91,50 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
     text = normalize(f"{passage.names}\n{passage.content}")
     strange = sum(name not in text for name in question.named)
     lacking = sum(w for term, w in question.weights.items() if term not in known)
-    before: dict[str, float] = {}
-    last = -1
-    for number, unit in enumerate(passage.units):
-        own, above = question.held(unit.text), names | question.held(unit.under)
-        context = _besides(above, own)
-        beside = _besides(before if unit.first - last <= 1 else {}, own | above)
-        rest = _besides(everything, own | above | beside)
-        fits = holds(question.asked, unit)
+    units = passage.units
+    held = [question.held(unit.text) for unit in units]
+    for at, (unit, own) in enumerate(zip(units, held, strict=True)):
+        above = names | question.held(unit.under)
+        is_many = unit.kind in (Kind.LIST, Kind.TABLE)
         yield (
             unit,
             Evidence(
                 near=_nearness(unit, passage),
                 passage_near=passage.near,
                 words=sum(own.values()),
-                context_words=sum(context.values()),
-                beside_words=sum(beside.values()),
-                passage_words=sum(rest.values()),
+                context_words=_besides(above, own),
+                before_words=_besides(_next_to(units, held, at, -1), own | above),
+                after_words=_besides(_next_to(units, held, at, 1), own),
                 absent=lacking,
                 absent_names=strange / len(question.named) if question.named else 0.0,
                 untold=_share(question, question.told - own.keys() - above.keys()),
-                fits=2 * fits - 1,
+                fits=fits(question.asked, unit.text, question.beyond(unit.text)),
+                counts=counts(question.counted, unit.text),
                 defines=float(defines(question.text, unit)),
                 steps=float(question.asked == Asked.HOW_TO and unit.kind in (Kind.LIST, Kind.CODE)),
-                several=float(
-                    question.asked in (Asked.WHICH, Asked.OTHER)
-                    and unit.kind in (Kind.LIST, Kind.TABLE)
-                ),
-                many=float(unit.kind in (Kind.LIST, Kind.TABLE)),
+                several=float(is_many and question.asked in (Asked.WHICH, Asked.OTHER)),
+                many=float(is_many),
                 part=float(unit.kind in (Kind.ITEM, Kind.ROW)),
                 asks=float(bool(_ASKS.search(unit.text))),
                 rank=math.log(passage.rank),
                 length=math.log(max(len(unit.text), 10) / 80),
-                opening=float(passage.is_first and number == 0),
             ),
         )
-        if unit.kind == Kind.SENTENCE:
-            before, last = own, unit.last
+
+
+def _next_to(
+    units: Sequence[QuotableUnit], held: Sequence[dict[str, float]], at: int, step: int
+) -> dict[str, float]:
+    """Return what the sentence before a unit holds, or the one behind it: of `step` -1 or 1."""
+    unit, other = units[at], at + step
+    while 0 <= other < len(units):
+        beside = units[other]
+        is_within = beside.text in unit.text or unit.text in beside.text
+        if beside.kind == Kind.SENTENCE and not is_within:
+            lines = beside.first - unit.last if step > 0 else unit.first - beside.last
+            return held[other] if lines <= 1 else {}
+        other += step
+    return {}
 
 
 def _share(question: Question, terms: frozenset[str]) -> float:
@@ -258,8 +143,8 @@ def _share(question: Question, terms: frozenset[str]) -> float:
     return sum(question.weights[term] for term in terms) / whole if whole else 0.0
 
 
-def _besides(found: Mapping[str, float], known: Mapping[str, float]) -> dict[str, float]:
-    return {term: counts for term, counts in found.items() if term not in known}
+def _besides(found: Mapping[str, float], known: Mapping[str, float]) -> float:
+    return sum(count for term, count in found.items() if term not in known)
 
 
 def _nearness(unit: QuotableUnit, passage: Passage) -> float:

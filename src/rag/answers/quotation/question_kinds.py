@@ -1,105 +1,77 @@
-"""What kind of answer a question asks for, and whether a text holds such a thing."""
+"""What kind of answer a question asks for."""
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
 
-from rag.answers.quotation.units import Kind, QuotableUnit
+from rag.answers.quotation.units import QuotableUnit
 from rag.text.normalize import normalize
+from rag.text.tokenizer import stem
 
 
 class Asked(StrEnum):
     """What a question asks for."""
 
+    WHY = "why"
     WHO = "who"
     WHEN = "when"
+    PRICE = "price"
     HOW_MANY = "how many"
     HOW_MUCH = "how much"
-    PRICE = "price"
     WHERE = "where"
     HOW_TO = "how to"
-    WHY = "why"
+    NAME = "name"
     WHAT_IS = "what is"
     WHICH = "which"
     YES_NO = "yes or no"
     OTHER = "other"
 
 
-_MONTHS = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+# What is counted: 何人, 何年間. Of these, points in time are asked for like 何年.
+_COUNTERS = (
+    "年間|日間|時間|分間|週間|か月|ヶ月|カ月|か国|カ国|ヶ国|か所|カ所|ヶ所|箇所|世帯|世紀|種類|試合|文字"
+    "|ページ|グラム|キロ|メートル|センチ|パーセント|つ|%|[個人枚本台分回件歳杯冊度軒校社名店戸両隻機頭匹羽点"
+    "位番章曲話巻階周票倍割万千百通行段号駅線型代勝敗]"
+)
+# In this order: "what is the reason", 「理由は何ですか」 ask why.
 _ASKED = {
-    Asked.WHO: r"^(?:and )?who(?:se|m)?\b|(?:だれ|誰|どなた|どの人)",
+    Asked.WHY: r"^(?:and )?why\b|\bwhat for\b"
+    r"|\bwhat (?:is|was|are|were) the (?:main )?(?:reason|cause)"
+    r"|(?:なぜ|何故|どうして|理由|原因|何のため)",
+    Asked.WHO: r"\bwho(?:se|m)?\b|\b(?:which|what) (?:person|people|man|woman)\b"
+    r"|(?:だれ|誰|どなた|どの人|何者|人物は)",
+    Asked.WHEN: r"\bwhen\b|\b(?:what|which) (?:day|date|year|time|month|century|decade|season)\b"
+    r"|\bhow soon\b|\bsince (?:which|what)\b"
+    r"|(?:いつ|何(?:曜|月|世紀|[時年日](?!間))|[期日][限付]は|時[期代]は|年代は)",
     Asked.PRICE: r"\bhow much (?:is|are|does|do|did|was|were|must|money)\b.*(?:cost|pay|\?|$)"
     r"|\bwhat (?:does|did|do|must|is|was|are)\b.*\b(?:cost|pay|price|fee|get back)\b"
-    r"|(?:いくら|何円|値段|料金は|価格は)",
+    r"|(?:いくら(?!か)|何円|値段|料金|価格|費用は)",
+    Asked.HOW_MANY: rf"\bhow (?:many|often)\b|\bwhat number of\b|いくつ|何(?:{_COUNTERS})",
     Asked.HOW_MUCH: r"\bhow (?:much|big|large|fast|long|old|far|tall|heavy|hot|high|wide|deep)\b"
-    r"|(?:どのくらい|どれくらい|どれだけ|どのぐらい|高さは|大きさは)",
-    Asked.HOW_MANY: r"\bhow (?:many|often)\b"
-    r"|(?:いくつ|何(?:個|人|枚|本|台|分|時間|日|回|件|つ|歳|年|か月|ヶ月|ページ|杯|冊|グラム|度|種類))",
-    Asked.WHEN: r"^(?:and )?(?:when|since (?:when|which|what)|until when|how soon)\b"
-    r"|\bwhat (?:day|date|year|time)\b|(?:いつ|何時|何曜|何月|期限は)",
-    Asked.WHERE: r"^(?:and )?where\b|(?:どこ|どちらに|場所は)",
-    Asked.HOW_TO: r"\bhow (?:do|does|can|could|should|would|is|are|to)\b|^what (?:command|do i)\b"
-    r"|(?:方法|やり方|手順|仕方|作り方|焼き方|どうやって|どうすれば|どうしたら|にはどう"
-    r"|コマンドは|るには[?？]?$|すには[?？]?$|うには[?？]?$|むには[?？]?$|何を打つ)",
-    Asked.WHY: r"^(?:and )?(?:why|what for)\b|(?:なぜ|どうして|理由)",
+    r"|\bwhat (?:percentage|proportion|amount|size|age|number|population|temperature|speed|height"
+    r"|length|width|weight|distance|share|rate)\b"
+    r"|(?:どのくらい|どれくらい|どれだけ|どのぐらい|どれほど|[高大広長重深]さは|面積は|人口は|割合は|温度は)",
+    Asked.WHERE: r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|region|location|street"
+    r"|town|building|room|folder|page|menu|tab)\b"
+    r"|(?:どこ|どちらに|場所は|どの(?:国|都市|町|街|地域|場所|県|画面|フォルダ)|何[県市国])",
+    Asked.HOW_TO: r"\bhow (?:do|does|did|can|could|should|would|is|are|was|were|to)\b"
+    r"|^what (?:command|do i)\b|(?:方法|やり方|手順|仕方|作り方|焼き方|どうやって|どうすれば"
+    r"|どうしたら|どのように|にはどう|コマンドは|[るすうむくつ]には[?？]?$|何を打つ)",
+    Asked.NAME: r"\bwhat (?:is|was|are|were) (?:\w+ )?(?:\w+ )?(?:name|title|term|word)\b"
+    r"|\b(?:called|named)\?|\bwhat (?:is|are|was|were) .* (?:called|named|known as)\b"
+    r"|(?:何と(?:いう|言う|呼)|名前|名称|題名|タイトルは|曲名|書名)",
     Asked.WHAT_IS: r"^what(?:'s| is| are) (?:an? |the )?[\w' -]+\??$|^what does .+ mean|^define "
     r"|(?:とは$|とは何|って何|とはなん|とは[?？]$|の意味)",
-    Asked.WHICH: r"^(?:and )?which\b|^what [a-z]+s? |(?:どれ|どの|どんな|何がある|何が|どちら)",
+    Asked.WHICH: r"\bwhich\b|\bwhat\b|(?:どれ|どの|どんな|どういう|どちら|何|なに)",
     Asked.YES_NO: r"^(?:is|are|was|were|do|does|did|can|could|will|would|may|should|must)\b"
-    r"|^ha(?:s|ve)\b"
-    r"|(?:できる|できます|いい|よい|ある|ますか|ですか|れる|える|る)(?:か|の)?[?？]$",
+    r"|^ha(?:s|ve)\b|(?:できる|できます|いい|よい|ある|[れえ]?る|か)(?:か|の)?[?？。]?$",
 }
 _PATTERNS = {asked: re.compile(pattern) for asked, pattern in _ASKED.items()}
-
-_FIGURE = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|dozen|half|unlimited"
-    r"|once|twice|no limit|daily|weekly|monthly|every)\b"
-    r"|[一二三四五六七八九十百千万数]+[つ人個本枚日年]|無制限|毎",
-    re.IGNORECASE,
+_COUNTED = re.compile(
+    r"\bhow (?:many|much|often) (?:of (?:the |my |our |your )?)?((?:[a-z'-]+ ?){1,2})"
 )
-_PRICE = re.compile(
-    r"[$€£¥￥]|\d\s*%|\d\s*(?:dollars?|euros?|pounds?|yen|usd|eur|percent|円|ドル|ユーロ)|\bfree\b|無料|割引",
-    re.IGNORECASE,
-)
-_DATE = re.compile(
-    rf"\b(?:1[89]|20)\d\d\b|\b\d{{1,2}} {_MONTHS}\b|\b{_MONTHS} \d|\d[:.]\d\d|\bversion \d"
-    r"|\bv?\d+\.\d"
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\b(?:days?|weeks?|months?|years?|hours?|minutes?"
-    r"|spring|summer|autumn|winter|noon|night|after|before|until|since)\b"
-    r"|\d+\s*(?:年|月|日|時|分|か月|ヶ月|週|バージョン)|[月火水木金土日]曜|バージョン\s*\d|春|夏|秋|冬|朝|夜|以降|毎",
-    re.IGNORECASE,
-)
-_NAME = re.compile(
-    r"(?<=[a-z,;:(] )[A-Z][a-z]+|\b[A-Z][a-z]+ [A-Z][a-z]+|\b(?:only|owner|anyone|everyone|nobody"
-    r"|members?|users?|students?|people|customers?|team|mother|father|aunt|uncle|he|she|who)\b"
-    r"|(?:さん|様|氏|者|人|店長|オーナー|会社|商会|のみ|先生|母|父|祖父|祖母|叔父|叔母|メンバー|ユーザー|チーム)"
-)
-_PLACE = re.compile(
-    r"\b(?:in|on|at|under|behind|beside|above|below|next to|near|inside|into|to|from|by|hangs?"
-    r"|stands?|corner|top|bottom|left|right)\b|/\w|→|>|(?:[にでへ]|の[上下中横裏奥前]|から|まで|側|右|左|隅|棚)",
-    re.IGNORECASE,
-)
-_STEPS = re.compile(
-    r"(?:^|\n)\s*(?:[-*]|\d+[.)]) |\b(?:to|first|then|click|select|open|run|go to|choose|use|press"
-    r"|tap|type|enter|add|put|remove|replace|set)\b|`|→|(?:して|します|する|クリック|選択|押|開|入れ|実行|タップ)",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"\b(?:because|since|so that|so|due to|as|cause[sd]?|reason|in order to|otherwise|avoid"
-    r"|prevents?|would|cannot|can't|to)\b|(?:ため|ので|から|理由|原因|なら|防|避|せい|制限|おそれ)",
-    re.IGNORECASE,
-)
-_HELD = {
-    Asked.WHO: _NAME,
-    Asked.WHEN: _DATE,
-    Asked.HOW_MANY: _FIGURE,
-    Asked.HOW_MUCH: _FIGURE,
-    Asked.PRICE: _PRICE,
-    Asked.WHERE: _PLACE,
-    Asked.HOW_TO: _STEPS,
-    Asked.WHY: _REASON,
-}
+_COUNTER = re.compile(rf"何({_COUNTERS}|[一-鿿]|[ァ-ヶー]{{2,6}})")
 _SUBJECT = re.compile(
     r"what(?:'s| is| are)(?: an?| the)? (?P<en>[^?]+)|what does (?P<mean>.+?) mean"
     r"|(?P<ja>[^、。]+?)(?:とは|って何|って|の意味)"
@@ -108,6 +80,7 @@ _DEFINES = (
     r"^(?:- |\d+[.)] )?[\"'「『*_]*(?:an? |the |your )?{}[\"'」』*_]*(?: \([^)]*\))?"
     r"(?: (?:is|are|means?|refers?|was|lets?|stands|describes?|allows?)\b| ?[:：–—-]|は|とは|が|、)"
 )
+_MARKS = re.compile(r"[*_`]")
 # What a question asks to be told of something: "the colour" of it, its "phone number".
 _TOLD = re.compile(
     r"^what(?:'s| is| are| was| were) the (?P<of>[\w -]+?) (?:of|for|on|in|at)\b"
@@ -116,7 +89,6 @@ _TOLD = re.compile(
     r"|^(?:when|where) (?:is|was) .+?['’]s (?P<when>[\w -]+)"
     r"|の(?P<ja>[^のはがをにで、。]+?)(?:は|って)?(?:いつ|いくら|どこ|だれ|何|どれ|どのくらい)?(?:ですか)?[?？]?$"
 )
-_MARKS = re.compile(r"[*_`]")
 
 
 def kind_of(question: str) -> Asked:
@@ -132,17 +104,13 @@ def told_of(question: str) -> str:
     return next(filter(None, found.groups()), "") if found else ""
 
 
-def holds(asked: Asked, unit: QuotableUnit) -> float:
-    """Return how far a unit holds what is asked for, from 0 to 1; half where that cannot be told.
-
-    Code and lists are what tells how something is done.
-    """
-    if asked == Asked.HOW_TO and unit.kind in (Kind.CODE, Kind.LIST):
-        return 1.0
-    pattern = _HELD.get(asked)
-    if pattern is None:
-        return 0.5
-    return 1.0 if pattern.search(unit.text) else 0.0
+def counted_in(question: str) -> tuple[str, ...]:
+    """Return what a question asks the number of: the stem of "seats", or the counter 台 of 何台."""
+    text = normalize(question)
+    if counter := _COUNTER.search(text):
+        return (counter[1],)
+    counted = _COUNTED.search(text)
+    return tuple(stem(word) for word in counted[1].split()) if counted else ()
 
 
 def defines(question: str, unit: QuotableUnit) -> bool:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from rag.answers.quotation.evidence import Evidence, Passage, Question, evidence
+from rag.answers.quotation.evidence import Evidence, Passage, evidence
+from rag.answers.quotation.question import Question
 from rag.answers.quotation.units import QuotableUnit
 from rag.answers.quotation.weights import WITH_MEANING, WORDS_ALONE, AnswerWeights
 from rag.text.tokenizer import terms
 
 _LEAST = 3.5  # what may speak less for a further quotation than for the first
 _SAME = 0.6  # of two units, the share of their terms that says that one adds nothing
+_ALSO = 2  # other notes that are named for saying the same
+_FIGURE = re.compile(r"\d+")
 
 
 class Choice(NamedTuple):
@@ -24,14 +28,22 @@ class Choice(NamedTuple):
     score: float
 
 
+class Chosen(NamedTuple):
+    """A unit that is quoted, and those of other notes that say the same."""
+
+    best: Choice
+    also: list[Choice]
+
+
 def choose(
     asked: Sequence[Question], passages: Sequence[Passage], most: int
-) -> tuple[list[Choice], float]:
-    """Return the units that answer a question, best first, and how sure it is that the first does.
+) -> tuple[list[Chosen], float]:
+    """Return the units that answer a question, and how sure it is that the first does.
 
-    Further units add something: they share no line with those before, and say something else.
-    There are none when it is not sure enough. A correction is half a guess: how sure it is, is the
-    mean of both; where the notes hold nothing of what was typed, it is no answer.
+    Further units add something: they share no line with those before, and say something else;
+    they are in the order of the notes, and of their lines. There are none when it is not sure
+    enough. A correction is half a guess: how sure it is, is the mean of both; where the notes hold
+    nothing of what was typed, it is no answer.
 
     :param asked: the question, corrected where it seemed misspelt; and as it was typed where that
         differs.
@@ -51,9 +63,29 @@ def choose(
     for choice in ranked[1:]:
         if len(chosen) == most or choice.score < best.score - _LEAST:
             break
-        if not any(_overlap(choice, other) or _says_the_same(choice, other) for other in chosen):
+        if not any(_adds_nothing(choice, other) for other in chosen):
             chosen.append(choice)
-    return chosen[:most], confidence
+    chosen[1:] = sorted(chosen[1:], key=lambda choice: _place(choice, passages))
+    return [Chosen(choice, [*_also(choice, ranked, passages)]) for choice in chosen], confidence
+
+
+def _place(choice: Choice, passages: Sequence[Passage]) -> tuple[int, int, int]:
+    """Return what puts units in the order in which they are read."""
+    return passages[choice.passage].rank, choice.passage, choice.unit.first
+
+
+def _also(
+    choice: Choice, ranked: Sequence[Choice], passages: Sequence[Passage]
+) -> Iterator[Choice]:
+    """Yield units of other notes that state the same fact, one of each note."""
+    notes = {passages[choice.passage].rank}
+    for other in ranked:
+        if len(notes) > _ALSO or other.score < choice.score - _LEAST:
+            return
+        rank = passages[other.passage].rank
+        if rank not in notes and _likeness(choice, other, max) >= _SAME:
+            notes.add(rank)
+            yield other
 
 
 def ranked_units(question: Question, passages: Sequence[Passage]) -> list[Choice]:
@@ -81,6 +113,10 @@ def _confidence(
     return weights.probability(found)
 
 
+def _adds_nothing(choice: Choice, other: Choice) -> bool:
+    return _overlap(choice, other) or _likeness(choice, other, min) >= _SAME
+
+
 def _overlap(one: Choice, other: Choice) -> bool:
     """Return whether two units share a line and one of them lies within the other."""
     if one.passage != other.passage:
@@ -91,6 +127,16 @@ def _overlap(one: Choice, other: Choice) -> bool:
     return one.unit.first != one.unit.last or texts[0] in texts[1]
 
 
-def _says_the_same(one: Choice, other: Choice) -> bool:
+def _likeness(one: Choice, other: Choice, size: Callable[[int, int], int]) -> float:
+    """Return the share of their terms that two units have in common; none where figures differ.
+
+    :param size: of which of the two it is a share, by their numbers of terms.
+    """
+    if _figures(one) != _figures(other):
+        return 0.0
     first, second = set(terms(one.unit.text)), set(terms(other.unit.text))
-    return len(first & second) >= _SAME * min(len(first), len(second))
+    return len(first & second) / max(size(len(first), len(second)), 1)
+
+
+def _figures(choice: Choice) -> set[str]:
+    return {*_FIGURE.findall(choice.unit.text)}

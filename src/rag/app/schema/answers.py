@@ -40,6 +40,11 @@ def answer_to_json(answer: Answer, think: bool) -> dict[str, Any]:
         "confidence": round(answer.confidence, 6),
         "quotes": [
             {"text": quote.text, "source": quote.source, "line": quote.line}
+            | (
+                {"also": [{"source": n, "line": line} for n, line in quote.also]}
+                if quote.also
+                else {}
+            )
             for quote in answer.quotes
         ],
         "sources": [

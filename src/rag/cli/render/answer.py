@@ -166,8 +166,7 @@ class AnswerPrinter:
         if self._sources and answer.sources:
             if not self._printed or not self._console.is_terminal:
                 self._console.print()
-            lines = {quote.source: quote.line for quote in reversed(answer.quotes)}
-            print_sources(self._console, answer.sources, self._facts, lines)
+            print_sources(self._console, answer.sources, self._facts, answer.quoted_lines)
         if not self._quiet:
             self._say_how(answer)
         return exit_code(answer)
@@ -246,7 +245,11 @@ def _print_quotes(console: Console, answer: Answer) -> None:
         text = Text(shown)
         for start, end in match_spans(shown, answer.searched):
             text.stylize("bold", start, end)
-        print_indented(console, text.append(f" [{quote.source}]", style="cyan"), 2)
+        text.append(f" [{quote.source}]", style="cyan")
+        if quote.also:
+            others = ", ".join(f"[{source}]" for source, _ in quote.also)
+            text.append(f" (also in {others})", style="dim")
+        print_indented(console, text, 2)
 
 
 def print_places(console: Console, results: list[SearchResult], facts: IndexState) -> None:
