@@ -100,8 +100,12 @@ def test_links_alone_are_no_unit_beside_text(links: str) -> None:
     assert texts(f"Some text.\n\n{links}") == ["Some text."]
 
 
-def test_links_are_units_where_there_is_nothing_else() -> None:
-    assert texts("- [[A]]\n- [[B]]")
+def test_addresses_are_units_where_there_is_nothing_else() -> None:
+    assert texts("https://example.org/a") == ["https://example.org/a"]
+
+
+def test_links_to_other_notes_alone_never_are() -> None:
+    assert texts("# Contents\n\n- [[A]]\n- [[B]]") == []
 
 
 def test_a_long_list_is_cut_between_items() -> None:

@@ -20,6 +20,7 @@ _ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
 _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ ]?)+")
+_NOTE_LINK = re.compile(r"\[\[[^\]]*\]\]")
 _LINK = re.compile(r"!?\[\[[^\]]*\]\]|!?\[[^\]]*\]\([^)]*\)|<?https?://\S+")
 _INTRODUCES = re.compile(r"[:：]\s*$")
 # What is said in the next sentence: "There are two kinds of discounts."
@@ -77,8 +78,8 @@ def quotable_units(content: str) -> list[QuotableUnit]:
 
     They are sentences, a short one that only announces with the next; the items of a list, and the
     list; the rows of a table with the names of its columns, and a small table; code. A list, table
-    or code block goes with the sentence that introduces it. Headings are none, nor is what
-    consists of links alone, unless there is nothing else.
+    or code block goes with the sentence that introduces it. Headings are none, nor are links to
+    other notes alone, nor addresses unless there is nothing else.
     """
     blocks = list(_blocks(content))
     lines = content.split("\n")
@@ -90,8 +91,9 @@ def quotable_units(content: str) -> list[QuotableUnit]:
             is_bare = _INTRODUCES.search(intro.text)
             units = units[:-1] if is_bare else units  # it says nothing without the rest
         units += _units(block, intro)
-    telling = [unit for unit in units if not _is_links(lines[unit.first : unit.last + 1])]
-    return telling or units
+    telling = [unit for unit in units if not _consists_of(_LINK, lines, unit)]
+    # An address may be what was asked for; the title of another note answers nothing.
+    return telling or [unit for unit in units if not _consists_of(_NOTE_LINK, lines, unit)]
 
 
 def _units(block: _Block, intro: _Piece | None) -> Iterator[QuotableUnit]:
@@ -164,10 +166,10 @@ def _is_frame(line: str) -> bool:
     return bool(re.match(r"[\s>]*(?:`{3}|~{3}|\|)", line))
 
 
-def _is_links(lines: Sequence[str]) -> bool:
-    """Return whether lines hold links and no words beside them."""
-    text = "\n".join(lines)
-    return bool(_LINK.search(text)) and not re.search(r"\w", _LINK.sub("", text))
+def _consists_of(link: re.Pattern[str], lines: Sequence[str], unit: QuotableUnit) -> bool:
+    """Return whether the lines of a unit hold links and no words beside them."""
+    text = "\n".join(lines[unit.first : unit.last + 1])
+    return bool(link.search(text)) and not re.search(r"\w", link.sub("", text))
 
 
 def _blocks(content: str) -> Iterator[_Block]:

@@ -1,0 +1,38 @@
+"""`rag ask` without a model: what is printed of quotations, and of what says the same."""
+
+from __future__ import annotations
+
+import pytest
+
+SAME = "The boiler is serviced every October by Marsh and Son."
+
+
+@pytest.fixture
+def twice(rag, write_notes):
+    """A vault in which two notes state a fact, among others on something else."""
+    notes = {
+        "Boiler.md": f"# Boiler\n\n{SAME}\n",
+        "House.md": f"# House\n\nThe roof is slate.\n\nBy contract: {SAME}\n",
+        "Garden.md": "# Garden\n\nThe hedge is cut in June.\n",
+    }
+    assert rag("index", "-q", write_notes("home", notes)).code == 0
+
+
+def test_a_note_that_says_the_same_is_named_behind_the_quotation(rag, twice):
+    ran = rag("ask", "Who services the boiler?", "--no-model")
+    assert ran.code == 0
+    assert f"{SAME} [1] (also in [2])" in " ".join(ran.out.split())
+    assert "[2] House  home/House.md:5" in ran.out
+
+
+def test_json_has_the_place_that_says_the_same(rag, twice):
+    found = rag("ask", "Who services the boiler?", "--no-model", "--json").json
+    assert found["quotes"][0]["also"] == [{"source": 2, "line": 5}]
+    assert [source["path"] for source in found["sources"]] == ["Boiler.md", "House.md"]
+
+
+def test_what_no_note_answers_is_not_found_and_near_notes_are_named(rag, twice):
+    ran = rag("ask", "Who services the lawn mower in October?", "--no-model")
+    assert ran.code == 1
+    assert "not found in your notes" in ran.out
+    assert "Boiler.md" in ran.err and "Boiler.md" not in ran.out
