@@ -58,6 +58,7 @@ def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Ask
     [
         (Asked.WHEN, "Born on 4 February 1934.", "Born at home."),
         (Asked.WHEN, "4月1日から。", "店の中で。"),
+        (Asked.WHEN, "更新を三月に行う。", "更新を行う。"),
         (Asked.HOW_MANY, "It has 42 seats.", "It has seats."),
         (Asked.HOW_MUCH, "We keep them for ninety days.", "We keep them for days."),
         (Asked.PRICE, "It was £24.", "It was 24."),

@@ -18,7 +18,7 @@ _NUMBER = (
 )
 _DIGITS = "一二三四五六七八九十百千万億数両"
 _FIGURE = re.compile(
-    rf"\d|\b{_NUMBER}|[{_DIGITS}]+[つ人個本枚日年回件冊台匹頭軒社校名割倍]|無制限|毎", re.I
+    rf"\d|\b{_NUMBER}|[{_DIGITS}]+[つ人個本枚日月年時分回件冊台匹頭軒社校名割倍円]|無制限|毎", re.I
 )
 _PRICE = re.compile(
     r"[$€£¥￥]|\d\s*%|\d\s*(?:dollars?|euros?|pounds?|yen|usd|eur|percent|円|万|億|ドル|ユーロ)"
@@ -30,7 +30,7 @@ _DATE = re.compile(
     r"|\bversion \d|\d(?:th|st|nd|rd) century"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\b(?:days?|weeks?|months?|years?|hours?|minutes?"
     r"|spring|summer|autumn|winter|noon|(?:mid)?night|morning|evening|daily|weekly|monthly)\b"
-    r"|\d\s*(?:年|月|日|時|分|か月|ヶ月|週|世紀|バージョン)|[月火水木金土日]曜|バージョン\s*\d"
+    rf"|[\d{_DIGITS}]\s*(?:年|月|日|時|分|か月|ヶ月|週|世紀|バージョン)|[月火水木金土日]曜|バージョン\s*\d"
     r"|[春夏秋冬朝夜毎]|以降|世紀|時[代期]|同年|翌年|当時",
     re.IGNORECASE,
 )

@@ -56,7 +56,8 @@ def choose(
     weights = weights_for(passages)
     if len(asked) > 1 and not any(asked[1].held(passages[best.passage].content).values()):
         return [], 0.0
-    confidence = fmean(_confidence(question, best, passages, weights) for question in asked)
+    others = (_confidence(question, best, passages, weights) for question in asked[1:])
+    confidence = fmean([weights.probability(best.evidence), *others])
     if confidence < weights.threshold:
         return [], confidence
     chosen = [best]
@@ -107,10 +108,9 @@ def weights_for(passages: Sequence[Passage]) -> AnswerWeights:
 def _confidence(
     question: Question, best: Choice, passages: Sequence[Passage], weights: AnswerWeights
 ) -> float:
-    """Return how sure a question's answer is, judged by the evidence for the best unit."""
+    """Return how sure it is that the best unit of a question answers another wording of it."""
     judged = (e for unit, e in evidence(question, passages[best.passage]) if unit == best.unit)
-    found = next(judged, best.evidence)
-    return weights.probability(found)
+    return weights.probability(next(judged))
 
 
 def _adds_nothing(choice: Choice, other: Choice) -> bool:
