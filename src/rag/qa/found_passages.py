@@ -84,14 +84,12 @@ def _nearness(
 ) -> dict[str, list[float]]:
     """Return, by document, how near each of its sentences is to the question: by how many standard
     deviations above the mean of a sample of the index."""
-    import numpy as np
-
     [sample] = store.score_each([(BySentence([*embedding]), store.sample.ids())])
     cosines = [*sample.values()]
     if len(cosines) < 2 or (deviation := pstdev(cosines)) <= _ALIKE:
         return {}
-    mean, wanted = fmean(cosines), np.asarray(embedding, np.float32)
+    mean = fmean(cosines)
     return {
-        identity: ((np.asarray(rows, np.float32) @ wanted - mean) / deviation).tolist()
-        for identity, rows in store.embeddings_of([*ids]).items()
+        identity: [(cosine - mean) / deviation for cosine in found]
+        for identity, found in store.sentence_cosines([*ids], embedding).items()
     }

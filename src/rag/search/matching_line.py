@@ -59,16 +59,13 @@ def _nearness(
 ) -> dict[str, dict[int, float]]:
     """Return, by chunk, how near the sentences that begin in a line are to the query: by how many
     standard deviations of all that are shown above their mean."""
-    import numpy as np
-
-    vectors = store.embeddings_of([result.chunk for result in results])
+    found = store.sentence_cosines([result.chunk for result in results], embedding)
     cosines: dict[str, dict[int, float]] = {}
     for result in results:
-        units, rows = sentence_units(result.content), vectors.get(result.chunk, [])
-        if len(units) == len(rows):
-            near = np.asarray(rows, np.float32) @ np.asarray(embedding, np.float32)
+        units, near = sentence_units(result.content), found.get(result.chunk, [])
+        if len(units) == len(near):
             lines = [unit.line for unit in units]
-            cosines[result.chunk] = dict(zip(reversed(lines), near[::-1].tolist(), strict=True))
+            cosines[result.chunk] = dict(zip(reversed(lines), reversed(near), strict=True))
     every = [cosine for lines in cosines.values() for cosine in lines.values()]
     if len(every) < 2 or not (deviation := pstdev(every)):
         return {}

@@ -65,6 +65,19 @@ class DocumentEmbeddings:
         found = self.backend.retrieve([*wanted], fields=False, vectors=[SENTENCES])
         return {wanted[point.id]: point.sentences for point in found if point.sentences}
 
+    def sentence_cosines(
+        self, ids: Sequence[str], embedding: Sequence[float]
+    ) -> dict[str, list[float]]:
+        """Return how near each sentence of some documents is to an embedding, by id: cosines, in
+        the order of the sentences; of those documents that have embeddings."""
+        import numpy as np
+
+        wanted = np.asarray(embedding, np.float32)
+        return {
+            identity: (np.asarray(rows, np.float32) @ wanted).tolist()
+            for identity, rows in self.embeddings_of(ids).items()
+        }
+
     def drop_embeddings(self) -> None:
         """Take all embeddings out of what is being written; those of another size may follow."""
         with self.access.mutex:
