@@ -539,13 +539,13 @@ class TestOllama:
         check = models.run(chat_model="qwen3", chosen=setting)["chat model"]
         assert (check.status, check.hint) == (status, "`ollama pull qwen3`")
 
-    @pytest.mark.parametrize("setting", ["", "auto"])
-    def test_without_a_fixed_chat_model_the_first_that_can_is_named(
-        self, models: Models, setting: str
-    ) -> None:
-        check = models.run(chat_model=setting)["chat model"]
+    def test_without_a_fixed_chat_model_the_first_that_can_is_named(self, models: Models) -> None:
+        check = models.run(chat_model="auto")["chat model"]
         assert check.status == "pass" and check.facts["model"] == f"{CHAT}:latest"
         assert check.facts["fixed"] is False
+
+    def test_without_a_chat_model_none_is_looked_for(self, models: Models) -> None:
+        assert "chat model" not in models.run(chat_model="")
 
     def test_a_model_that_only_ranks_is_no_chat_model(self) -> None:
         reranker = Model("my-reranker", capabilities=("embedding",))

@@ -56,6 +56,7 @@ def setup_to_json(report: SetupReport) -> dict[str, Any]:
             "error": ollama.error,
         },
         "embedding": found.embedding,
+        "chat_model": found.chat_model,
         "next": found.next_steps,
     }
 

@@ -10,9 +10,11 @@ from typing import Any
 
 from rag.app.setup.obsidian_vaults import find_vaults, usual_places
 from rag.clients.builtin.engine import is_installed
+from rag.clients.factory import chat_provider
 from rag.clients.ollama.inventory import (
     choose_chat,
     choose_embedding,
+    fixed_chat_model,
     installed_models,
     look_for_servers,
 )
@@ -72,6 +74,8 @@ class Beginning:
     :param whole: whether there was time for all of them.
     :param embedding: who will make vectors: `ollama`, `builtin`, another provider that the
         settings name, or nobody.
+    :param chat_model: who will write answers: a model of Ollama, or of the server that the
+        settings name; empty where answers are quotations.
     """
 
     file: Path
@@ -82,6 +86,7 @@ class Beginning:
     whole: bool = True
     heading: str = ""
     embedding: str = ""
+    chat_model: str = ""
 
     @property
     def content(self) -> str:
@@ -158,8 +163,10 @@ def plan(
         if value and value != settings()[f"ollama.{name}"][1]:
             changes[f"ollama.{name}"] = value
     embedding = _embedding(config, ollama)
-    whole = found.whole
-    return Beginning(file, vaults, ollama, changes, found.folders, whole, heading, embedding)
+    return Beginning(
+        *(file, vaults, ollama, changes, found.folders, found.whole, heading, embedding),
+        chat_model=ollama.chat_model or _other_writer(config),
+    )
 
 
 def carry_out(config: RAGConfig, beginning: Beginning) -> None:
@@ -235,10 +242,23 @@ def _embedding(config: RAGConfig, ollama: FoundOllama) -> str:
     return chosen if chosen != "ollama" else ""
 
 
+def _other_writer(config: RAGConfig) -> str:
+    """Return the chat model that answers where the settings choose another server than Ollama;
+    empty where that server has none, or does not answer."""
+    if config.chat.asked == "ollama":
+        return ""
+    provider = chat_provider(config)
+    try:
+        return provider.find_chat_model(_SECONDS) if provider.is_configured else ""
+    except RAGError:  # `rag doctor` says what is wrong
+        return ""
+
+
 def _look_at_ollama(config: RAGConfig) -> FoundOllama:
     ollama = config.ollama
     if not ollama.enabled:
         return FoundOllama(ollama.url, error="Ollama is switched off (ollama.enabled = false)")
+    writes = config.chat.asked == "ollama" and ollama.chat_model  # empty: answers are quotations
     soon = replace(ollama, query_timeout=min(ollama.query_timeout, _SECONDS))
     servers = {server.server: server for server in look_for_servers(soon)}
     embedder, writer = servers[ollama.remote_url], servers[ollama.local_url]
@@ -254,6 +274,6 @@ def _look_at_ollama(config: RAGConfig) -> FoundOllama:
         embedder.server,
         embedder.version,
         choose_embedding(models.get(embedder.server, []), ollama.embedding_model),
-        choose_chat(models.get(writer.server, [])),
+        choose_chat(models.get(writer.server, []), fixed_chat_model(ollama)) if writes else "",
         "" if embedder.error is None else with_hint(str(embedder.error), embedder.error.hint),
     )

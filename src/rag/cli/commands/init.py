@@ -91,7 +91,8 @@ def _print(found: Beginning, dry_run: bool) -> None:
     else:
         print_line(f"Ollama    {ollama.version} at {ollama.url}")
         print_line(f"  embedding model  {ollama.embedding_model or 'none'}")
-        print_line(f"  chat model       {ollama.chat_model or 'none: answers are quotations'}")
+        print_line(f"  chat model       {ollama.chat_model or 'none'}")
+    print_line(f"answers   {f'by {found.chat_model}' if found.chat_model else 'are quotations'}")
     print_line(f"meaning   {_MEANING.get(found.embedding, found.embedding)}")
     print_line(f"{'would write' if dry_run else 'wrote'} {found.file}")
     for line in found.content.splitlines():

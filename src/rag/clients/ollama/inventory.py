@@ -8,15 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
+from rag.clients.chat.choice import can_write, choose_writer
 from rag.clients.embeddings.model_traits import full_name, is_embedder_name, known_traits
 from rag.clients.ollama.connection import Connection, check_servers
 from rag.clients.ollama.http_client import OllamaClient
 from rag.clients.ollama.model_info import (
     ModelInfo,
-    can_chat,
     describe_model,
     find_chat_model,
-    first_chat_model,
 )
 from rag.clients.protocols import ModelView, ServerView
 from rag.config import ModelsConfig, OllamaConfig
@@ -34,7 +33,9 @@ def survey(config: ModelsConfig) -> list[ServerView]:
     ollama = config.ollama
     if not ollama.enabled:
         return [ServerView(_NAME, ollama.url, is_off=True)]
-    embeds, chats = config.embedding.provider == _NAME, config.chat.asked == _NAME
+    embeds = config.embedding.provider == _NAME
+    # Without a model answers are quotations, which the settings say.
+    chats = config.chat.asked == _NAME and bool(ollama.chat_model)
     if not embeds:  # the servers that embed are not to be asked
         ollama = replace(ollama, url=ollama.local_url, urls=[], embedding_model="")
     elif not chats:
@@ -79,9 +80,12 @@ def choose_embedding(models: Iterable[ModelInfo], preferred: str) -> str:
     return best.name.removesuffix(":latest") if best else ""
 
 
-def choose_chat(models: Iterable[ModelInfo]) -> str:
-    """Return the name of the model that `rag ask` would take, or empty."""
-    found = first_chat_model(models)
+def choose_chat(models: Iterable[ModelInfo], preferred: str = "") -> str:
+    """Return the name of the model that `rag ask` would take, or empty.
+
+    :param preferred: the configured one; it is passed over where it is not there or cannot write.
+    """
+    found = choose_writer(models, preferred)
     return found.name.removesuffix(":latest") if found else ""
 
 
@@ -134,7 +138,7 @@ def _chat_model(client: OllamaClient, fixed: str, until: float) -> ModelView | R
     except RAGError as error:
         return error
     unfit = None
-    if not can_chat(model):
+    if not can_write(model):
         hint = f"Name another in ollama.chat_model: `ollama show {model.name}`"
         unfit = ModelError(f"{model.name} at {url} writes no answers", url, hint=hint)
     return ModelView(model.name, limit=model.context, unfit=unfit, is_named=bool(fixed))

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rag.clients.embeddings.model_traits import (
-    Traits,
-    chosen_traits,
-    full_name,
-    is_embedder_name,
-)
+from rag.clients.chat.choice import choose_writer
+from rag.clients.embeddings.model_traits import Traits, chosen_traits, full_name
 from rag.clients.ollama.errors import our_errors
 from rag.clients.ollama.http_client import OllamaClient
 from rag.config import AUTO, OllamaConfig
@@ -103,18 +99,6 @@ def find_digest(client: OllamaClient, model: str, seconds: float | None = None) 
         return digests.get(full_name(model), "")
 
 
-def can_chat(model: ModelInfo) -> bool:
-    """Tell whether a model writes answers; of one of an old server, by its name."""
-    if model.capabilities:
-        return "completion" in model.capabilities
-    return not (is_embedder_name(model.name) or is_embedder_name(model.family))
-
-
-def first_chat_model(models: Iterable[ModelInfo]) -> ModelInfo | None:
-    """Return the model that writes text where none is named: the first that can, as listed."""
-    return next(filter(can_chat, models), None)
-
-
 def find_chat_model(client: OllamaClient, configured: str, seconds: float) -> ModelInfo:
     """Return the chat model that is to answer: the configured one, or for `auto` or none the first
     installed one that writes text.
@@ -148,7 +132,7 @@ def pick_chat_model(client: OllamaClient, seconds: float = math.inf) -> ModelInf
             except (ModelError, ModelMissingError) as error:  # the next one may do
                 troubles.append(error)
 
-    if found := first_chat_model(described()):
+    if found := choose_writer(described()):
         return found
     if troubles:
         raise troubles[0]

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from rag.clients.embeddings.model_traits import full_name, is_embedder_name
+from rag.clients.chat.choice import choose_writer
+from rag.clients.embeddings.model_traits import full_name
 from rag.clients.openai.errors import Refusal, missing
 from rag.clients.openai.http_client import OpenAIClient
 from rag.config import AUTO
@@ -23,11 +24,15 @@ class Served:
 
     :param aliases: its other names.
     :param limit: the most tokens it reads; 0 if not told.
+    :param capabilities: what it does; the API does not tell.
+    :param family: what it is built like; the API does not tell.
     """
 
     name: str
     aliases: tuple[str, ...] = ()
     limit: int = 0
+    capabilities: tuple[str, ...] = ()
+    family: str = ""
 
     def is_called(self, name: str) -> bool:
         """Return whether a name is that of the model, with its tag or without."""
@@ -108,7 +113,7 @@ def find_embedding_limit(client: OpenAIClient, model: str, seconds: float) -> in
 
 def choose_chat(client: OpenAIClient, wanted: str, seconds: float) -> Served:
     """Return the chat model that is to answer: the wanted one, or for `auto` the first listed one
-    that is no embedding model.
+    that by its name writes.
 
     :param seconds: longest duration of the request.
     :raises RAGError: when the server does not list it, or cannot be asked.
@@ -125,9 +130,8 @@ def choose_chat(client: OpenAIClient, wanted: str, seconds: float) -> Served:
         if found is None:
             raise missing(endpoint, wanted, tuple(model.name for model in served))
         return Served(wanted, limit=found.limit)
-    for model in served or ():
-        if not is_embedder_name(model.name):
-            return model
+    if chosen := choose_writer(served or ()):
+        return chosen
     raise _none_that_writes(client)
 
 

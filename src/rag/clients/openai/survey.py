@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import hypot
 from operator import mul
 
+from rag.clients.chat.choice import does_other_work
 from rag.clients.embeddings.vectors import Vector, usable
 from rag.clients.openai.embedding_model import EmbeddingModel
 from rag.clients.openai.endpoint import (
@@ -114,7 +115,12 @@ def _writer(client: OpenAIClient, limits: OllamaConfig) -> ModelView | RAGError:
         return client.explain(error).error
     except RAGError as error:
         return error
-    return ModelView(found.name, limit=limit, is_named=wanted != AUTO)
+    unfit = None
+    if does_other_work(found.name):
+        hint = "Name another in chat.model, or `auto`."
+        message = f"{found.name} at {client.url} writes no answers, by its name"
+        unfit = ModelError(message, client.url, hint=hint)
+    return ModelView(found.name, limit=limit, unfit=unfit, is_named=wanted != AUTO)
 
 
 def _cosine(one: Vector, other: Vector) -> float:
