@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -81,6 +82,15 @@ def test_a_server_that_is_named_is_asked_unless_another_provider_is(server: Open
 
 def test_without_a_name_the_first_model_that_is_no_embedder_answers(server: OpenAIServer) -> None:
     assert chat_provider(settings(server, "auto")).find_chat_model(5.0) == NAME
+
+
+def test_what_fails_names_the_model_that_was_chosen() -> None:
+    with (
+        OpenAIServer([Model("moondream", capabilities=("vision",))]) as server,
+        closing(ChatModel(settings(server, "auto"))) as chat,
+        pytest.raises(ModelError, match="moondream at"),
+    ):
+        say(chat)
 
 
 def test_a_model_that_is_not_listed_is_an_error_that_lists_them(server: OpenAIServer) -> None:

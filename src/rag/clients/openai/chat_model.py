@@ -13,10 +13,11 @@ from typing import Any
 
 from rag.clients.chat.answering import Answering, Delta, End, Failing, Pieces, sent_again
 from rag.clients.openai.endpoint import chat_endpoint, check_endpoint
-from rag.clients.openai.errors import NothingWritten
+from rag.clients.openai.errors import NothingWritten, diagnose
 from rag.clients.openai.http_client import DONE, OpenAIClient
 from rag.clients.openai.served_models import Served, choose_chat, find_loaded_limit
 from rag.clients.protocols import Response
+from rag.clients.servers.trouble import Trouble
 from rag.config import ModelsConfig
 from rag.exceptions import RAGError, TooLongError
 
@@ -140,10 +141,14 @@ class ChatModel:
     def _failing(self) -> Failing:
         return Failing(
             self.client.failures,
-            self.client.explain,
+            self._explain,
             self._too_long,
             "Ask again; see the log of the server if it happens again.",
         )
+
+    def _explain(self, error: Exception) -> Trouble:
+        """Explain what failed, by the name of the model that was asked: `auto` is none."""
+        return diagnose(error, self.client.endpoint, self._served.name if self._served else "")
 
     def _too_long(self, error: RAGError) -> TooLongError:
         return TooLongError(
