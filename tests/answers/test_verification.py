@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answers.evidence import Evidence
-from rag.answers.verdicts import Verification
+from rag.answers.verdicts import Progress, Verification
 from rag.answers.verification import Verifier
 
 BACKUPS = Evidence(
@@ -32,6 +32,37 @@ def verify(text: str, question: str = QUESTION, window=WINDOW, size: int = 10_00
 
 def shown(text: str, **options) -> str:
     return verify(text, **options).text.strip()
+
+
+class TestProgress:
+    LIE = "Whales run the servers on the moon. [1] "
+
+    @staticmethod
+    def of(text: str) -> Progress:
+        verifier = Verifier(WINDOW, QUESTION)
+        verifier.feed(text)
+        return verifier.progress
+
+    @pytest.mark.parametrize(
+        ("text", "progress"),
+        [
+            ("", Progress()),
+            ("We keep backups", Progress()),
+            (f"{TRUE} We", Progress(1)),
+            ("We keep backups for ninety years. [1] We", Progress(1, held_back=1)),
+            (f"We keep backups for ninety years. [1] {TRUE} We", Progress(2)),
+            (f"{LIE} We", Progress(1, struck=1)),
+            (f"{TRUE} {LIE} We keep backups for ninety days. They", Progress(3, 1, struck=1)),
+        ],
+    )
+    def test_counts_what_came_what_is_held_back_and_what_was_struck(self, text, progress):
+        assert self.of(text) == progress
+
+    @given(st.lists(st.sampled_from([TRUE, LIE, "We keep backups. ", "\n\n"]), max_size=12))
+    def test_never_counts_more_than_came(self, parts):
+        progress = self.of(" ".join(parts))
+        assert 0 <= progress.held_back <= progress.sentences - progress.struck
+        assert progress.sentences <= sum(bool(part.strip()) for part in parts)
 
 
 class TestCitations:

@@ -327,6 +327,22 @@ class TestOnATerminal:
         assert "•" in terminal.shown and "- They" not in terminal.shown
         assert "v/Backups.md:6" in terminal.shown
 
+    def test_what_is_held_back_is_counted_until_it_is_printed(self, environment, server):
+        server.fail("/api/chat", "slow_stream", seconds=0.02)
+        server.say(f"Backups are kept for ninety years. [1] {TRUE} {TRUE}\n")
+        terminal = Terminal(environment, "ask", QUESTION)
+        assert terminal.end() == 0
+        waited, _, printed = terminal.shown.rpartition("\x1b[2K\r")
+        assert "1 sentence, 1 held back" in waited and "2 sentences\x1b" in waited
+        assert "We keep backups" in printed and "sentences\x1b" not in printed
+
+    @pytest.mark.parametrize("arguments", [("--json",), ("--quiet",), ("--no-stream",)])
+    def test_sentences_are_counted_only_where_they_are_shown(self, environment, server, arguments):
+        server.say(f"Backups are kept for ninety years. [1] {TRUE}\n")
+        terminal = Terminal(environment, "ask", QUESTION, *arguments)
+        assert terminal.end() == 0
+        assert "held back" not in terminal.shown
+
     def test_ctrl_c_marks_what_there_is_and_ends_with_130(self, environment, server):
         server.fail("/api/chat", "slow_stream", seconds=0.02)
         server.say(self.SLOW)

@@ -10,6 +10,10 @@ from rag.answers.refusals import PHRASES
 
 _ENGLISH = {
     "not_found": "not found in your notes",
+    "sentence": "{count} sentence",
+    "sentences": "{count} sentences",
+    "held_back": "{count} held back",
+    "struck": "{count} struck",
     "near": "Nearest to the question, without an answer:",
     "no_answer": "{model} gave no answer",
     "not_supported": "the answer of {model} is not borne out by your notes and was left out",
@@ -33,6 +37,10 @@ _ENGLISH = {
 }
 _JAPANESE = {
     "not_found": PHRASES["ja"],
+    "sentence": "{count} 文",
+    "sentences": "{count} 文",
+    "held_back": "保留 {count}",
+    "struck": "削除 {count}",
     "near": "質問に最も近いノート（回答ではありません）:",
     "no_answer": "{model} は回答しませんでした",
     "not_supported": "{model} の回答はノートに根拠がないため、除きました",

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rag.answers.agreement import Doubt
 
 Verdict = Literal["verified", "doubtful", "unsupported"]
+
+
+class Progress(NamedTuple):
+    """How far an answer is that is still being written.
+
+    :param sentences: how many sentences are whole.
+    :param held_back: those of them that are judged and not shown: nothing is borne out yet, or
+        most of it is not.
+    :param struck: those of them that were taken out.
+    """
+
+    sentences: int = 0
+    held_back: int = 0
+    struck: int = 0
 
 
 @dataclass(frozen=True, slots=True)

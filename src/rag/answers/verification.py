@@ -35,7 +35,7 @@ from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.quantities import read_quantities
 from rag.answers.refusals import is_not_found, is_refusal
 from rag.answers.sentence_stream import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter
-from rag.answers.verdicts import Claim, Verification
+from rag.answers.verdicts import Claim, Progress, Verification
 from rag.text.sanitize import without_controls
 from rag.text.tokenizer import has_words
 
@@ -101,6 +101,12 @@ class Verifier:
         self._found.refused = self._says_not_found or 0 < said <= 2 * self._refusals
         self._cut_off()
         return rest, self._found
+
+    @property
+    def progress(self) -> Progress:
+        """How many sentences came, and what became of them so far."""
+        held_back = len(self._found.claims) - self._kept.claims
+        return Progress(self._sentences, held_back, self._found.removed.count("sentence"))
 
     @property
     def is_hopeless(self) -> bool:

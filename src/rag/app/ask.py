@@ -19,6 +19,7 @@ from rag.qa.user_facts import open_memory
 if TYPE_CHECKING:
     from haystack import Pipeline
 
+    from rag.answers.verdicts import Progress
     from rag.qa.answer import Answer
     from rag.search.planned_query import Intent
 
@@ -42,6 +43,7 @@ def ask(
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
     on_plan: Callable[[Intent], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> AnswerReport:
     """Answer from a snapshot; see `Workspace.ask`."""
     started = time.monotonic()
@@ -63,6 +65,7 @@ def ask(
         mode=config.search.mode,
         on_text=on_text,
         on_thinking=on_thinking,
+        on_progress=on_progress,
         memory=open_memory(config.data_dir),
         intent=opening.plan,
     )

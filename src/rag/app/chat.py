@@ -15,6 +15,7 @@ from rag.exceptions import UsageError
 from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
 
 if TYPE_CHECKING:
+    from rag.answers.verdicts import Progress
     from rag.context.fact_store import MemoryEntry
     from rag.qa.answer import Answer
     from rag.qa.conversation import Conversation
@@ -130,13 +131,18 @@ class Chat:
         on_question: OnText | None = None,
         on_text: OnText | None = None,
         on_thinking: OnText | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> TurnReport:
         """Answer a question; see `rag.qa.conversation.Conversation.ask`.
 
         :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
         """
         answer = self._conversation.ask(
-            question, on_question, on_text=on_text, on_thinking=on_thinking
+            question,
+            on_question,
+            on_text=on_text,
+            on_thinking=on_thinking,
+            on_progress=on_progress,
         )
         asked, request = self.session.turns[-1].asked, self._request
         return TurnReport(self.session.id, question, asked, answer, request.think, request.explain)

@@ -18,6 +18,7 @@ from rag.config import RAGConfig
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rag.answers.verdicts import Progress
     from rag.app.ask import AnswerReport
     from rag.app.audit import AuditReport, RecordReport, Replay
     from rag.app.chat import Chat, SessionsReport
@@ -71,17 +72,19 @@ class Workspace:
         on_text: Callable[[str], None] | None = None,
         on_thinking: Callable[[str], None] | None = None,
         on_plan: Callable[[Intent], None] | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> AnswerReport:
         """Answer a question from the notes, by a chat model or by quotation.
 
         :param on_text: is given the answer of a model, piece by piece.
         :param on_thinking: is given its reasoning.
         :param on_plan: is given how the question was planned, before it is answered.
+        :param on_progress: is given how many sentences of a model's answer came, while it comes.
         :raises RAGError: as for `search`.
         """
         from rag.app.ask import ask
 
-        return ask(self._snapshot, request, on_text, on_thinking, on_plan)
+        return ask(self._snapshot, request, on_text, on_thinking, on_plan, on_progress)
 
     def chat(self, request: ChatRequest) -> Chat:
         """Begin a conversation, or go on with one; it must be closed.

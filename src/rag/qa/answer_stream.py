@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from haystack.dataclasses import StreamingChunk
 
 from rag.answers.evidence import Evidence
+from rag.answers.verdicts import Progress
 from rag.answers.verification import Verifier
 from rag.exceptions import UnfinishedError
 
 OnText = Callable[[str], Any]
+OnProgress = Callable[[Progress], Any]
+T = TypeVar("T")
 
 
 class CallbackError(Exception):
@@ -36,10 +39,17 @@ class AnswerStream:
 
     :param on_text: called with what may be shown of the answer, as it is verified.
     :param on_thinking: called with the model's reasoning as it comes.
+    :param on_progress: called, after `on_text`, with how many sentences came so far.
     """
 
-    def __init__(self, on_text: OnText | None = None, on_thinking: OnText | None = None) -> None:
+    def __init__(
+        self,
+        on_text: OnText | None = None,
+        on_thinking: OnText | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
         self._on_text, self._on_thinking = on_text, on_thinking
+        self._on_progress = on_progress
         self.verifier: Verifier | None = None
         self.heard = False
         self.raised: Exception | None = None
@@ -62,6 +72,7 @@ class AnswerStream:
         if chunk.content and self.verifier:
             self.heard = True
             self.show(self.verifier.feed(chunk.content))
+            self._notify(self._on_progress, self.verifier.progress)
             if self.verifier.is_hopeless:
                 raise HopelessError("the model was stopped: the notes bear out nothing it writes")
 
@@ -69,10 +80,10 @@ class AnswerStream:
         """Hand on what was verified."""
         self._notify(self._on_text, text)
 
-    def _notify(self, listener: OnText | None, text: str) -> None:
+    def _notify(self, listener: Callable[[T], Any] | None, said: T) -> None:
         try:
-            if text and listener:
-                listener(text)
+            if said and listener:
+                listener(said)
         except Exception as error:
             self.raised = error
             raise CallbackError(error) from error

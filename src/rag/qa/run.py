@@ -16,7 +16,7 @@ from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
 from rag.exceptions import ModelError, QueryError, RAGError, Remedy, StorageError
 from rag.qa.answer import Answer
-from rag.qa.answer_stream import AnswerStream, OnText
+from rag.qa.answer_stream import AnswerStream, OnProgress, OnText
 from rag.qa.context_report import WindowReport
 from rag.qa.pipeline import ANSWER, CHECKER, GENERATOR, PROMPT, share_model
 from rag.query.limits import not_text
@@ -47,6 +47,7 @@ def ask(
     keep_mode: bool = False,
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
+    on_progress: OnProgress | None = None,
     memory: MemoryProvider | None = None,
     told: set[str] | None = None,
     intent: Intent | None = None,
@@ -61,6 +62,7 @@ def ask(
     :param on_text: called with what may be shown of a model's answer, as it is verified; Ctrl-C
         then ends the answer, and what there is of it is returned. Quotations do not stream.
     :param on_thinking: called with the model's reasoning as it comes.
+    :param on_progress: called with how many sentences came so far, and how many are held back.
     :param memory: what a model is to know beside the notes: facts that the user told, and what
         was said before, such as `rag.context.MemoryManager`. Nothing of it supports an answer.
     :param told: what a search said before and need not say again; it is added to.
@@ -84,7 +86,7 @@ def ask(
     remembered, forgotten = _remembered(memory if generator else None)
     if generator is not None:
         share_model(pipeline)
-    stream = AnswerStream(on_text, on_thinking)
+    stream = AnswerStream(on_text, on_thinking, on_progress)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
         for attempt in attempts(question, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)

@@ -127,6 +127,7 @@ def _ask(
             request,
             on_text=printer.on_text if streams and not out.is_data else None,
             on_thinking=printer.on_thinking if request.think and not out.is_data else None,
+            on_progress=printer.on_progress if streams and not out.is_data else None,
             on_plan=None if out.quiet else show_plan,
         )
     finally:

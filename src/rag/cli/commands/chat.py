@@ -214,6 +214,7 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
             show_asked,
             on_text=None if manner.as_json else printer.on_text,
             on_thinking=printer.on_thinking if manner.think and not manner.as_json else None,
+            on_progress=None if manner.as_json else printer.on_progress,
         )
     except KeyboardInterrupt:
         if not _interactive():

@@ -16,11 +16,13 @@ from rag.cli.render.console import (
     say_notice,
     visible,
 )
+from rag.cli.render.status_line import StatusLine
 from rag.exceptions import UnfinishedError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rag.answers.verdicts import Progress
     from rag.app.index_state import IndexState
     from rag.qa.answer import Answer
     from rag.search.results import SearchResult
@@ -87,44 +89,56 @@ class AnswerPrinter:
         self._facts, self._question = facts, question
         self._sources, self._quiet = sources, quiet
         self._console, self._messages = make_console(), make_console(stderr=True)
+        self._status = StatusLine(self._messages, not quiet)
         self._pending = ""
-        self._printed = self._thought = self._waiting = False
+        self._printed = self._thinks = False
 
     def wait(self, message: str) -> None:
-        """Show a message on the terminal until the first word comes."""
-        if self._messages.is_terminal and not self._quiet:
-            self._messages.print(message, style="dim", end="", soft_wrap=True)
-            sys.stderr.write("\r")
-            self._waiting = True
+        """Show a message on the terminal until the first sentence comes."""
+        self._status.show(message)
 
     def stop_waiting(self) -> None:
-        """Take that message away."""
-        if self._waiting:
-            sys.stderr.write("\x1b[2K\r")
-            sys.stderr.flush()
-            self._waiting = False
+        """Take away what the terminal shows only while it waits."""
+        self._status.clear()
 
     def on_thinking(self, text: str) -> None:
         """Print a piece of reasoning on stderr."""
         self.stop_waiting()
         self._messages.print(clean(text), style="dim", end="", soft_wrap=True)
-        self._thought = True
+        self._thinks = True
+
+    def on_progress(self, progress: Progress) -> None:
+        """Show on the terminal how many sentences have come, until more of them is printed.
+
+        Where stdout is no terminal, that ends with the first word: what reads it may write to the
+        same terminal, and its line must not be cleared.
+        """
+        if progress.sentences and (self._console.is_terminal or not self._printed):
+            self._end_thinking()
+            self._status.show(_said(progress, self._question))
 
     def on_text(self, text: str) -> None:
         """Print a piece of an answer."""
-        self.stop_waiting()
-        if self._thought and not self._printed:
-            say("")
-            say("")
+        self._end_thinking()
+        if not self._console.is_terminal:
+            self.stop_waiting()
         self._printed = True
         if self._console.is_terminal:
             self._pending += clean(text)
             while end := _end_of_block(self._pending):
+                self.stop_waiting()
                 self._print_block(self._pending[:end])
                 self._pending = self._pending[end:]
         else:
             sys.stdout.write(clean(text))
             sys.stdout.flush()
+
+    def _end_thinking(self) -> None:
+        """Leave the line on which reasoning ends, and one more."""
+        if self._thinks:
+            say("")
+            say("")
+        self._thinks = False
 
     def _print_block(self, text: str) -> None:
         from rich.segment import Segment, Segments
@@ -193,6 +207,17 @@ class AnswerPrinter:
             print_between_words(self._messages, summary(answer), style="dim")
         if answer.partial and answer.failure:
             print_error(answer.failure, as_json=False)
+
+
+def _said(progress: Progress, question: str) -> str:
+    """Say how far an answer is."""
+    from rag.answers.notices import notice
+
+    count, waits, struck = progress
+    said = [notice(question, "sentence" if count == 1 else "sentences", count=count)]
+    said += [notice(question, "held_back", count=waits)] if waits else []
+    said += [notice(question, "struck", count=struck)] if struck else []
+    return ", ".join(said)
 
 
 def _end_of_block(text: str) -> int:
