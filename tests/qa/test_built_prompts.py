@@ -414,4 +414,5 @@ def test_the_report_tells_what_is_in_and_what_is_not_and_why() -> None:
     ]
     assert report.used_tokens == sum(i.tokens for i in report.window) == sum(report.usage.values())
     assert report.usage["retrieval"] <= report.budgets["retrieval"]
-    assert [step["name"] for step in report.steps] == ["notes", "clean", "question", "fit"]
+    steps = ["notes", "neighbours", "clean", "question", "fit"]
+    assert [step["name"] for step in report.steps] == steps

@@ -222,7 +222,7 @@ class TestOwnSteps:
         assert "[1] Backups" in sent(server)[-1][1]
         assert (answer.text, answer.verified) == (TRUE, 1.0)
         assert [source.file_path for source in answer.sources] == ["Backups.md"]
-        assert [step["name"] for step in answer.context.steps][2] == "turn"
+        assert [step["name"] for step in answer.context.steps][3] == "turn"
 
     def test_that_drop_notes_are_not_told_as_a_lack_of_room(self, settings, server) -> None:
         server.say("Rolling back a deploy takes two minutes. [1]")

@@ -13,6 +13,7 @@ from rag.answers.citations import without_citations
 from rag.answers.evidence import Evidence
 from rag.answers.language import language_of, marks_for
 from rag.answers.prompt_injection import without_instructions
+from rag.answers.quotation.cut_points import cut_points
 from rag.answers.refusals import PHRASES
 from rag.text.data_delimiters import fenced
 from rag.text.sanitize import without_controls
@@ -167,7 +168,8 @@ def render(source: Source, number: int, code: str) -> str:
 
 
 def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Source] | None:
-    """Divide a source that is too long at the end of a sentence.
+    """Divide a source that is too long where it can be cut; the first of all, which must not be
+    left out, at the end of a sentence where nothing whole fits.
 
     :returns: as much of it as fits into `room` tokens, and the rest; `None` when too little fits.
     """
@@ -175,12 +177,17 @@ def cut(source: Source, number: int, code: str, room: int) -> tuple[Source, Sour
     def upto(end: int) -> Source:
         return replace(source, text=source.text[:end].rstrip())
 
-    ends = [end for _, end in sentence_spans(source.text)]
-    fitting = bisect_right(
-        ends, room, key=lambda end: count_tokens(render(upto(end), number, code))
-    )
-    end = ends[fitting - 1] if fitting else 0
-    if count_tokens(upto(end).text) < _MIN_SOURCE:
+    def fitting(ends: list[int]) -> int:
+        count = bisect_right(
+            ends, room, key=lambda end: count_tokens(render(upto(end), number, code))
+        )
+        end = ends[count - 1] if count else 0
+        return end if count_tokens(upto(end).text) >= _MIN_SOURCE else 0
+
+    end = fitting(cut_points(source.text))
+    if not end and number == 1:
+        end = fitting([end for _, end in sentence_spans(source.text)])
+    if not end:
         return None
     return upto(end), replace(source, text=source.text[end:].lstrip())
 

@@ -26,6 +26,8 @@ class ShownItem:
     :param why: why it is not in the prompt; empty when it is.
     :param rank: of a note, its number (from 1) in the search; 0 when it has none.
     :param found_by: which variants of the query found a note, where there were any.
+    :param added: of a note, the lines (first, last) that the search did not find, and that stand
+        before and after what it found.
     """
 
     source: str
@@ -39,6 +41,7 @@ class ShownItem:
     why: str = ""
     rank: int = 0
     found_by: list[str] = field(default_factory=list)
+    added: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,7 @@ def _shown(item: ContextItem, number: int = 0, why: str = "") -> ShownItem:
         cut=bool(item.metadata.get("cut")),
         why=why,
         rank=rank_of(item),
+        added=list(item.metadata.get("added") or ()),
     )
 
 

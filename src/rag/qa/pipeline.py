@@ -33,7 +33,8 @@ def create_qa_pipeline(
 
         query_analyzer -> embedder … -> loader (as in the search pipeline)
             -> answerer (QuotationAnswerer)
-            -> prompt_builder -> chat_generator -> answer_checker, where a model is configured
+            -> neighbours -> prompt_builder -> chat_generator -> answer_checker, where a model is
+               configured
             -> answer_builder
 
     Where the model finds the prompt too long, the answer_checker sends it back to the
@@ -76,7 +77,7 @@ def create_qa_pipeline(
     ):
         pipeline.connect(sender, receiver)
     if model or chat.is_configured:
-        _let_a_model_answer(pipeline, config, chat, model, template)
+        _let_a_model_answer(pipeline, store, config, chat, model, template)
     else:
         pipeline.add_component(ANSWER, AnswerBuilder())
     for name in ("question", "understood"):
@@ -89,10 +90,16 @@ def create_qa_pipeline(
 
 
 def _let_a_model_answer(
-    pipeline: Pipeline, config: RAGConfig, chat: ChatProvider, model: str, template: str | None
+    pipeline: Pipeline,
+    store: BaseDocumentStore,
+    config: RAGConfig,
+    chat: ChatProvider,
+    model: str,
+    template: str | None,
 ) -> None:
     # Quotations alone need not wait for the imports of a model.
     from rag.qa.answer_checker import AnswerChecker
+    from rag.qa.neighbours.neighbour_loader import NeighbourLoader
     from rag.qa.prompt_builder import AnswerPromptBuilder
     from rag.qa.written_answer_builder import WrittenAnswerBuilder
 
@@ -101,11 +108,14 @@ def _let_a_model_answer(
     tokens = ask.max_answer_tokens
     builder = AnswerPromptBuilder(config, model, tokens, steps=ask.steps, template=template)
     generator = chat.answer_generator(model, ask.think, ask.temperature, tokens)
+    pipeline.add_component("neighbours", NeighbourLoader(store))
     pipeline.add_component(PROMPT, builder)
     pipeline.add_component(GENERATOR, generator)
     pipeline.add_component(CHECKER, AnswerChecker(must_answer=bool(model)))
     pipeline.connect(f"{ANALYZER}.question", f"{PROMPT}.query")
     pipeline.connect("loader.documents", f"{PROMPT}.documents")
+    pipeline.connect("loader.documents", "neighbours.documents")
+    pipeline.connect("neighbours.around", f"{PROMPT}.around")
     pipeline.connect(f"{PROMPT}.messages", f"{GENERATOR}.messages")
     pipeline.connect(f"{PROMPT}.prompt", f"{CHECKER}.prompt")
     pipeline.connect(f"{GENERATOR}.replies", f"{CHECKER}.replies")

@@ -8,8 +8,10 @@
 | conversation | 7 | what was said before, as user and assistant | at most a fifth of the rest |
 | retrieval | 5 | notes, fenced and numbered in the user's message | what the others leave |
 
-Everything but the rules is data, and speaks as user or assistant. A note that is too long for
-what is left is cut at the end of a sentence; a smaller one may follow it.
+Everything but the rules is data, and speaks as user or assistant. Notes stand in the order of their
+rank. What stands before and after a passage in its note is added to it where there is room. A note
+that is too long for what is left is cut, but not within a list, a table or code, nor between them
+and the sentence that introduces them (`rag.answers.quotation.units`).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from rag.context.pipeline import ContextPipeline
 from rag.context.steps import Items, PipelineStep, retriever_step
 from rag.exceptions import ContextError, TooLongError
 from rag.qa.context_report import WindowReport, window_report
+from rag.qa.neighbours.around import Around
 from rag.qa.plugin_steps import OwnSteps, rank_of
 from rag.qa.prompt_layout import Layout, source_of
 from rag.query.models import QueryBundle
@@ -66,6 +69,7 @@ def build_prompt(
     remembered: Sequence[ContextItem] = (),
     steps: Sequence[PipelineStep] = (),
     too_long: BuiltPrompt | None = None,
+    around: Mapping[int, Around] | None = None,
 ) -> BuiltPrompt:
     """Put a question, what is remembered, and as many sources as fit into a prompt.
 
@@ -77,12 +81,14 @@ def build_prompt(
         remembered; see `OwnSteps`.
     :param too_long: the prompt that was made of the same before, and that the server found too
         long: the better half of its notes is tried.
+    :param around: what stands before and after sources in their notes, by number; it is added as
+        far as all of them leave room.
     :raises TooLongError: when the question leaves no room for a single source.
     :raises ContextError: when `steps` leave no source.
     """
     memory = _Remembered(remembered, question)
     budget, limits = _share_out(question, room, memory.items)
-    layout = Layout(question, budget.get_allocation(SourceType.RETRIEVAL))
+    layout = Layout(question, budget.get_allocation(SourceType.RETRIEVAL), around)
     numbers = too_long.ranks[: len(too_long.ranks) // 2] if too_long else range(1, len(sources) + 1)
     own = OwnSteps(steps, too_long.own.dropped_notes if too_long else ())
     known = {*numbers, *(rank_of(item) for item, _ in own.dropped_notes)}
@@ -96,6 +102,7 @@ def build_prompt(
         .add_step(retriever_step("notes", _Ranked(sources, numbers), top_k=len(sources) or 1))
     )
     for step in [
+        PipelineStep("neighbours", layout.widen),
         *own.guarded(),
         PipelineStep("clean", layout.clean),
         PipelineStep("question", layout.add_question),

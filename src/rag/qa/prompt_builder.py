@@ -18,6 +18,7 @@ from rag.config import ModelsConfig, OllamaConfig, complete, models_config
 from rag.context.models import ContextItem
 from rag.exceptions import RAGError
 from rag.qa.answer_stream import AnswerStream
+from rag.qa.neighbours.around import Around
 from rag.qa.plugin_steps import load_steps
 from rag.qa.prompt import BuiltPrompt, build_prompt
 from rag.qa.prompt_template import PromptTemplate, TemplatedPrompt
@@ -94,6 +95,7 @@ class AnswerPromptBuilder:
         self,
         query: str = "",
         documents: list[Document] | None = None,
+        around: dict[str, Around] | None = None,
         remembered: list[ContextItem] | None = None,
         stream: AnswerStream | None = None,
         too_long: AnswerPrompt | None = None,
@@ -102,6 +104,8 @@ class AnswerPromptBuilder:
         """Return the `messages` for a chat generator, and the `prompt` for the answer checker;
         no messages, so that no model is asked, without documents or where no prompt can be made.
 
+        :param around: what stands before and after documents in their notes, by their ids. A
+            prompt that was too long is made without.
         :param remembered: facts that the user told and what was said before.
         :param stream: the listener that the answer is to be verified by.
         :param too_long: the prompt that the server found too long: half of its notes are tried.
@@ -116,7 +120,7 @@ class AnswerPromptBuilder:
             return {"prompt": prompt}
         try:
             before = too_long.built if too_long else None
-            prompt.built = self._built(prompt.question, prompt.documents, remembered or [], before)
+            prompt.built = self._built(prompt, remembered or [], before, around or {})
         except RAGError as error:
             prompt.failure = error
         if prompt.failure or not prompt.built:
@@ -127,11 +131,12 @@ class AnswerPromptBuilder:
 
     def _built(
         self,
-        query: str,
-        documents: Sequence[Document],
+        prompt: AnswerPrompt,
         remembered: Sequence[ContextItem],
         too_long: BuiltPrompt | TemplatedPrompt | None,
+        around: Mapping[str, Around],
     ) -> BuiltPrompt | TemplatedPrompt:
+        query, documents = prompt.question, prompt.documents
         window = self._known_window or self._model_window()
         room = window - min(self.max_tokens, window // 3)
         sources = [source_of(document) for document in documents]
@@ -139,7 +144,9 @@ class AnswerPromptBuilder:
             assert not isinstance(too_long, BuiltPrompt)
             return self._template.build(query, documents, sources, room, remembered, too_long)
         assert not isinstance(too_long, TemplatedPrompt)
-        return build_prompt(query, sources, room, remembered, load_steps(self.steps), too_long)
+        near = {n: around[d.id] for n, d in enumerate(documents, 1) if d.id in around}
+        steps = load_steps(self.steps)
+        return build_prompt(query, sources, room, remembered, steps, too_long, near)
 
     def _model_window(self) -> int:
         if self._window_of:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rag.answers import prompt_texts as words
@@ -11,6 +13,8 @@ from rag.answers.prompt_texts import Source
 from rag.context.formatters import Message, merged, role_of
 from rag.context.models import ContextItem, ContextWindow, SourceType, by_priority
 from rag.context.steps import Items
+from rag.qa.neighbours.around import Around
+from rag.qa.plugin_steps import rank_of
 from rag.query.models import QueryBundle
 from rag.text.data_delimiters import unused_code
 from rag.text.token_estimate import count_tokens
@@ -28,13 +32,43 @@ class Layout:
     """What is done with the items of one prompt last, and the form they are sent in.
 
     :param room: how many tokens the notes may take.
+    :param around: what stands around notes, by the number that they have in the search.
     """
 
     format_type = "rag_prompt"
 
-    def __init__(self, question: str, room: int) -> None:
-        self._question, self._room = question, room
-        self._code = ""
+    def __init__(
+        self, question: str, room: int, around: Mapping[int, Around] | None = None
+    ) -> None:
+        self._question, self._room, self._around = question, room, around or {}
+        self._code = secrets.token_hex()  # another as long takes its place, where notes hold it
+
+    def widen(self, items: Items, query: QueryBundle) -> Items:
+        """Add to the notes what stands before and after them, as far as all of them leave room.
+
+        The best note comes first, and of its neighbours the one that follows it.
+        """
+        notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
+        whole = [self._measured(item, number) for number, item in enumerate(notes, 1)]
+        left = self._room - sum(item.token_count for item in whole)
+        wider: dict[str, ContextItem] = {}
+        for number, item in enumerate(whole, 1):
+            around = self._around.get(rank_of(item))
+            # Another component may have changed its text, which is what counts then.
+            if left > 0 and around and around.passage.content == item.content:
+                wider[item.id] = self._widened(item, around, number, left)
+                left -= wider[item.id].token_count - item.token_count
+        return [wider.get(item.id, item) for item in items]
+
+    def _widened(self, item: ContextItem, around: Around, number: int, room: int) -> ContextItem:
+        best, sides = item, set[str]()
+        for side in ("after", "before"):
+            span = around.span(*(one in {*sides, side} for one in ("before", "after")))
+            source = replace(source_of(item), text=span.text, heading=span.heading)
+            wider = self._measured(_with(item, source, added=span.added), number)
+            if wider.token_count - item.token_count <= room:
+                best, sides = wider, {*sides, side}
+        return best
 
     def clean(self, items: Items, query: QueryBundle) -> Items:
         """Remove prompt injections from the notes."""
@@ -56,7 +90,7 @@ class Layout:
         What is cut off follows as an item of its own, which has no room.
         """
         notes = by_priority([item for item in items if item.source == SourceType.RETRIEVAL])
-        self._code = unused_code((item.content for item in items), secrets.token_hex())
+        self._code = unused_code((item.content for item in items), self._code)
         left, placed = self._room, [i for i in items if i.source != SourceType.RETRIEVAL]
         for number, item in enumerate(notes, 1):
             whole = self._measured(item, number)

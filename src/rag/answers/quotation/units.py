@@ -14,9 +14,9 @@ from rag.vault.readable import ReadableLine, readable_lines
 from rag.vault.sentences import sentence_spans
 
 LONGEST = 400  # characters of a unit; a single sentence, item, row or line of code may have more
-_BARE = 20  # an introduction of no more says nothing of what it introduces
+BARE = 20  # an introduction of no more says nothing of what it introduces
 _SHORT = 120  # a sentence that announces has at most so many
-_ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
+ITEM = re.compile(r"\s*(?:>\s?)*\s*(?:[-*+]|(\d{1,9}[.)]))[ \t]+")
 _NUMBERED = re.compile(r"\d{1,9}[.)]\s")
 _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ ]?)+")
@@ -150,7 +150,7 @@ def _introduction(lines: Sequence[str], before: _Block | None, block: _Block) ->
         return None
     if between and not _is_announced(sentence.text, block):
         return None
-    if len(sentence.text) <= _BARE and len(before.pieces) > 1:  # "For example:"
+    if len(sentence.text) <= BARE and len(before.pieces) > 1:  # "For example:"
         other = before.pieces[-2]
         return _Piece(other.first, sentence.last, f"{other.text} {sentence.text}")
     return sentence
@@ -203,7 +203,7 @@ def _kind_of(line: ReadableLine, lines: Sequence[str]) -> tuple[Kind | None, boo
     if line.kind == LineKind.CODE:
         return Kind.CODE, False
     raw = lines[line.number]
-    return (Kind.ITEM, False) if _ITEM.match(raw) else (Kind.SENTENCE, True)
+    return (Kind.ITEM, False) if ITEM.match(raw) else (Kind.SENTENCE, True)
 
 
 def _is_parted(lines: Sequence[str], before: ReadableLine, line: ReadableLine) -> bool:

@@ -14,6 +14,7 @@ from rag.config import RAGConfig
 from rag.exceptions import NotFoundError, Remedy, UsageError
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
+from rag.vault.chunk_lines import chunk_lines, joined_line
 
 NOT_HERE = (
     "the file is not on this machine: these are the lines that were indexed, without front matter"
@@ -152,30 +153,16 @@ def _indexed_lines(config: RAGConfig, row: NoteRow) -> list[str]:
         chunks = store.get_documents([key.id for key in row.chunks])
     lines = [""] * row.lines
     for chunk in sorted(chunks, key=lambda chunk: int(chunk.meta["position"])):
-        first, last = int(chunk.meta["line_start"]) - 1, int(chunk.meta["line_end"])
-        repeated = int(chunk.meta.get("repeated", 0))  # a long table's header, in each of its parts
-        own = (chunk.content or "").split("\n")[repeated : repeated + last - first]
-        lines += [""] * (last - len(lines))
-        for number, line in enumerate(own, first):
-            lines[number] = _joined(lines[number], line)
+        held = chunk_lines(chunk.content or "", chunk.meta)
+        lines += [""] * (held.last - len(lines))
+        for at, line in enumerate(held.own, held.first - 1):
+            lines[at] = joined_line(lines[at], line)
     return lines
 
 
 def _first_line(lines: list[str]) -> int:
     """Return the number of the first line that holds something."""
     return next((number for number, line in enumerate(lines, 1) if line), 1)
-
-
-def _joined(known: str, more: str) -> str:
-    """Join two parts of a line, which may overlap: long lines are cut between sentences."""
-    if not known or more.startswith(known):
-        return more
-    if more in known:
-        return known
-    most = min(len(known), len(more))
-    shared = next((n for n in range(most, 0, -1) if known.endswith(more[:n])), 0)
-    gap = "" if shared or not (known + more).isascii() else " "
-    return f"{known}{gap}{more[shared:]}"
 
 
 def read_lines(found: FoundNote) -> list[str]:

@@ -108,4 +108,5 @@ def _item_to_json(item: ShownItem) -> dict[str, Any]:
         "why": item.why or None,
         "content": item.content,
         **({"found_by": item.found_by} if item.found_by else {}),
+        **({"added": [[*lines] for lines in item.added]} if item.added else {}),
     }

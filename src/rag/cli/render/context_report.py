@@ -77,7 +77,16 @@ def _line(item: ShownItem) -> str:
         f" — {item.why}" if item.why else f" — [{item.cited}] in the answer" if item.cited else ""
     )
     by = f", found by {', '.join(item.found_by)}" if item.found_by else ""
-    return f"  {item.priority:>8}  {item.tokens:>6,}  {said or name}{by}{more}"
+    near = f", with lines {' and '.join(map(_lines_of, item.added))} around it"
+    return (
+        f"  {item.priority:>8}  {item.tokens:>6,}  {said or name}{by}"
+        f"{near if item.added else ''}{more}"
+    )
+
+
+def _lines_of(added: tuple[int, int]) -> str:
+    first, last = added
+    return f"{first}–{last}" if last > first else str(first)
 
 
 def _usage(made: WindowReport) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""What stands before and after a passage in its note."""

@@ -1,0 +1,87 @@
+"""Where a note is cut that is too long for a prompt: never within what belongs together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.answers.prompt_texts import Source, cut, render
+from rag.answers.quotation.cut_points import cut_points
+from rag.answers.quotation.units import quotable_units
+from rag.text.token_estimate import count_tokens
+
+PARTS = [
+    "# Embedding\n\n",
+    "You can embed notes. They are shown in place. To embed a note:\n\n```md\n![[note]]\n```\n\n",
+    "Steps:\n\n- Stop the server. Then wait.\n- Start it.\n\n",
+    "当番は三人。手順は次の通り。\n\n- 止める。\n- 待つ。\n\n",
+    "| Plan | Price |\n|---|---|\n| One | 5 |\n| Two | 10 |\n\n",
+    "There are two kinds of discounts. Students pay 40 % less.\n\n",
+    "A sentence that is\nwrapped. Another one.\n",
+    "- alone\n",
+    "```sh\nrestore --all\n\nrestore --today\n```\n",
+]
+
+
+def pieces(content: str) -> list[str]:
+    points = cut_points(content)
+    return [content[a:b].strip() for a, b in zip([0, *points], points, strict=False)]
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "To embed a note:\n\n```md\n![[note]]\n![[other]]\n```",
+        "Steps for a restore:\n\n- Stop the server. Then wait.\n- Start it\n  again.",
+        "| Plan | Price |\n|---|---|\n| One | 5 |\n| Two | 10 |",
+        "There are two kinds of discounts. Students pay 40 % less.",
+        "The prices are not what they were before. For example:\n1. one\n2. two",
+        "手順は次の通り。\n\n- 止める。\n- 待つ。",
+        "## Heading\n\nWhat it says.",
+    ],
+)
+def test_what_belongs_together_is_not_parted(whole: str) -> None:
+    found = pieces(f"Before it.\n\n{whole}\n\nBehind it.")
+    assert found == ["Before it.", whole, "Behind it."]
+
+
+def test_sentences_before_an_introduction_are_parted_from_it() -> None:
+    content = "It is easy. Do all of this in order:\n- one\n- two\n"
+    assert pieces(content) == ["It is easy.", "Do all of this in order:\n- one\n- two"]
+
+
+def test_a_long_list_is_cut_between_its_items() -> None:
+    items = [f"- Item {n} is as long as a sentence may well be. And so on." for n in range(20)]
+    content = "\n".join(["They are:", *items])
+    found = pieces(content)
+    assert len(found) > 1
+    assert all(piece.rsplit("\n", 1)[-1] in items for piece in found)
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=8).map("".join))
+def test_a_cut_lies_within_no_unit(content: str) -> None:
+    points = cut_points(content)
+    assert points == sorted(set(points)) and points[-1] == len(content)
+    ends = [len(content[:point].rstrip()) for point in points[:-1]]
+    ended = {content.count("\n", 0, end) for end in ends if content[end] == "\n"}
+    for unit in quotable_units(content):
+        assert not ended & {*range(unit.first, unit.last)}
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=3, max_size=8).map("".join), st.integers(40, 200))
+def test_what_is_kept_of_a_source_fits_and_nothing_is_lost(content: str, room: int) -> None:
+    source = Source("T", "v/t.md", content)
+    if parts := cut(source, 2, "abcd1234", room):
+        kept, rest = parts
+        assert count_tokens(render(kept, 2, "abcd1234")) <= room
+        assert "".join(f"{kept.text}{rest.text}".split()) == "".join(content.split())
+        assert len(kept.text) in {len(content[:p].rstrip()) for p in cut_points(content)}
+
+
+def test_of_the_first_note_a_sentence_is_shown_where_nothing_whole_fits() -> None:
+    item = " ".join(f"Sentence {n} of one long item of a list." for n in range(60))
+    source = Source("T", "v/t.md", f"- {item}\n")
+    assert cut(source, 2, "abcd1234", 200) is None
+    kept, _ = cut(source, 1, "abcd1234", 200) or (None, None)
+    assert kept and kept.text.endswith("of a list.")
