@@ -21,6 +21,7 @@ from hostile_replies import read as read_replies
 from measuring import TooLong, measure
 from peer_plots import _GAP, _apart
 from peer_report import page
+from reply_meaning import auc, paraphrases
 from right_first import AIMS, LANGUAGES, ODD_NOTES, SHARED, Answer, Query, ask, read_set
 from single_words import COUNTS, choose, fold, read
 from vaults import make_vault, note_path, title_query
@@ -284,3 +285,33 @@ class TestHostileReplies:
         assert rates(judged).pass_rate <= 0.03
         assert rates(judged).strike_rate <= 0.05
         assert not rates(s for s in judged if s.kind == "planted").passed
+
+
+class TestParaphrases:
+    """True sentences in other words than their notes, and false ones on the same things."""
+
+    SAID = paraphrases()
+
+    def verified(self, group: str, *, true: bool) -> list[str]:
+        return [s.text for s in self.SAID if s.group == group and s.true == true and s.verified]
+
+    def test_are_twenty_true_and_ten_false_in_each_language(self):
+        for group, count in Counter((said.group, said.true) for said in self.SAID).items():
+            assert count == (20 if group[1] else 10)
+        assert len({said.text for said in self.SAID}) == 60
+
+    def test_words_verify_next_to_none_of_the_false_in_the_language_of_the_notes(self):
+        assert self.verified("en of en notes", true=False) == []
+        assert len(self.verified("ja of ja notes", true=False)) <= 1
+
+    def test_true_ones_of_notes_in_another_language_are_verified(self):
+        for group in ("en of ja notes", "ja of en notes"):
+            assert len(self.verified(group, true=True)) >= 18
+
+
+@pytest.mark.parametrize(
+    ("true", "false", "area"),
+    [([2.0], [1.0], 1.0), ([1.0], [2.0], 0.0), ([1.0], [1.0], 0.5), ([1.0, 3.0], [2.0], 0.5)],
+)
+def test_the_area_is_how_often_a_true_sentence_is_nearer(true, false, area):
+    assert auc(true, false) == area
