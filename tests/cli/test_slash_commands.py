@@ -230,11 +230,13 @@ class TestExplain:
         assert [line.split()[0] for line in lines[4:8]] == ["10", "9", "8", "5"]
         assert lines[4].endswith("rules") and lines[5].endswith("question")
         assert lines[6].endswith("fact: I am a nurse")
-        assert lines[7].endswith("note: Backups (v/Backups.md) — [1] in the answer")
+        assert lines[7].endswith(
+            "note: Backups (v/Backups.md), with lines 8–10 around it — [1] in the answer"
+        )
         assert "facts" in lines[-2] and "notes" in lines[-2]
         assert [
             part.split()[0] for part in lines[-1].removeprefix("time in ms: ").split(" · ")
-        ] == [*("search", "notes", "clean", "question", "fit", "generation")]
+        ] == ["search", "notes", "neighbours", "clean", "question", "fit", "generation"]
 
     def test_tells_what_has_no_room_or_is_cut(self, answer_data, rag, server, monkeypatch) -> None:
         small = Model("small", context=640, capabilities=("completion",))
@@ -268,7 +270,7 @@ class TestExplain:
         assert (note["cut"], note["why"]) == (False, None)
         assert "ninety days" in note["content"]
         assert sum(found["usage"].values()) == found["used_tokens"]
-        assert [step["name"] for step in found["steps"]][::5] == ["search", "generation"]
+        assert [step["name"] for step in found["steps"]][::6] == ["search", "generation"]
         times = [found["steps"][0]["ms"], found["steps"][-1]["ms"]]
         assert times == [ran.json["timings"][name] for name in ("retrieval", "generation")]
         assert 0 < times[0] <= ran.json["elapsed_ms"] + 1
