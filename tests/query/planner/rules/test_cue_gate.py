@@ -102,6 +102,7 @@ def test_a_time_passes_beside_notes_or_alone(query: str) -> None:
         *("meetings last week", "meetings this month", "yesterday's meeting", "先週の会議"),
         *("what happened last week", "what happened in the last 3 days?", "昨日何があった"),
         *("今週のミーティング", "先週の出来事", "昨日何をした"),
+        *("先週フェリーについて何を決めた", "昨日何を話しましたか"),
     ],
 )
 def test_a_time_passes_beside_what_happens_then(query: str) -> None:
@@ -123,6 +124,7 @@ def test_a_past_time_passes_at_the_end_of_a_few_words(query: str) -> None:
     "query",
     [
         *("last week tonight", "what happened", "what happened in 2020", "何があった"),
+        *("1945年に何を決定したか", "何を決めたか"),
         *("songs about the past year", "the man from yesterday", "meeting", "会議"),
         "how the whole of it came about last week",
     ],

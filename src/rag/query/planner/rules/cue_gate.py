@@ -109,6 +109,7 @@ _NOTES = (
 _EVENTS = (
     rf"{B}(?:{WHAT_HAPPENED}|(?:meeting|standup|stand-up|retro|discussion|decision)s?){E}"
     f"|{JA_WHAT_HAPPENED}|会議|打ち?合わ?せ|ミーティング"
+    "|(?:何|なに)を(?:決め(?:た|ました)|決定し|話し合|話し(?:た|ました))"
 )
 # One to three words, and when that was. Not "the world of yesterday", "for the past month".
 _ENDING = (
