@@ -1,0 +1,259 @@
+"""Questions about the notes themselves: which there are, how many, and when something was last.
+
+"List all notes about X" asks for notes and not for what they say, "how many notes are tagged X" for
+a number, "when did I last meet X" for a date. The patterns are narrow: what follows the word for
+notes has to be something that notes are chosen by, and of dates only those of whoever asks are
+meant. "How many notes fit in a bar of music" is a question like any other.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date
+from enum import StrEnum
+from typing import NamedTuple
+
+from rag.query.planner.rules.time_range_reader import find_time
+
+_NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
+_CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
+_POLITE = r"(?:please )?(?:(?:can|could|would) you (?:please )?)?"
+_HOW_MANY = (
+    r"(?:(?:tell me |do you know )?how many|(?:tell me |what(?:'s| is) )?the (?:total )?number of"
+    r"|count(?: up)?(?: the number of)?)"
+)
+_LIST = (
+    r"(?:(?:list|enumerate|show|display|find|get|give)(?: me| us)?"
+    r"(?: (?:a|the) (?:complete |full )?list of)?|(?:a|the) (?:complete |full )?list of"
+    r"|i(?:'d like| would like| want| need)(?: to see)?(?: a list of)?)"
+)
+_COUNTS = re.compile(rf"{_POLITE}{_HOW_MANY} {_CHOSEN}{_NOTES}", re.IGNORECASE)
+_LISTS = re.compile(rf"{_POLITE}{_LIST} {_CHOSEN}{_NOTES}", re.IGNORECASE)
+_ALL = re.compile(rf"(?:all|every one)(?: of)? {_CHOSEN}{_NOTES}", re.IGNORECASE)
+_WHICH = re.compile(rf"(?:(?:and|so) )?(?:which|what)(?: of)? {_CHOSEN}{_NOTES}", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+
+# What may follow the word for notes. What somebody has done with them leads to more of the same.
+_HAS = re.compile(
+    r" (?:(?:that|which) )?(?:(?:do|did|have|had) (?:i|we)|(?:i|we)(?:'ve| have)?)\b"
+    r"(?: (?:have|got|get|write|wrote|written|take|took|taken|make|made|create|created|add|added"
+    r"|keep|kept|save|saved|own))?(?: down)?(?![\w'])",
+    re.IGNORECASE,
+)
+_THERE = re.compile(
+    r" (?:are there|there are|exist|(?:in|as a) (?:total|all|whole)|altogether|so far|please)\b",
+    re.IGNORECASE,
+)
+_WHO = r" (?:(?:that|which) )?(?:(?:are|is|were|was|have been) )?"
+_ABOUT = re.compile(
+    rf"{_WHO}(?:(?:mention|contain|discuss|cover|concern)(?:s|es|ed|ing)?"
+    r"|(?:talk|speak)(?:s|ing)? (?:about|of)|refer(?:s|ring)? to|deal(?:s|ing)? with|about"
+    r"|regarding|relat(?:ed|ing) to|with the (?:words?|phrase))(?=[\s:]|$)",
+    re.IGNORECASE,
+)
+_MARKED = re.compile(
+    rf"{_WHO}(?:tagged|labell?ed|named|called|titled)\b|{_WHO}(?:not )?tagged\b"
+    r"| with(?:out)? (?:the |a )?(?:tags?\b|labels?\b|status\b|priority\b|author\b|title\b|#)"
+    r"| (?:#\w|-?(?:tag|path|title|vault):\S|[\"“])",
+    re.IGNORECASE,
+)
+_VAULT = re.compile(
+    rf"{_WHO}(?:in|from|of) (?:(?:the|my|our) (?:\S+ ){{0,3}}vaults?|vault \S+)\b", re.IGNORECASE
+)
+_TIMED = re.compile(
+    rf"{_WHO}(?:(?:created|written|modified|updated|edited|changed|made|added|dated) ?)?"
+    r"(?:from|since|before|after|between|during|in|of|on|within|until|older|newer|last|this|past"
+    r"|yesterday|today|\d+ \w+ ago)\b",
+    re.IGNORECASE,
+)
+_ON = re.compile(r" on\b", re.IGNORECASE)
+_AT_THE_END = re.compile(
+    r"(?:^| )(?:(?:do|did|have) (?:i|we)(?: (?:have|written|write|made|taken))?|are there|exist"
+    r"|in total|altogether|so far|please)$",
+    re.IGNORECASE,
+)
+
+_I = "(?:i|we)"
+_NO_TIME = r"(?!(?:day|night|week|weekend|month|quarter|year|spring|summer|autumn|fall|winter)\b)"
+_LAST = re.compile(
+    rf"(?:and )?(?:when|how long ago|(?:on )?(?:what|which) (?:day|date)) (?:did|have|had) {_I}"
+    rf" (?:last|most recently) {_NO_TIME}(?P<a>.+)"
+    rf"|(?:and )?when did {_I} (?P<b>.+?)(?: for)?(?: the)? (?:last(?: time)?|most recently)"
+    r"|(?:and )?(?:(?:when|what) (?:was|is) )?(?:it )?(?:the |my |our )?(?:last|latest|most recent)"
+    rf" (?:time|day|date)(?: that| when)? {_I}(?:'ve| have|'d| had)? (?P<c>.+)"
+    rf"|how long (?:has it been |is it |it's been )?since {_I} last {_NO_TIME}(?P<d>.+)"
+    rf"|(?:and )?when (?:was|were) (?:my|our) (?:last|latest|most recent) {_NO_TIME}(?P<e>.+)",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"(?:wr(?:ite|ote|itten) (?:down |something |anything )?(?:about|on|of)"
+    r"|mention(?:ed)?|not(?:e|ed) down|jot(?:ted)? down)\s+",
+    re.IGNORECASE,
+)
+
+_JA_NOTES = "(?<![ァ-ヺー])(?:ノート|メモ|記事|日記)(?!ブック|パソコン|帳)"
+_JA_ASKED = "(?:です|でした|だった|でしょう|だ)?(?:っけ|か|の|かな|の?ですか)?"
+_JA_EXIST = "(?:ある|あります|あった|ありました|残っている|書いた|書きました|作った|作りました)?"
+_JA_HOW_MANY = "(?:いくつ|何[個件本枚冊つ]|どの?れ?くらい)"
+_JA_SHOW = (
+    "(?:(?:を|に|で|として)?(?:見せ|出し|教え|表示し|挙げ|列挙し|一覧にし|リストアップし|まとめ|示し|探し|し)て"
+    "(?:ください|下さい|ほしい|欲しい|くれ|もらえますか|くれますか)?|(?:を|が)?(?:見たい|知りたい)"
+    "|を?(?:列挙|表示|ください|お願いします|お願い)|は|を)?"
+)
+_JA_ALL = "(?:全部|すべて|全て|一覧|リスト|ぜんぶ)"
+_JA_COUNTS = re.compile(
+    f"(?P<a>.*?)(?:{_JA_NOTES})(?:って|は|が|を)?(?:全部で|全体で|合計で|合わせて|今|現在|、)?{_JA_HOW_MANY}"
+    f"{_JA_EXIST}{_JA_ASKED}"
+    f"|(?P<b>.*?)(?:{_JA_NOTES})の(?:総?数|件数)(?:は|を)?(?:いくつ|教えて(?:ください)?)?{_JA_ASKED}"
+    f"|(?P<c>.*?)(?:{_JA_NOTES})(?:の数)?を(?:数えて(?:ください)?)"
+    f"|(?:いくつ|何[個件本枚冊])の(?:{_JA_NOTES})(?:が|に|で)(?P<d>.+?){_JA_ASKED}"
+)
+_JA_LISTS = re.compile(
+    f"(?P<a>.*?)(?:{_JA_NOTES})(?:を|は|の|が)?、?{_JA_ALL}{_JA_SHOW}"
+    f"|(?P<b>.*?)(?:全部|すべて|全て)の(?P<b2>.*?)(?:{_JA_NOTES}){_JA_SHOW}"
+    f"|(?P<c>.+?)(?:{_JA_NOTES})を(?:列挙|一覧|リストアップ|見せて|挙げて|表示して)(?:して)?(?:ください)?"
+    f"|(?P<d>.+?)(?:{_JA_NOTES})は(?:どれ|何|どこ){_JA_ASKED}"
+    f"|どの(?:{_JA_NOTES})(?:が|に|で)(?P<e>.+?){_JA_ASKED}"
+)
+_JA_MINE = "(?:(?:私|わたし|僕|ぼく|俺|自分)(?:たち|達)?(?:が|は))?"
+_JA_LATELY = "(?:最後に|前回|一番最近|最近|直近で|この前|このあいだ)、?"
+_JA_WHEN = "(?:いつ(?:頃|ごろ)?|何日(?:前)?|何月何日|何曜日|どの日)"
+_JA_LAST = re.compile(
+    f"{_JA_MINE}(?P<a>[^がはの]*?){_JA_LATELY}{_JA_MINE}(?P<b>.+?)(?:の|日|こと)(?:は|って){_JA_WHEN}{_JA_ASKED}"
+    f"|{_JA_MINE}(?P<c>[^がはの]*?){_JA_WHEN}、?(?:最後に|前回){_JA_MINE}(?P<d>.+?){_JA_ASKED}"
+)
+_JA_TOLD = re.compile(
+    "(?:について|に関して|のことを?)?(?:書い|触れ|メモし|記録し|言及し)(?:た|ました)$"
+)
+_JA_PEELED = re.compile(
+    "(?:(?:について|に関する|に関して|に関連する|にまつわる|に言及した|に言及している|に触れた|に触れている|を含む|"
+    "が含まれる|が書いてある|が書かれた|を書いた|が出てくる|が載っている|という|の付いた|のついた|が付いた|がついた)の?|の|、)$"
+)
+_JA_LEFT = re.compile(
+    f"(?:は|が|を|の|って)?、?(?:全部で|全体で|合計で)?(?:{_JA_HOW_MANY}{_JA_EXIST}{_JA_ASKED}"
+    f"|{_JA_ALL}{_JA_SHOW}|の?(?:総?数|件数)(?:は|を)?|は?(?:どれ|何){_JA_ASKED})$"
+)
+_LONGEST = 300  # characters; nobody asks for notes in more
+_JA_LEFT = re.compile(
+    f"(?:は|が|を|の|って)?、?(?:全部で|全体で|合計で)?(?:{_JA_HOW_MANY}{_JA_EXIST}{_JA_ASKED}"
+    f"|{_JA_ALL}{_JA_SHOW}|の?(?:総?数|件数)(?:は|を)?|は?(?:どれ|何){_JA_ASKED})$"
+)
+_LONGEST = 300  # characters; nobody asks for notes in more
+_END = re.compile(r"[\s?？!！.。…]+$")
+_SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]\. [A-Z]")
+
+
+class Asked(StrEnum):
+    """What is asked of the notes: which, how many, or the day of the last that tells of
+    something."""
+
+    LIST = "list"
+    COUNT = "count"
+    LAST = "last"
+
+
+class NoteQuestion(NamedTuple):
+    """A question about the notes themselves.
+
+    :ivar subject: the words of the question that say which notes, or what it was that happened;
+        empty where all notes are meant.
+    """
+
+    asked: Asked
+    subject: str
+
+
+def note_question(question: str, today: date | None = None) -> NoteQuestion | None:
+    """Return what a question asks of the notes themselves; `None` where it asks what they say.
+
+    :param today: the day from which times are counted.
+
+    >>> note_question("How many notes mention the ferry?")
+    NoteQuestion(asked=<Asked.COUNT: 'count'>, subject='the ferry')
+    >>> note_question("最後に田中さんに会ったのはいつ？")
+    NoteQuestion(asked=<Asked.LAST: 'last'>, subject='田中さんに会った')
+    >>> note_question("How many notes fit in a bar of music?")
+    """
+    if len(question) > _LONGEST:
+        return None
+    text = _END.sub("", " ".join(unicodedata.normalize("NFKC", question).split()))
+    text = text.replace("’", "'")
+    if _SENTENCES.search(text):
+        return None
+    if found := _last(text):
+        return found
+    if _asks(text, today or date.today(), _COUNTS):
+        return NoteQuestion(Asked.COUNT, subject_of(text))
+    if _asks(text, today or date.today(), _LISTS, _ALL, _WHICH):
+        return NoteQuestion(Asked.LIST, subject_of(text))
+    for asked, pattern in ((Asked.COUNT, _JA_COUNTS), (Asked.LIST, _JA_LISTS)):
+        if match := pattern.fullmatch(text):
+            return NoteQuestion(asked, subject_of("".join(filter(None, match.groups()))))
+    return None
+
+
+def subject_of(text: str) -> str:
+    """Return what is left of such a question, or of the part of it that filters nothing, without
+    the words that only lead to it.
+
+    >>> subject_of("which notes do I have about the ferry"), subject_of("フェリーについての")
+    ('the ferry', 'フェリー')
+    """
+    text = _END.sub("", unicodedata.normalize("NFKC", text)).strip()
+    if found := _last(text):
+        return found.subject
+    leads = (match for p in (_COUNTS, _LISTS, _ALL, _WHICH) if (match := p.match(text)))
+    lead = next(leads, None)
+    left = f" {text[lead.end() :] if lead else text}".replace("  ", " ")
+    while match := next(filter(None, (p.match(left) for p in (_HAS, _THERE, _ABOUT, _ON))), None):
+        left = f" {left[match.end() :].lstrip(' :')}"
+    for pattern in (_AT_THE_END, _JA_LEFT, _JA_PEELED):
+        while match := pattern.search(left):
+            left = left[: match.start()]
+    match = _JA_COUNTS.fullmatch(left.strip()) or _JA_LISTS.fullmatch(left.strip())
+    if match and any(match.groups()):
+        return subject_of("".join(filter(None, match.groups())))
+    return "" if match else left.strip()
+
+
+def _last(text: str) -> NoteQuestion | None:
+    """Return the question for a day on which something was last."""
+    if match := _LAST.fullmatch(text):
+        subject = next(filter(None, match.groups()))
+        return NoteQuestion(Asked.LAST, _TOLD.sub("", subject, count=1).strip())
+    if match := _JA_LAST.fullmatch(text):
+        subject = "".join(filter(None, match.groups()))
+        if "が" in subject:  # somebody or something else
+            return None
+        return NoteQuestion(Asked.LAST, _JA_TOLD.sub("", subject))
+    return None
+
+
+def _asks(text: str, today: date, *leads: re.Pattern[str]) -> bool:
+    """Return whether a text begins in one of some ways, and goes on with what chooses notes."""
+    for pattern in leads:
+        if match := pattern.match(text):
+            is_own = pattern is _LISTS or _OWN.search(match[0]) is not None
+            rest = text[match.end() :]
+            return _chooses(rest, today, is_own, may_end=pattern is not _WHICH)
+    return False
+
+
+def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
+    """Return whether what follows the word for notes says which notes are meant.
+
+    :param is_own: whether they are those of whoever asks, and not those of music.
+    :param may_end: whether all notes may be meant.
+    """
+    if not rest.strip():
+        return may_end
+    if match := _HAS.match(rest):
+        return _chooses(rest[match.end() :], today, True, True)
+    if match := _THERE.match(rest):
+        return _chooses(rest[match.end() :], today, is_own, True)
+    if _ABOUT.match(rest) or _MARKED.match(rest) or _VAULT.match(rest):
+        return True
+    if _TIMED.match(rest) and find_time(f"notes{rest.lower()}", today):
+        return True
+    return bool(is_own and _ON.match(rest))

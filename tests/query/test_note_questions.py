@@ -1,0 +1,169 @@
+"""Questions about the notes themselves: what is one, what is none, and what is left of it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.query.note_questions import Asked, note_question, subject_of
+
+TODAY = date(2026, 11, 23)
+LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "subject"),
+    [
+        ("list all notes about the ferry", LIST, "the ferry"),
+        ("Can you list all my notes about ferries?", LIST, "ferries"),
+        ("which notes mention Tanaka", LIST, "Tanaka"),
+        ("what notes do I have about the garden?", LIST, "the garden"),
+        ("all my notes on Rome", LIST, "Rome"),
+        ("list my notes on guitar", LIST, "guitar"),
+        ("which notes contain the word ferry", LIST, "the word ferry"),
+        ("show me all notes", LIST, ""),
+        ("how many notes mention the ferry", COUNT, "the ferry"),
+        ("How many notes about the ferry do I have?", COUNT, "the ferry"),
+        ("how many notes do I have on Rome?", COUNT, "Rome"),
+        ("how many notes are there?", COUNT, ""),
+        ("How many notes do I have in total?", COUNT, ""),
+        ("how many diary entries mention Tanaka", COUNT, "Tanaka"),
+        ("what is the number of notes about ferries", COUNT, "ferries"),
+        ("when did I last meet Tanaka?", LAST, "meet Tanaka"),
+        ("When did we last change the filter", LAST, "change the filter"),
+        ("when did I change the filter last?", LAST, "change the filter"),
+        ("when was the last time I went to the dentist", LAST, "went to the dentist"),
+        ("How long ago did I last change the oil?", LAST, "change the oil"),
+        ("when was my last dentist appointment", LAST, "dentist appointment"),
+        ("When did I last write about the ferry?", LAST, "the ferry"),
+        ("フェリーについてのノートを全部", LIST, "フェリー"),
+        ("フェリーについてのノートを一覧にしてください", LIST, "フェリー"),
+        ("フェリーに触れているノートはどれ？", LIST, "フェリー"),
+        ("どのノートがフェリーに触れている", LIST, "フェリー"),
+        ("すべてのノート", LIST, ""),
+        ("フェリーのノートはいくつ", COUNT, "フェリー"),
+        ("フェリーについてのノートは何件ありますか？", COUNT, "フェリー"),
+        ("ノートはいくつありますか", COUNT, ""),
+        ("最後に田中さんに会ったのはいつ", LAST, "田中さんに会った"),
+        ("田中さんに最後に会ったのはいつですか？", LAST, "田中さんに会った"),
+        ("前回フィルターを交換したのはいつだっけ", LAST, "フィルターを交換した"),
+        ("いつ最後に髪を切った？", LAST, "髪を切った"),
+        ("最後にフェリーについて書いたのはいつ", LAST, "フェリー"),
+    ],
+)
+def test_it_is_told_from_its_words(question: str, asked: Asked, subject: str) -> None:
+    assert note_question(question, TODAY) == (asked, subject)
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("which notes are tagged runbook", LIST),
+        ("show me all notes from last week", LIST),
+        ("which notes did I write in March", LIST),
+        ("which notes are in my work vault", LIST),
+        ("how many of my notes are tagged ops", COUNT),
+        ("how many notes are from last month", COUNT),
+        ("how many notes did I write last week?", COUNT),
+        ("how many notes are in my work vault", COUNT),
+        ("how many notes with status draft", COUNT),
+        ("count the notes tagged ops", COUNT),
+        ("議事録タグのノートを全部見せて", LIST),
+        ("先月のノートはいくつ", COUNT),
+        ("runbookタグの付いたノートは何件", COUNT),
+    ],
+)
+def test_filters_choose_notes_too(question: str, asked: Asked) -> None:
+    found = note_question(question, TODAY)
+    assert found and found.asked == asked
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how many notes fit in a bar of music",
+        "how many notes are in an octave",
+        "how many notes are there in a scale",
+        "how many notes are there on a piano",
+        "how many notes can Obsidian handle",
+        "how many notes does the free plan allow?",
+        "how many notes on a piano",
+        "how many quarter notes are in a bar",
+        "how many pages does the book have",
+        "list comprehension in Python",
+        "list all keyboard shortcuts",
+        "list all notes in a C major scale",
+        "list all notes that link to the index",
+        "how do I list all notes tagged ops?",
+        "which notes are in a C major chord",
+        "what notes should I play",
+        "which note is the longest",
+        "what are release notes",
+        "who wrote the release notes",
+        "find the note about the ferry",
+        "show note titles inline",
+        "all notes are equal",
+        "when did Rome last fall",
+        "When did Rome last win the cup?",
+        "when did the filter last change",
+        "when was the last ice age",
+        "when is the last ferry",
+        "what was the last decision about the ferry",
+        "when did I last year go to Rome",
+        "when did I last meet Tanaka? And where was it?",
+        "What did I decide about the ferry last week?",
+        "last time",
+        "リスト内包表記とは",
+        "ノートの一覧を表示する方法",
+        "ノートは1オクターブにいくつありますか",
+        "ノートは何冊持ち込めますか",
+        "ノートパソコンはいくつ",
+        "ノートとは何ですか",
+        "すべてのノートを削除するには",
+        "メモリはいくつ必要ですか",
+        "ローマが最後に戦ったのはいつ",
+        "最後にローマが戦ったのはいつ",
+        "最後の氷河期はいつ",
+        "田中さんは最後に何を言った",
+        "",
+        "?",
+    ],
+)
+def test_what_asks_for_what_notes_say_is_none(question: str) -> None:
+    assert note_question(question, TODAY) is None
+
+
+def test_a_very_long_question_is_none() -> None:
+    assert note_question(f"list all notes about {'the ferry ' * 40}", TODAY) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "subject"),
+    [
+        ("how many notes mention the ferry", "the ferry"),
+        ("which notes do I have about", ""),
+        ("the ferry", "the ferry"),
+        ("when did I last change the filter", "change the filter"),
+        ("フェリーについての", "フェリー"),
+        ("フェリーはいくつ", "フェリー"),
+        ("いくつ", ""),
+        ("全部見せて", ""),
+    ],
+)
+def test_of_what_is_left_of_a_planned_question_the_subject_is_told(left: str, subject: str) -> None:
+    assert subject_of(left) == subject
+
+
+@given(st.text(max_size=320))
+def test_any_text_is_read(text: str) -> None:
+    found = note_question(text, TODAY)
+    assert found is None or found.subject == found.subject.strip()
+
+
+@given(st.sampled_from(["list all notes about ", "how many notes mention "]), st.text(max_size=60))
+def test_any_subject_is_read(lead: str, text: str) -> None:
+    note_question(lead + text, TODAY)
+    subject_of(lead + text)
