@@ -61,13 +61,14 @@ def ask(
         opening.pipeline,
         request.question,
         opening.filters,
-        request.top_k or config.ask.top_k,
+        request.top_k,
         mode=config.search.mode,
         on_text=on_text,
         on_thinking=on_thinking,
         on_progress=on_progress,
         memory=open_memory(config.data_dir),
         intent=opening.plan,
+        about=opening.about,
     )
     opening.state.mark_gone([*answer.sources, *answer.near])
     answer.notices = [*opening.notices, *answer.notices]

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 
 from rag.app.choices import with_model
 from rag.app.index_state import IndexState, check_vaults, open_state
+from rag.app.opening import Reading, read_question
 from rag.app.requests import ChatRequest, names_of
 from rag.config import RAGConfig
 from rag.exceptions import UsageError
 from rag.qa.sessions import Session, latest_session, list_sessions, new_session, open_session
+from rag.search.results import QueryFilters
 
 if TYPE_CHECKING:
     from rag.answers.verdicts import Progress
     from rag.context.fact_store import MemoryEntry
     from rag.qa.answer import Answer
     from rag.qa.conversation import Conversation
+    from rag.search.planned_query import Intent
     from rag.search.results import SearchResult
+    from rag.stores.base.document_store import BaseDocumentStore
 
 OnText = Callable[[str], None]
 
@@ -29,6 +33,7 @@ class TurnReport:
     """A question of a conversation, and its answer.
 
     :param asked: the question so that it stands by itself.
+    :param plan: how that was planned, if it was.
     """
 
     session: str
@@ -37,6 +42,7 @@ class TurnReport:
     answer: Answer
     think: bool = False
     explain: bool = False
+    plan: Intent | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,8 @@ class Chat:
     def __init__(self, config: RAGConfig, request: ChatRequest) -> None:
         self._config = with_model(config, request.model, request.no_model, request.think)
         self._request = request
+        self._plan: Intent | None = None  # of the last question
+        self._on_plan: Callable[[Intent], None] | None = None
         session = _session(self._config, request)
         self.state: IndexState = open_state(self._config)
         check_vaults(request.filters.vaults if request.filters else None, self.state.roots)
@@ -117,8 +125,23 @@ class Chat:
             made = create_qa_pipeline(store, config, request.model, transforms)
             pipeline = opened.enter_context(closing(made))
             self._opened = opened.pop_all()
-        top_k = request.top_k or config.ask.top_k
-        return Conversation(pipeline, session, request.filters, top_k, config.search.mode)
+        return Conversation(
+            pipeline,
+            session,
+            request.filters,
+            request.top_k,
+            config.search.mode,
+            read=lambda question: self._read(store, question),
+        )
+
+    def _read(self, store: BaseDocumentStore, question: str) -> Reading:
+        """Return what a question filters by, and what it asks of the notes themselves."""
+        filters = self._request.filters or QueryFilters()
+        reading = read_question(store, self._config, question, filters, self._request)
+        self._plan = reading.plan
+        if reading.plan and self._on_plan:
+            self._on_plan(reading.plan)
+        return reading
 
     @property
     def session(self) -> Session:
@@ -132,11 +155,14 @@ class Chat:
         on_text: OnText | None = None,
         on_thinking: OnText | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        on_plan: Callable[[Intent], None] | None = None,
     ) -> TurnReport:
         """Answer a question; see `rag.qa.conversation.Conversation.ask`.
 
+        :param on_plan: is given how the question was planned, if it was.
         :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
         """
+        self._plan, self._on_plan = None, on_plan
         answer = self._conversation.ask(
             question,
             on_question,
@@ -145,7 +171,15 @@ class Chat:
             on_progress=on_progress,
         )
         asked, request = self.session.turns[-1].asked, self._request
-        return TurnReport(self.session.id, question, asked, answer, request.think, request.explain)
+        return TurnReport(
+            self.session.id,
+            question,
+            asked,
+            answer,
+            think=request.think,
+            explain=request.explain,
+            plan=self._plan,
+        )
 
     def facts(self) -> FactsReport:
         """List the facts of the user.

@@ -1,22 +1,24 @@
-"""How a search and a question begin: the vaults are checked, the query is planned."""
+"""How a search and a question begin: the vaults are checked, the query is read and planned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, check_vaults
-from rag.app.requests import AskRequest, SearchRequest, names_of
+from rag.app.requests import AskRequest, ChatRequest, SearchRequest, names_of
 from rag.app.snapshot import Snapshot
 from rag.config import RAGConfig
-from rag.search.relaxation import intent_of
+from rag.search.relaxation import intent_of, is_name
 from rag.search.results import QueryFilters
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
+    from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
+    from rag.stores.base.document_store import BaseDocumentStore
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,22 @@ class Opening:
     """What a request is run with.
 
     :param plan: how its words were planned, if they were; `notices` say why not.
+    :param about: what is asked of the notes themselves, if that is asked.
     """
 
     state: IndexState
     pipeline: Pipeline
     filters: QueryFilters
     plan: Intent | None
+    notices: list[str]
+    about: NoteQuestion | None = None
+
+
+class Reading(NamedTuple):
+    """What the words of a request mean; see `Opening`."""
+
+    plan: Intent | None
+    about: NoteQuestion | None
     notices: list[str]
 
 
@@ -53,5 +65,30 @@ def begin(
     transforms = names_of(request.transforms)
     chosen = (None,) if transforms is None else transforms
     pipeline = snapshot.pipeline(lambda: make_pipeline(transforms), *key, *chosen)
-    plan, notices = intent_of(snapshot.store, config, words, filters, request.plan)
-    return Opening(snapshot.state, pipeline, filters, plan, notices)
+    if isinstance(request, AskRequest):
+        read = read_question(snapshot.store, config, words, filters, request)
+    else:
+        plan, notices = intent_of(snapshot.store, config, words, filters, request.plan)
+        read = Reading(plan, None, notices)
+    return Opening(snapshot.state, pipeline, filters, read.plan, read.notices, read.about)
+
+
+def read_question(
+    store: BaseDocumentStore,
+    config: RAGConfig,
+    question: str,
+    filters: QueryFilters,
+    request: AskRequest | ChatRequest,
+) -> Reading:
+    """Return what a question filters by, and what it asks of the notes themselves.
+
+    Where the request names a model, that is to answer whatever is asked; without planning words
+    mean nothing but themselves.
+    """
+    about = None
+    if not request.model and request.plan is not False and config.planner.plan != "never":
+        from rag.query.note_questions import note_question
+
+        about = None if is_name(store, question) else note_question(question)
+    plan, notices = intent_of(store, config, question, filters, request.plan, about is not None)
+    return Reading(plan, about, notices)

@@ -106,6 +106,7 @@ class ChatRequest:
     no_model: bool = False
     think: bool = False
     explain: bool = False
+    plan: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import date
+from typing import TYPE_CHECKING, Literal
 
 from rag.exceptions import RAGError
 from rag.search.results import SearchedVariant, SearchResult
@@ -34,6 +35,24 @@ class Citation:
     doubt: str = ""
 
 
+@dataclass(frozen=True)
+class NotesAnswer:
+    """What was asked of the notes themselves, and found without a model.
+
+    :param asked: a list of notes, how many there are, or the day on which something was last.
+    :param count: how many notes there are; of a day, how many tell of it.
+    :param words: that each of them holds; empty where filters alone choose them, which is exact.
+    :param day: the day that was asked for.
+    :param dated_by: what says the day: the line itself, a heading above it, or the note.
+    """
+
+    asked: Literal["list", "count", "last"]
+    count: int
+    words: list[str] = field(default_factory=list)
+    day: date | None = None
+    dated_by: Literal["line", "heading", "note", ""] = ""
+
+
 @dataclass
 class Answer:
     """An answer and what it rests on.
@@ -52,6 +71,9 @@ class Answer:
     the milliseconds of `retrieval`, of the `transforms` within it, of `load` and `generation`.
     `context` is what the model was shown; `None` when none was asked. `notices` are for the
     reader: why no model wrote the answer, above all.
+
+    `notes` is set where the question was about the notes themselves: the sources are then those
+    notes, as many as are shown, and the text says how many there are.
     """
 
     text: str
@@ -79,6 +101,7 @@ class Answer:
     variants: list[SearchedVariant] = field(default_factory=list)
     relaxed: bool = False
     near: list[SearchResult] = field(default_factory=list)
+    notes: NotesAnswer | None = None
 
     @property
     def quoted_lines(self) -> dict[int, int]:

@@ -49,14 +49,14 @@ class AnswerBuilder:
         """
         results = to_results(understood, documents, hits, duplicates)
         pairs = zip(quotes, places, strict=True)
-        shown = [(quote, chunks) for quote, chunks in pairs if _is_for_readers(quote, chunks[0])]
+        shown = [(quote, chunks) for quote, chunks in pairs if is_for_readers(quote, chunks[0])]
         answer = _quoted(shown, results, question, confidence)
         answer.searched, answer.tags = understood.searched, understood.tags
         answer.corrections = understood.corrections
         return {"answer": answer, "results": results}
 
 
-def _is_for_readers(quote: Quote, place: Document) -> bool:
+def is_for_readers(quote: Quote, place: Document) -> bool:
     """Return whether a quotation is no part of prompt injections: that answers nobody."""
     text, planted = without_instructions(place.content or "", "")
     return not planted or Evidence(text).says(quote.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
@@ -27,6 +27,11 @@ from rag.query.transforms.transformers import ConversationRewriter
 from rag.search.results import QueryFilters, SearchResult
 from rag.support.pipeline_parts import component_of
 
+if TYPE_CHECKING:
+    from rag.query.note_questions import NoteQuestion
+    from rag.search.planned_query import Intent
+
+Read = Callable[[str], tuple["Intent | None", "NoteQuestion | None", list[str]]]
 _LONGEST = 200  # tokens of a rewritten question
 
 
@@ -38,6 +43,8 @@ class Conversation:
     :param mode: how notes are searched, as in `search`.
     :param memory: facts that the user told; what is said is added to it. Without it those in
         the data folder of the session.
+    :param read: says what a question filters by, what it asks of the notes themselves, and what
+        there is to tell of that. Without it words mean nothing but themselves.
     """
 
     def __init__(
@@ -48,10 +55,12 @@ class Conversation:
         top_k: int | None = None,
         mode: str | None = None,
         memory: MemoryManager | None = None,
+        read: Read | None = None,
     ) -> None:
         self.pipeline, self.session = pipeline, session
         self.filters, self.top_k, self.mode = filters, top_k, mode
         self.memory = memory or open_memory(session.data_dir)
+        self._read = read
         self._told: set[str] = set()
         for turn in session.turns:
             recall(self.memory, turn)
@@ -69,6 +78,7 @@ class Conversation:
         asked = self.understood(question)
         if on_question and asked != question:
             on_question(asked)
+        intent, about, notices = self._read(asked) if self._read else (None, None, [])
         answer = ask(
             self.pipeline,
             asked,
@@ -77,8 +87,11 @@ class Conversation:
             mode=self.mode,
             memory=self.memory,
             told=self._told,
+            intent=intent,
+            about=about,
             **callbacks,
         )
+        answer.notices = [*notices, *answer.notices]
         turn = _turn(question, asked, answer)
         recall(self.memory, turn)
         try:

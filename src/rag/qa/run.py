@@ -34,6 +34,7 @@ from rag.text.messages import brief
 
 if TYPE_CHECKING:
     from rag.qa.answer_checker import Written
+    from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
 
 
@@ -51,6 +52,7 @@ def ask(
     memory: MemoryProvider | None = None,
     told: set[str] | None = None,
     intent: Intent | None = None,
+    about: NoteQuestion | None = None,
 ) -> Answer:
     """Answer a question from the notes.
 
@@ -67,6 +69,9 @@ def ask(
         was said before, such as `rag.context.MemoryManager`. Nothing of it supports an answer.
     :param told: what a search said before and need not say again; it is added to.
     :param intent: what the question and the filters mean, as in `search`.
+    :param about: what the question asks of the notes themselves, from
+        `rag.query.note_questions.note_question`: it is answered from the index, and no model is
+        asked. By filters alone all notes are listed then, where `top_k` is not given.
     :returns: the answer; `found` is false, and the text says so, when the notes hold none.
     :raises QueryError: when the question is empty or no text, or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
@@ -81,6 +86,8 @@ def ask(
     if top_k is not None:
         check_top_k(top_k)
     store, generator = open_store(pipeline, ANSWER), component_of(pipeline, GENERATOR)
+    if about is not None:
+        return _about_notes(pipeline, question, about, filters, top_k, intent)
     top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
@@ -118,6 +125,22 @@ def ask(
         raise answer.failure
     answer.notices = [*response.notices, *forgotten, *answer.notices]
     return _timed(answer, response, written.began - started)
+
+
+def _about_notes(
+    pipeline: Pipeline,
+    question: str,
+    about: NoteQuestion,
+    filters: QueryFilters | None,
+    top_k: int | None,
+    intent: Intent | None,
+) -> Answer:
+    """List notes, count them, or say when something was last."""
+    from rag.qa.note_answers.answering import answer_about_notes  # most questions do without it
+
+    store, shown = open_store(pipeline), chosen(pipeline, top_k, None)[0]
+    with store.pinned(), own_errors(QueryError, "the search failed"):
+        return answer_about_notes(store, question, about, filters, intent, top_k, shown)
 
 
 def _must_answer(pipeline: Pipeline) -> bool:

@@ -92,23 +92,26 @@ def intent_of(
     query: str,
     filters: QueryFilters | None = None,
     wanted: bool | None = None,
+    of_notes: bool = False,
 ) -> tuple[Intent | None, list[str]]:
     """Return the intent of a query that is to be planned, `None` of any other, and notices for the
     user; see `rag.search.planned_query.find_intent`. What a note is called is no filter, unless a
     plan is asked for.
 
     :param wanted: as in `wants_plan`; true asks the models for all that they may say.
+    :param of_notes: whether the query is known to ask for notes: it is planned then, whatever
+        other words it has.
     """
-    if not wants_plan(config, query, wanted):
+    if not (of_notes or wants_plan(config, query, wanted)):
         return None, []
-    if not wanted and config.planner.plan == "auto" and _is_name(store, query):
+    if not wanted and config.planner.plan == "auto" and is_name(store, query):
         return None, []
     from rag.search.planned_query import find_intent  # plain queries do without its imports
 
     return find_intent(store, config, query, filters, full=bool(wanted))
 
 
-def _is_name(store: BaseDocumentStore, query: str) -> bool:
+def is_name(store: BaseDocumentStore, query: str) -> bool:
     """Return whether a note has a query as its title, alias or file name."""
     with store.pinned():
         manifest = store.manifest()

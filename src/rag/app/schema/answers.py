@@ -11,7 +11,7 @@ from rag.app.schema.variants import variants_to_json
 
 if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
-    from rag.qa.answer import Answer
+    from rag.qa.answer import Answer, NotesAnswer
     from rag.qa.context_report import ShownItem
 
 
@@ -52,11 +52,27 @@ def answer_to_json(answer: Answer, think: bool) -> dict[str, Any]:
             for number, source in enumerate(answer.sources, 1)
         ],
         **({"near": [result_to_json(one) for one in answer.near]} if answer.near else {}),
+        **({"notes": _notes_to_json(answer.notes, answer)} if answer.notes else {}),
         "corrections": answer.corrections,
         "notices": answer.notices,
         **variants_to_json(answer),
     }
     return found | (_work_to_json(answer, think) if answer.usage else {})
+
+
+def _notes_to_json(found: NotesAnswer, answer: Answer) -> dict[str, Any]:
+    """Return what was asked of the notes themselves: `counted_by` says what makes a note count."""
+    return {
+        "asked": found.asked,
+        "count": found.count,
+        "counted_by": "words" if found.words else "filters",
+        "words": found.words,
+        **(
+            {"date": found.day and found.day.isoformat(), "dated_by": found.dated_by or None}
+            if found.asked == "last"
+            else {"shown": len(answer.sources)}
+        ),
+    }
 
 
 def _work_to_json(answer: Answer, think: bool) -> dict[str, Any]:

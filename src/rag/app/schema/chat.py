@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 def turn_to_json(report: TurnReport) -> dict[str, Any]:
     """Return a question and its answer."""
     from rag.app.schema.answers import answer_to_json, context_to_json
+    from rag.app.schema.plans import plan_to_json
 
+    relaxed = report.answer.relaxed
     return {
         "session": report.session,
         "question": report.question,
         "asked": report.asked,
         **answer_to_json(report.answer, report.think),
+        **({"plan": plan_to_json(report.plan, relaxed)} if report.plan else {}),
         **({"context": context_to_json(report.answer)} if report.explain else {}),
     }
 

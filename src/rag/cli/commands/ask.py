@@ -140,8 +140,10 @@ def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
     if out.as_json:
         print_report(report)
     elif out.names_files:
+        from rag.cli.render.note_answers import more_notes
+
         out.print_files(report.index, out.printed(answer.sources))
-        out.print_warnings(answer.notices)
+        out.print_warnings([*answer.notices, *filter(None, [more_notes(answer)])])
     else:
         printer.finish(answer)
         if not answer.found:

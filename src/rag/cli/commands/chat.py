@@ -21,6 +21,7 @@ from rag.cli.framework.options import (
     NoModel,
     NoSources,
     PathGlobs,
+    Plan,
     Quiet,
     Tags,
     Think,
@@ -47,12 +48,14 @@ from rag.cli.render.console import (
     visible,
 )
 from rag.cli.render.context_report import print_window
+from rag.cli.render.plan import print_interpretation
 from rag.exceptions import RAGError, UsageError
 from rag.text.messages import shortened
 
 if TYPE_CHECKING:
     from rag.app.chat import Chat, SessionsReport
     from rag.qa.answer import Answer
+    from rag.search.planned_query import Intent
 
 
 def chat(
@@ -63,6 +66,7 @@ def chat(
     path_globs: PathGlobs = None,
     top_k: TopK = None,
     transforms: Transforms = None,
+    plan: Plan = None,
     go_on: Annotated[
         bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")
     ] = False,
@@ -90,8 +94,7 @@ def chat(
     """Ask the notes one question after the other; each may lean on what was said before.
 
     A conversation is kept in the data folder, for --continue. Ctrl-C ends an answer, Ctrl-D or
-    /quit the conversation. Off a terminal each line of stdin is a question. Words of a question
-    are never taken for filters here, as `rag ask --plan` does.
+    /quit the conversation. Off a terminal each line of stdin is a question.
 
     A line that begins with a slash and a word is a command: /facts, /remember TEXT and /forget N
     keep what the model should know of you, in this conversation and every other; /sources lists
@@ -115,12 +118,22 @@ def chat(
         raise UsageError("--continue and --session exclude each other", hint="Leave one out.")
     filters = make_filters(vaults, tags, date_from, date_to, path_globs)
     request = ChatRequest(
-        filters, top_k, transforms or None, session_id, go_on, model, no_model, think, explain
+        filters,
+        top_k,
+        transforms or None,
+        session_id,
+        go_on,
+        model,
+        no_model,
+        think,
+        explain,
+        plan,
     )
     with workspace.chat(request) as chat:
         if not quiet:
             _greet(chat)
-        code = _converse(chat, Manner(json, quiet, think, explain, sources=not no_sources))
+        manner = Manner(json, quiet, think, explain, sources=not no_sources, plan=bool(plan))
+        code = _converse(chat, manner)
     if code and not _interactive():
         raise typer.Exit(code)
 
@@ -133,6 +146,7 @@ class Manner(NamedTuple):
     think: bool
     explain: bool
     sources: bool
+    plan: bool
 
 
 def _greet(chat: Chat) -> None:
@@ -206,6 +220,10 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
             console = make_console(stderr=True)
             print_between_words(console, f"({visible(asked)})", "dim")
 
+    def show_plan(intent: Intent) -> None:
+        printer.stop_waiting()
+        print_interpretation(intent, chat.state, wanted=manner.plan, data=manner.as_json)
+
     try:
         if not manner.as_json:
             printer.wait("asking…")
@@ -215,6 +233,7 @@ def _answer(chat: Chat, question: str, manner: Manner) -> int:
             on_text=None if manner.as_json else printer.on_text,
             on_thinking=printer.on_thinking if manner.think and not manner.as_json else None,
             on_progress=None if manner.as_json else printer.on_progress,
+            on_plan=None if manner.quiet else show_plan,
         )
     except KeyboardInterrupt:
         if not _interactive():

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.cli.render.answer import print_sources
 from rag.cli.render.console import clean, make_console, print_error, print_line, print_report, say
+from rag.cli.render.sources import print_sources
 from rag.exceptions import NotFoundError, RAGError, UsageError
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rag.cli.render.console import (
@@ -16,16 +15,14 @@ from rag.cli.render.console import (
     say_notice,
     visible,
 )
+from rag.cli.render.sources import print_places, print_quotes, print_sources
 from rag.cli.render.status_line import StatusLine
 from rag.exceptions import UnfinishedError, UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from rag.answers.verdicts import Progress
     from rag.app.index_state import IndexState
     from rag.qa.answer import Answer
-    from rag.search.results import SearchResult
 
 _MARKS = {
     "interrupted": "(interrupted)",
@@ -172,8 +169,13 @@ class AnswerPrinter:
         if not self._quiet:
             for notice in answer.notices:
                 say_notice(notice)
+        if answer.notes and answer.found:
+            from rag.cli.render.note_answers import print_notes
+
+            print_notes(self._console, answer, self._facts, sources=self._sources)
+            return exit_code(answer)
         if answer.quotes:
-            _print_quotes(self._console, answer)
+            print_quotes(self._console, answer)
         elif not answer.found and not answer.partial:
             self._console.print(answer.text)
             self._print_near(answer)
@@ -257,56 +259,3 @@ def summary(answer: Answer) -> str:
         removed = (f"{n} × {what}" if n > 1 else what for what, n in counts.items())
         parts.append(f"removed: {', '.join(removed)}")
     return visible(" · ".join(parts))
-
-
-def _print_quotes(console: Console, answer: Answer) -> None:
-    from rich.text import Text
-
-    from rag.cli.render.results import print_indented
-    from rag.text.snippets import match_spans
-
-    for quote in answer.quotes:
-        shown = clean(quote.text)
-        text = Text(shown)
-        for start, end in match_spans(shown, answer.searched):
-            text.stylize("bold", start, end)
-        text.append(f" [{quote.source}]", style="cyan")
-        if quote.also:
-            others = ", ".join(f"[{source}]" for source, _ in quote.also)
-            text.append(f" (also in {others})", style="dim")
-        print_indented(console, text, 2)
-
-
-def print_places(console: Console, results: list[SearchResult], facts: IndexState) -> None:
-    """Print the titles of results, and where they are."""
-    from rich.text import Text
-
-    from rag.cli.render.results import place
-
-    for result in results:
-        text = Text("  ").append(f"{visible(result.title)}  ", style="bold")
-        print_between_words(console, text.append_text(place(result, facts, 0)))
-
-
-def print_sources(
-    console: Console,
-    sources: list[SearchResult],
-    facts: IndexState,
-    lines: Mapping[int, int] | None = None,
-) -> None:
-    """Print the numbered sources of an answer.
-
-    :param lines: for a number, another line than that where the source begins.
-    """
-    from rich.text import Text
-
-    from rag.cli.render.results import place
-
-    for number, source in enumerate(sources, 1):
-        line = (lines or {}).get(number, 0)
-        text = (
-            Text()
-            .append(f"[{number}] ", style="cyan")
-            .append(f"{visible(source.title)}  ", style="bold")
-        )
-        print_between_words(console, text.append_text(place(source, facts, line)))

@@ -1,0 +1,1 @@
+"""Answers to questions about the notes themselves: lists, counts and last dates."""

@@ -1,0 +1,140 @@
+"""The newest passage of the notes that tells of something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from haystack.dataclasses import Document
+
+from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
+from rag.qa.answer import Quote
+from rag.qa.answer_builder import is_for_readers
+from rag.qa.found_passages import line_in_file
+from rag.qa.note_answers.chosen_notes import Chosen
+from rag.qa.note_answers.passage_dates import DatedBy, day_of, has_happened
+from rag.search.understanding.subject_words import SpokenText, SubjectWord
+from rag.stores.base.document_store import BaseDocumentStore
+from rag.text.normalize import normalize
+from rag.text.tokenizer import TOKEN, stem
+
+_READ = 1_000  # passages that a question reads, those of the newest notes
+_PARTS = 500  # ids that one query names
+
+
+class DatedPassage(NamedTuple):
+    """A passage that tells of what was asked for.
+
+    `line` counts from 1 in the file. `is_whole` says that all words stand in it, and none only in
+    its title or headings.
+    """
+
+    day: date
+    dated_by: DatedBy
+    is_whole: bool
+    note: str
+    chunk: str
+    line: int
+    text: str
+
+
+class LastTime(NamedTuple):
+    """The newest passage, in how many notes there is one, and what there is to say of how it was
+    sought."""
+
+    passage: DatedPassage | None
+    notes: int = 0
+    notice: str = ""
+
+
+def find_last_time(
+    store: BaseDocumentStore,
+    chosen: Chosen,
+    first: date | None = None,
+    last: date | None = None,
+    today: date | None = None,
+) -> LastTime:
+    """Return the newest passage of some notes that holds all words of a subject and tells of what
+    was done, on a day that is not yet to come.
+
+    :param first: the first day that counts, if not all do; `last` is the last.
+    """
+    if not (chosen.words and chosen.notes):
+        return LastTime(None)
+    today = today or date.today()
+    until = min(last, today) if last else today
+    ids, left_out = _chunks(store, chosen)
+    found = [
+        passage
+        for at in range(0, len(ids), _PARTS)
+        for document in store.get_documents(ids[at : at + _PARTS])
+        for passage in _passages(document, chosen.words)
+        if (first is None or first <= passage.day) and passage.day <= until
+    ]
+    whole = [passage for passage in found if passage.is_whole] or found
+    told = f"only the {_READ:,} newest passages that may tell of it were read" if left_out else ""
+    if not whole:
+        return LastTime(None, notice=told)
+    newest = max(whole, key=lambda one: (one.day, one.dated_by != "note", one.note, -one.line))
+    return LastTime(newest, len({passage.note for passage in whole}), told)
+
+
+def _chunks(store: BaseDocumentStore, chosen: Chosen) -> tuple[list[str], bool]:
+    """Return the ids of the chunks to read, those of the newest notes first, and whether some are
+    left out."""
+    manifest = store.manifest()
+    assert manifest
+    order = {note: rank for rank, note in enumerate(chosen.notes)}
+    owned = [
+        (order[n], str(UUID(bytes=key)))
+        for key, n in manifest.notes_by_chunk().items()
+        if n in order
+    ]
+    if chosen.chunks is not None:
+        owned = [one for one in owned if one[1] in chosen.chunks]
+    ids = [chunk for _, chunk in sorted(owned)]
+    return ids[:_READ], len(ids) > _READ
+
+
+def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[DatedPassage]:
+    meta, content = document.meta, document.content or ""
+    headings = [str(part) for part in meta.get("heading") or []]
+    names = [str(meta.get("title", "")), *headings]
+    lines, skipped = content.split("\n"), int(meta.get("repeated", 0))
+    for unit in quotable_units(content):
+        if unit.first < skipped or unit.kind in (Kind.LIST, Kind.TABLE, Kind.CODE):
+            continue
+        held = _held(unit, words)
+        if not held or not has_happened(unit.text, lines[unit.first], _starts(unit.text, held)):
+            continue
+        around = SpokenText.of(*names, unit.under)
+        is_whole = len(held) == len(words)
+        if not (is_whole or all(word in held or word.is_in(around) for word in words)):
+            continue
+        dated = day_of(unit.text, headings, _created(meta))
+        line = line_in_file(document, unit.first)
+        if dated and is_for_readers(Quote(unit.text, 1, line), document):
+            note = str(meta.get("file_id", document.id))
+            yield DatedPassage(*dated, is_whole, note, document.id, line, unit.text)
+
+
+def _created(meta: dict[str, Any]) -> str:
+    return str(meta.get("created") or "")
+
+
+def _held(unit: QuotableUnit, words: Sequence[SubjectWord]) -> list[SubjectWord]:
+    text = SpokenText.of(unit.text)
+    return [word for word in words if word.is_in(text)]
+
+
+def _starts(text: str, words: Sequence[SubjectWord]) -> list[int]:
+    """Return where words begin in a text in normal form, the first place of each."""
+    normal, starts = normalize(text), []
+    stems = [(found.start(), stem(found[2])) for found in TOKEN.finditer(normal) if found[2]]
+    for word in words:
+        at = next((start for start, term in stems if term in word.terms), -1)
+        at = normal.find(word.run) if word.run else at
+        starts += [at] if at >= 0 else []
+    return starts

@@ -1,0 +1,111 @@
+"""The day of a passage of a note, and whether what it tells of has happened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Literal, NamedTuple
+
+from rag.text.normalize import normalize
+
+DatedBy = Literal["line", "heading", "note"]
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = rf"(?P<{{}}>{'|'.join(_MONTHS)})[a-z]*\.?"
+_DAY = re.compile(
+    r"(?<![\d.-])(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})[-/.](?P<d1>\d{1,2})(?![\d])"
+    r"|(?:(?P<y2>\d{4})年 ?)?(?P<m2>\d{1,2})月 ?(?P<d2>\d{1,2})日"
+    rf"|\b(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.format('m3')}(?:,? (?P<y3>\d{{4}}))?\b"
+    rf"|\b{_MONTH.format('m4')} (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y4>\d{{4}}))?\b"
+)
+_BEGINS = re.compile(r"[\W_]*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?")
+_PARTS = re.compile(r"[.;:!?。；！？\n]|, |、| but | and then ")
+_BEFORE = re.compile(
+    r"\b(?:not|never|cannot|will|shall|should|must|might|may|could|would|to|if|unless|without"
+    r"|todo|plan(?:s|ned|ning)?|going|hope|want|need|remember|forgot)\b(?: \w+){0,3} ?$"
+    r"|n't\b(?: \w+){0,3} ?$"
+)
+_AROUND = re.compile(
+    r"\b(?:tomorrow|next (?:time|day|week|month|year|\w+day)|cancel(?:l?ed)?|postponed)\b"
+    r"|called off|なかった|ません|予定|つもり|[いきしちにびみりえけせてべめれ]たい(?:$|と|で|な)"
+    r"|来週|来月|来年|明日|今度|中止|延期|なければ|必要が"
+)
+_OPEN_TASK = re.compile(r"\s*(?:>\s?)*(?:[-*+]|\d+[.)])\s+\[ \]")
+
+
+class PassageDay(NamedTuple):
+    """The day of a passage, and what says so."""
+
+    day: date
+    by: DatedBy
+
+
+def day_in(text: str, year: int | None = None, at_the_start: bool = False) -> date | None:
+    """Return the first day that a text names; `None` where it names none, or only a month.
+
+    :param year: of a day that is named without one.
+    :param at_the_start: whether the day must stand before all other words.
+
+    >>> day_in("Tuesday, 17 November 2026"), day_in("11月3日の会議", 2026)
+    (datetime.date(2026, 11, 17), datetime.date(2026, 11, 3))
+    """
+    normal = normalize(text)
+    begins = _BEGINS.match(normal)
+    start = begins.end() if begins else 0
+    for found in _DAY.finditer(normal):
+        if at_the_start and found.start() > start:
+            return None
+        parts = found.groupdict()
+        given = next(filter(None, (parts[f"y{n}"] for n in (1, 2, 3, 4))), None)
+        month = next(filter(None, (parts[f"m{n}"] for n in (1, 2, 3, 4))))
+        day = next(filter(None, (parts[f"d{n}"] for n in (1, 2, 3, 4))))
+        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+        if given or year:
+            try:
+                return date(int(given or year or 1), number, int(day))
+            except ValueError:
+                continue
+    return None
+
+
+def day_of(text: str, headings: Sequence[str], created: str) -> PassageDay | None:
+    """Return the day of a passage: that which it begins with, else that of a heading above it, the
+    nearest first, else that of its note.
+
+    :param created: the date of the note, ISO; may be empty.
+    """
+    own = _iso(created[:10])
+    year = own.year if own else None
+    if day := day_in(text, year, at_the_start=True):
+        return PassageDay(day, "line")
+    for heading in reversed(headings):
+        if day := day_in(heading, year):
+            return PassageDay(day, "note" if day == own else "heading")
+    return PassageDay(own, "note") if own else None
+
+
+def has_happened(text: str, line: str, word_starts: Sequence[int]) -> bool:
+    """Return whether a sentence tells what was done, and not what was not, or is yet to be.
+
+    :param line: of the file, which the sentence begins in.
+    :param word_starts: where the words in question begin in the sentence in normal form.
+    """
+    if _OPEN_TASK.match(line):
+        return False
+    normal = normalize(text)
+    for start in word_starts:
+        ends = [found.end() for found in _PARTS.finditer(normal, 0, start)]
+        before = normal[ends[-1] if ends else 0 : start]
+        follows = _PARTS.search(normal, start)
+        after = normal[start : follows.start() if follows else len(normal)]
+        if _BEFORE.search(before) or _AROUND.search(before + after):
+            return False
+    return True
+
+
+def _iso(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,103 @@
+"""The day of a passage, and whether what it tells of has happened."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.qa.note_answers.passage_dates import day_in, day_of, has_happened
+from rag.text.normalize import normalize
+
+
+@pytest.mark.parametrize(
+    ("text", "year", "day"),
+    [
+        ("2026-11-18", None, date(2026, 11, 18)),
+        ("2026/11/8", None, date(2026, 11, 8)),
+        ("２０２６年１１月１８日", None, date(2026, 11, 18)),
+        ("Tuesday, 17 November 2026", None, date(2026, 11, 17)),
+        ("Nov. 3rd, 2026", None, date(2026, 11, 3)),
+        ("the 3rd of May 2026", None, date(2026, 5, 3)),
+        ("November 3", 2025, date(2025, 11, 3)),
+        ("11月3日の会議", 2026, date(2026, 11, 3)),
+        ("11月3日の会議", None, None),
+        ("2026-02-30", None, None),
+        ("November 2026", None, None),
+        ("2026-11", None, None),
+        ("version 1.2026-11-18", None, None),
+        ("no day at all", 2026, None),
+    ],
+)
+def test_a_day_is_read_where_a_text_names_one(text: str, year: int | None, day: date | None):
+    assert day_in(text, year) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "headings", "created", "day", "by"),
+    [
+        ("Met her.", [], "2026-11-17T00:00:00", date(2026, 11, 17), "note"),
+        ("Met her.", ["Log", "2026-11-03"], "2025-01-01", date(2026, 11, 3), "heading"),
+        ("Met her.", ["2026-11-03", "5 November"], "2026-01-01", date(2026, 11, 5), "heading"),
+        ("Met her.", ["2026-11-17"], "2026-11-17", date(2026, 11, 17), "note"),
+        ("2026-10-02: met her.", ["2026-11-03"], "", date(2026, 10, 2), "line"),
+        ("Met her on 2026-10-02.", [], "2026-11-03", date(2026, 11, 3), "note"),
+    ],
+)
+def test_a_line_says_its_day_before_a_heading_and_that_before_the_note(
+    text: str, headings: list[str], created: str, day: date, by: str
+) -> None:
+    assert day_of(text, headings, created) == (day, by)
+
+
+def test_a_passage_that_nothing_dates_has_no_day() -> None:
+    assert day_of("Met her.", ["Log"], "") is None
+
+
+def happened(text: str, word: str, line: str = "") -> bool:
+    return has_happened(text, line or text, [normalize(text).find(word)])
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Met Tanaka at the harbour.", "met"),
+        ("We should go home, but met Tanaka.", "met"),
+        ("Met Tanaka; will write tomorrow.", "met"),
+        ("田中さんに会った。", "会"),
+        ("だいたい交換した。", "交換"),
+    ],
+)
+def test_what_was_done_has_happened(text: str, word: str) -> None:
+    assert happened(text, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("We should meet Tanaka.", "meet"),
+        ("I did not meet Tanaka.", "meet"),
+        ("Couldn't even meet Tanaka.", "meet"),
+        ("Meet Tanaka next week.", "meet"),
+        ("Meeting with Tanaka cancelled.", "meeting"),
+        ("田中さんに会えなかった。", "会"),
+        ("来週、田中さんに会う予定。", "会"),
+        ("田中さんに会いたい。", "会"),
+    ],
+)
+def test_what_was_not_done_or_is_to_come_has_not(text: str, word: str) -> None:
+    assert not happened(text, word)
+
+
+def test_an_open_task_has_not_happened_and_a_closed_one_has() -> None:
+    assert not happened("Meet Tanaka", "meet", "- [ ] Meet Tanaka")
+    assert happened("Meet Tanaka", "meet", "- [x] Meet Tanaka")
+
+
+@given(st.text(max_size=80), st.integers(1, 9999))
+def test_any_text_is_read(text: str, year: int) -> None:
+    found = day_in(text, year)
+    assert found is None or isinstance(found, date)
+    has_happened(text, text, [0])
