@@ -64,7 +64,10 @@ def test_conditions_and_subject_of_the_question_must_stay() -> None:
         ("what is it?", HISTORY, "what is it? (long keep backups)"),
         ("refund?", HISTORY, "refund? (long keep backups)"),
         ("why?", [], "why?"),
-        ("and backups?", [Exchange("why? (long keep backups)", "")], "and backups?"),
+        ("and tapes?", [Exchange("why? (keep backups)", "")], "and tapes? (keep backups)"),
+        ("when?", [Exchange("and the one before? (tapes)", "")], "when? (tapes)"),
+        ("when?", [Exchange("and on tapes? (keep backups)", "")], "when? (tapes)"),
+        ("それは何枚？", [Exchange("なぜ？ (証明書 更新)", "")], "それは何枚？ (証明書 更新)"),
     ],
 )
 def test_without_a_model_the_words_of_the_question_before_follow(question, history, found) -> None:

@@ -34,6 +34,11 @@ _WHOLE = re.compile(
     r"|.+(?:とは|って何)",
     re.IGNORECASE,
 )
+# They name nothing by themselves: "who else?", "how many more?", "and the one before?"
+_VAGUE = {
+    *("one", "ones", "before", "after", "else", "same", "other", "others", "many", "much", "often"),
+    *("long", "time", "times", "next", "last", "first", "later", "earlier", "instead", "exactly"),
+}
 _NAMES = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u4dbf\u4e00-\u9fff\u3005]{2,}")
 
 
@@ -71,7 +76,16 @@ def expanded(question: str, history: Sequence[Exchange]) -> str:
     leans = terms < (1 if _WHOLE.match(question.strip()) else _FEW)
     if not history or not (_REFERS.search(question) or leans):
         return question
-    before = re.sub(r"\s\([^()]*\)$", "", history[-1].question)
-    words = [*content_words(before), *_NAMES.findall(before)]
+    words = _subject(history[-1].question)
     new = [word for word in dict.fromkeys(words) if word.lower() not in question.lower()]
     return f"{question} ({' '.join(new)})" if new else question
+
+
+def _subject(question: str) -> list[str]:
+    """Return the words of a question that name what it is about: its own, or, where these name
+    nothing, those of the question before it, which follow in brackets."""
+    own, _, before = question.partition(" (") if question.endswith(")") else (question, "", "")
+    words = [*content_words(own), *_NAMES.findall(own)]
+    if before and _VAGUE.issuperset(words):
+        words = [*content_words(before), *_NAMES.findall(before)]
+    return words

@@ -107,6 +107,7 @@ class Chat:
         self._config = with_model(config, request.model, request.no_model, request.think)
         self._request = request
         self._plan: Intent | None = None  # of the last question
+        self._before: Intent | None = None  # of the one before it
         self._on_plan: Callable[[Intent], None] | None = None
         session = _session(self._config, request)
         self.state: IndexState = open_state(self._config)
@@ -131,13 +132,17 @@ class Chat:
             request.filters,
             request.top_k,
             config.search.mode,
-            read=lambda question: self._read(store, question),
+            read=lambda question, goes_on: self._read(store, question, goes_on),
         )
 
-    def _read(self, store: BaseDocumentStore, question: str) -> Reading:
-        """Return what a question filters by, and what it asks of the notes themselves."""
+    def _read(self, store: BaseDocumentStore, question: str, goes_on: bool) -> Reading:
+        """Return what a question filters by, and what it asks of the notes themselves.
+
+        One that goes on from another keeps the time and the tags of that, whatever it asks.
+        """
         filters = self._request.filters or QueryFilters()
-        reading = read_question(store, self._config, question, filters, self._request)
+        is_planned = goes_on and self._before is not None
+        reading = read_question(store, self._config, question, filters, self._request, is_planned)
         self._plan = reading.plan
         if reading.plan and self._on_plan:
             self._on_plan(reading.plan)
@@ -162,7 +167,7 @@ class Chat:
         :param on_plan: is given how the question was planned, if it was.
         :raises RAGError: as `Workspace.ask`; the conversation goes on all the same.
         """
-        self._plan, self._on_plan = None, on_plan
+        self._before, self._plan, self._on_plan = self._plan, None, on_plan
         answer = self._conversation.ask(
             question,
             on_question,

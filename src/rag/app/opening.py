@@ -79,16 +79,20 @@ def read_question(
     question: str,
     filters: QueryFilters,
     request: AskRequest | ChatRequest,
+    is_planned: bool = False,
 ) -> Reading:
     """Return what a question filters by, and what it asks of the notes themselves.
 
     Where the request names a model, that is to answer whatever is asked; without planning words
     mean nothing but themselves.
+
+    :param is_planned: whether the question goes on from one that was planned.
     """
-    about = None
-    if not request.model and request.plan is not False and config.planner.plan != "never":
+    about, may_plan = None, request.plan is not False and config.planner.plan != "never"
+    if may_plan and not request.model:
         from rag.query.note_questions import note_question
 
         about = None if is_name(store, question) else note_question(question)
-    plan, notices = intent_of(store, config, question, filters, request.plan, about is not None)
+    of_notes = may_plan and (is_planned or about is not None)
+    plan, notices = intent_of(store, config, question, filters, request.plan, of_notes)
     return Reading(plan, about, notices)

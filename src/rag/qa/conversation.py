@@ -14,6 +14,7 @@ from rag.clients.protocols import BriefChat
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
+from rag.qa.note_answers.passage_dates import day_in
 from rag.qa.pipeline import GENERATOR
 from rag.qa.run import ask
 from rag.qa.sessions import Session, Turn, new_session
@@ -21,6 +22,7 @@ from rag.qa.user_facts import chat_history, open_memory, recall
 from rag.query.limits import bounded
 from rag.query.llm.reply_parsing import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
+from rag.query.note_follow_ups import followed_up
 from rag.query.transforms.generated_text import GeneratedText
 from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
 from rag.query.transforms.transformers import ConversationRewriter
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
 
-Read = Callable[[str], tuple["Intent | None", "NoteQuestion | None", list[str]]]
+Read = Callable[[str, bool], tuple["Intent | None", "NoteQuestion | None", list[str]]]
+_LOOKS_BACK = 4  # turns, for the question that others went on from
 _LONGEST = 200  # tokens of a rewritten question
 
 
@@ -44,7 +47,8 @@ class Conversation:
     :param memory: facts that the user told; what is said is added to it. Without it those in
         the data folder of the session.
     :param read: says what a question filters by, what it asks of the notes themselves, and what
-        there is to tell of that. Without it words mean nothing but themselves.
+        there is to tell of that; it is told whether the question goes on from the one before.
+        Without it words mean nothing but themselves.
     """
 
     def __init__(
@@ -78,7 +82,8 @@ class Conversation:
         asked = self.understood(question)
         if on_question and asked != question:
             on_question(asked)
-        intent, about, notices = self._read(asked) if self._read else (None, None, [])
+        read = self._read(asked, asked != question) if self._read else (None, None, [])
+        intent, about, notices = read
         answer = ask(
             self.pipeline,
             asked,
@@ -123,9 +128,22 @@ class Conversation:
         if not question.strip():
             return question
         question = bounded(question)
+        if known := self._followed_up(question):
+            return known
         history = chat_history(self.session.turns)
         [query] = self._rewriter.transform(QueryBundle(query_str=question, chat_history=history))
         return query.query_str
+
+    def _followed_up(self, question: str) -> str:
+        """Return a question that goes on from one about the notes themselves; empty if it does
+        not."""
+        for turn in reversed(self.session.turns[-_LOOKS_BACK:]):
+            day = day_in(turn.answer, at_the_start=True)
+            if known := followed_up(question, turn.asked, day):
+                return known
+            if turn.asked == turn.question:  # one that goes on from no other
+                break
+        return ""
 
     def _rewrite(self, question: str, turns: list[ConversationTurn]) -> GeneratedText:
         """Rewrite a question by the chat model, or else without it."""

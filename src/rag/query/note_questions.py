@@ -177,8 +177,7 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
     """
     if len(question) > _LONGEST:
         return None
-    text = _END.sub("", " ".join(unicodedata.normalize("NFKC", question).split()))
-    text = text.replace("’", "'")
+    text = plain_question(question)
     if _SENTENCES.search(text):
         return None
     if found := _last(text):
@@ -200,12 +199,11 @@ def subject_of(text: str) -> str:
     >>> subject_of("which notes do I have about the ferry"), subject_of("フェリーについての")
     ('the ferry', 'フェリー')
     """
-    text = _END.sub("", unicodedata.normalize("NFKC", text)).strip()
+    text = plain_question(text)
     if found := _last(text):
         return found.subject
-    leads = (match for p in (_COUNTS, _LISTS, _ALL, _WHICH) if (match := p.match(text)))
-    lead = next(leads, None)
-    left = f" {text[lead.end() :] if lead else text}".replace("  ", " ")
+    parts = parts_of(text)
+    left = f" {parts[1] if parts else text}".replace("  ", " ")
     while match := next(filter(None, (p.match(left) for p in (_HAS, _THERE, _ABOUT, _ON))), None):
         left = f" {left[match.end() :].lstrip(' :')}"
     for pattern in (_AT_THE_END, _JA_LEFT, _JA_PEELED):
@@ -215,6 +213,23 @@ def subject_of(text: str) -> str:
     if match and any(match.groups()):
         return subject_of("".join(filter(None, match.groups())))
     return "" if match else left.strip()
+
+
+def plain_question(question: str) -> str:
+    """Return a question in one width, with single spaces, and without the mark at its end."""
+    text = " ".join(unicodedata.normalize("NFKC", question).split())
+    return _END.sub("", text).replace("’", "'").strip()
+
+
+def parts_of(text: str) -> tuple[str, str] | None:
+    """Return the words that ask for notes or their number, and those that follow; `None` of a text
+    that does not begin with such.
+
+    :param text: from `plain_question`.
+    """
+    leads = (match for p in (_COUNTS, _LISTS, _ALL, _WHICH) if (match := p.match(text)))
+    lead = next(leads, None)
+    return (lead[0], text[lead.end() :]) if lead else None
 
 
 def _last(text: str) -> NoteQuestion | None:
