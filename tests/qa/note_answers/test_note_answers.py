@@ -35,7 +35,11 @@ NOTES = {
         "2026-11-18.md": "# 11月18日\n\n田中さんと会議。フェリーを予約した。\n",
         **{f"runbook-{n}.md": RUNBOOK.format(n, n) for n in range(1, 10)},
     },
-    "work": {"deploy.md": "---\ntags: [ops]\ncreated: 2026-10-12\n---\n# Deploy\n\nRoll back.\n"},
+    "work": {
+        "deploy.md": "---\ntags: [ops]\ncreated: 2026-10-12\n---\n# Deploy\n\nRoll back.\n",
+        "restore.md": "---\ncreated: 2026-10-13\n---\n# Restoring\n\nRestore the backup.\n",
+        "drill.md": "---\ncreated: 2026-07-01\n---\n# Drill\n\nWe restored the backup.\n",
+    },
 }
 
 
@@ -91,7 +95,9 @@ class TestLists:
         assert lines == {"2026-11-17.md": 3, "2026-11-03.md": 5, "ferry.md": 5}
 
     def test_flags_filter_besides(self, answer: Answered) -> None:
-        assert paths(answer("list all notes", QueryFilters(vaults=["work"]))) == ["deploy.md"]
+        assert paths(answer("list all notes", QueryFilters(vaults=["work"], tags=["ops"]))) == [
+            "deploy.md"
+        ]
 
     def test_none_is_found_where_no_note_holds_all_words(self, answer: Answered) -> None:
         found = answer("list all notes about ferry runbooks")
@@ -116,7 +122,7 @@ class TestCounts:
         assert found.text == '4 notes hold "Tanaka" (2026-11-01 –)'
 
     def test_all_notes_are_counted(self, answer: Answered) -> None:
-        assert answer("how many notes do I have?").text == "18 notes in all"
+        assert answer("how many notes do I have?").text == "20 notes in all"
 
     def test_a_tag_that_no_note_has_counts_none(self, answer: Answered) -> None:
         found = answer("how many notes are tagged zebra")
@@ -129,7 +135,7 @@ class TestCounts:
 
     def test_japanese_notes_are_counted(self, answer: Answered) -> None:
         assert answer("田中さんについてのノートはいくつ").notes.count == 2
-        assert answer("先月のノートは何件ありますか").notes.count == 2
+        assert answer("先月のノートは何件ありますか").notes.count == 3
 
 
 class TestLastDates:
@@ -153,6 +159,13 @@ class TestLastDates:
         assert before.notes.day == date(2026, 11, 3)
         heading = answer("when did I last prune the tree since 2026-09-01")
         assert heading.notes.day == date(2026, 9, 10)
+
+    def test_an_instruction_is_no_event(self, answer: Answered) -> None:
+        found = answer("when did I last restore the backup?")
+        assert (found.notes.day, found.quotes[0].text) == (
+            date(2026, 7, 1),
+            "We restored the backup.",
+        )
 
     def test_nothing_that_tells_of_it_is_not_found(self, answer: Answered) -> None:
         found = answer("when did I last meet Suzuki")

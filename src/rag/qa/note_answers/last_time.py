@@ -9,12 +9,19 @@ from uuid import UUID
 
 from haystack.dataclasses import Document
 
+from rag.answers.quotation.irregular_forms import other_forms
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.qa.answer import Quote
 from rag.qa.answer_builder import is_for_readers
 from rag.qa.found_passages import line_in_file
 from rag.qa.note_answers.chosen_notes import Chosen
-from rag.qa.note_answers.passage_dates import DatedBy, day_of, has_happened
+from rag.qa.note_answers.passage_dates import (
+    DatedBy,
+    day_of,
+    has_happened,
+    is_log,
+    tells_past,
+)
 from rag.search.understanding.subject_words import SpokenText, SubjectWord
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.normalize import normalize
@@ -59,6 +66,9 @@ def find_last_time(
     """Return the newest passage of some notes that holds all words of a subject and tells of what
     was done, on a day that is not yet to come.
 
+    In a note of a day, and below a heading or in a line with one, any sentence may tell it; in
+    other notes it must be told as what is past, for instructions have the same words.
+
     :param first: the first day that counts, if not all do; `last` is the last.
     """
     if not (chosen.words and chosen.notes):
@@ -102,6 +112,8 @@ def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[Date
     meta, content = document.meta, document.content or ""
     headings = [str(part) for part in meta.get("heading") or []]
     names = [str(meta.get("title", "")), *headings]
+    of_day = is_log(str(meta.get("file_path", "")), names[0])
+    pasts = {form for word in words for form in other_forms(word.text.lower())}
     lines, skipped = content.split("\n"), int(meta.get("repeated", 0))
     for unit in quotable_units(content):
         if unit.first < skipped or unit.kind in (Kind.LIST, Kind.TABLE, Kind.CODE):
@@ -114,6 +126,9 @@ def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[Date
         if not (is_whole or all(word in held or word.is_in(around) for word in words)):
             continue
         dated = day_of(unit.text, headings, _created(meta))
+        if not (of_day or (dated and dated.by != "note")):
+            told = is_whole and tells_past(unit.text, pasts)
+            dated = dated if told else None
         line = line_in_file(document, unit.first)
         if dated and is_for_readers(Quote(unit.text, 1, line), document):
             note = str(meta.get("file_id", document.id))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
+from pathlib import PurePath
 from typing import Literal, NamedTuple
 
 from rag.text.normalize import normalize
+from rag.vault.note_dates import date_in_name
 
 DatedBy = Literal["line", "heading", "note"]
 
@@ -32,6 +34,14 @@ _AROUND = re.compile(
     r"|来週|来月|来年|明日|今度|中止|延期|なければ|必要が"
 )
 _OPEN_TASK = re.compile(r"\s*(?:>\s?)*(?:[-*+]|\d+[.)])\s+\[ \]")
+
+
+# Of what was done: "changed", "we had", 会った. Instructions and plans have none of it.
+_PAST = re.compile(
+    r"\b(?:i|we|was|were|had|went|did|took|saw|made|got|gave|came|\w{2,}ed|put|cut|read|set)\b"
+    r"|(?:た|だ|ました|でした)(?=[。、)）」]|の|が|$)",
+    re.MULTILINE,
+)
 
 
 class PassageDay(NamedTuple):
@@ -102,6 +112,21 @@ def has_happened(text: str, line: str, word_starts: Sequence[int]) -> bool:
         if _BEFORE.search(before) or _AROUND.search(before + after):
             return False
     return True
+
+
+def tells_past(text: str, pasts: Collection[str]) -> bool:
+    """Return whether a sentence tells what was done: in a note that is no log, most give
+    instructions.
+
+    :param pasts: irregular forms of its verbs that tell it, too.
+    """
+    normal = normalize(text)
+    return bool(_PAST.search(normal)) or not {*re.findall(r"[a-z]+", normal)}.isdisjoint(pasts)
+
+
+def is_log(path: str, title: str) -> bool:
+    """Return whether a note is one of a day or a week, as its file name or title says."""
+    return bool(date_in_name(PurePath(path).stem) or date_in_name(title) or day_in(title, 2000))
 
 
 def _iso(text: str) -> date | None:

@@ -1,0 +1,158 @@
+"""`rag ask` and `rag chat` about the notes themselves: lists, counts and last dates."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from datetime import date, timedelta
+
+import pytest
+
+from ollama_server import OllamaServer
+
+MODELS = ["llama3.2"]
+WEEK_AGO = date.today() - timedelta(days=date.today().weekday() + 4)  # a Thursday, last week
+RUNBOOK = "---\ntags: [runbook]\ncreated: 2025-0{}-10\n---\n# Runbook {}\n\nGo.\n"
+NOTES = {
+    f"{WEEK_AGO}.md": "# Thursday\n\nMet Tanaka. We decided to book the early ferry.\n",
+    "2025-11-03.md": "# 2025-11-03\n\nMet Tanaka. We decided to postpone the ferry.\n",
+    **{f"runbook {n}.md": RUNBOOK.format(n, n) for n in range(1, 8)},
+}
+
+
+@pytest.fixture
+def vault(rag, write_notes):
+    assert rag("index", "-q", write_notes("life", NOTES)).code == 0
+
+
+def chat(rag, monkeypatch, *lines: str) -> list[dict[str, object]]:
+    """Return the turns of a conversation."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    return [json.loads(line) for line in rag("chat", "--json").out.splitlines()]
+
+
+class TestAsk:
+    def test_a_list_by_a_filter_names_every_note_and_nothing_else(self, rag, vault):
+        ran = rag("ask", "which notes are tagged runbook")
+        assert ran.code == 0
+        assert ran.out.splitlines() == [
+            "7 notes (#runbook):",
+            *(f"[{8 - n}] Runbook {n}  life/runbook {n}.md:5" for n in range(7, 0, -1)),
+        ]
+        [said] = ran.err.splitlines()
+        assert said.startswith("#runbook · newest first")
+
+    def test_a_count_says_how_many_more_there_are_than_it_names(self, rag, vault):
+        ran = rag("ask", "how many notes are tagged runbook", "-k", "2")
+        assert ran.code == 0
+        first, *_, last = ran.out.splitlines()
+        assert (first, last) == ("7 notes (#runbook):", "… and 5 more (--top-k 7 names all)")
+
+    def test_a_count_without_sources_is_one_line(self, rag, vault):
+        ran = rag("ask", "how many notes mention the ferry", "--no-sources")
+        assert ran.out == '2 notes hold "ferry"\n'
+
+    def test_a_last_date_is_said_with_the_sentence_and_its_source(self, rag, vault):
+        ran = rag("ask", "when did I last meet Tanaka?", "--to", "2025")
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.out.splitlines() == [
+            "3 November 2025",
+            "  Met Tanaka. [1]",
+            "",
+            "[1] 2025-11-03  life/2025-11-03.md:3",
+        ]
+
+    def test_a_question_with_a_time_quotes_notes_of_that_time(self, rag, vault):
+        ran = rag("ask", "what did I decide about the ferry last week?")
+        assert ran.code == 0
+        assert "book the early ferry" in ran.out and "postpone" not in ran.out
+        assert "--no-plan" in ran.err.splitlines()[0]
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "list all notes about xylophones",
+            "how many notes are tagged zebra",
+            "when did I last meet Suzuki",
+            "シロフォンのノートはいくつ",
+        ],
+    )
+    @pytest.mark.parametrize("option", [[], ["--json"], ["--paths"], ["-q"]])
+    def test_none_is_1(self, rag, vault, question, option):
+        assert rag("ask", question, *option).code == 1
+
+    def test_a_tag_that_there_is_not_is_named(self, rag, vault):
+        ran = rag("ask", "how many notes are tagged runbok and zebra")
+        assert ran.code == 1
+        assert "no note has the tag #zebra" in ran.err
+
+    def test_json_has_what_was_counted_and_how(self, rag, vault):
+        counted = rag("ask", "how many notes are tagged runbook", "--json").json
+        assert counted["notes"] == {
+            "asked": "count",
+            "count": 7,
+            "counted_by": "filters",
+            "words": [],
+            "shown": 5,
+        }
+        assert len(counted["sources"]) == 5 and counted["plan"]["route"] == "metadata_only"
+        dated = rag("ask", "when did I last meet Tanaka", "--json").json
+        assert dated["notes"]["date"] == str(WEEK_AGO)
+        assert (dated["notes"]["asked"], dated["notes"]["dated_by"]) == ("last", "note")
+        assert "notes" not in rag("ask", "What about the ferry?", "--json").json
+
+    def test_paths_names_the_files_and_says_how_many_are_left_out(self, rag, vault):
+        ran = rag("ask", "list all notes about the ferry", "--paths", "-k", "1")
+        assert len(ran.out.splitlines()) == 1
+        assert "1 more (--top-k 2 names all)" in ran.err
+
+    def test_without_planning_it_is_a_question_like_any_other(self, rag, vault):
+        found = rag("ask", "which notes are tagged runbook", "--no-plan", "--json").json
+        assert "notes" not in found and "plan" not in found
+
+    def test_an_unknown_vault_is_2(self, rag, vault):
+        assert rag("ask", "list all notes", "--vault", "nosuch").code == 2
+
+
+class TestModels:
+    def test_none_is_asked(self, rag, vault, server: OllamaServer):
+        for question in ("list all notes about the ferry", "when did I last meet Tanaka"):
+            found = rag("ask", question, "--json").json
+            assert (found["found"], found["model"]) == (True, None)
+        assert server.requests("/api/chat") == []
+
+    def test_one_that_is_named_is_asked(self, rag, vault, server: OllamaServer):
+        server.say("Met Tanaka. [1]")
+        found = rag("ask", "when did I last meet Tanaka", "--model", "llama3.2", "--json").json
+        assert server.requests("/api/chat") and "notes" not in found
+
+
+class TestChat:
+    def test_follow_ups_keep_the_subject(self, rag, vault, monkeypatch):
+        turns = chat(rag, monkeypatch, "when did I last meet Tanaka?", "and the one before?")
+        assert [turn["notes"]["date"] for turn in turns] == [str(WEEK_AGO), "2025-11-03"]
+        assert turns[1]["asked"] == f"when did I last meet Tanaka before {WEEK_AGO}"
+
+    def test_a_count_and_then_the_list(self, rag, vault, monkeypatch):
+        turns = chat(rag, monkeypatch, "how many notes mention the ferry?", "which ones?")
+        assert [turn["notes"]["asked"] for turn in turns] == ["count", "list"]
+        assert [turn["notes"]["count"] for turn in turns] == [2, 2]
+
+    def test_words_filter_and_a_question_that_goes_on_keeps_the_time(self, rag, vault, monkeypatch):
+        first, second = chat(
+            rag, monkeypatch, "what did I decide about the ferry last week?", "and why?"
+        )
+        windows = [turn["plan"]["metadata"]["time_window"]["first"] for turn in (first, second)]
+        assert windows[0] == windows[1] and windows[0] <= str(WEEK_AGO)
+        assert {one["path"] for one in second["sources"]} <= {f"{WEEK_AGO}.md"}
+
+    def test_what_was_understood_is_said(self, rag, vault, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("which notes are tagged runbook\n"))
+        ran = rag("chat")
+        assert "7 notes (#runbook):" in ran.out
+        assert "#runbook · newest first" in ran.err
+
+    def test_without_planning_words_mean_themselves(self, rag, vault, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("which notes are tagged runbook\n"))
+        assert "plan" not in json.loads(rag("chat", "--json", "--no-plan").out)
