@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rag.answers.notices import notice
 from rag.qa.answer import Answer, NotesAnswer, Quote
@@ -50,25 +50,23 @@ def answer_about_notes(
     given = filters or QueryFilters()
     if asked.asked == Asked.LAST:
         return _last(store, question, asked, given, intent)
-    chosen = choose_notes(store, asked, intent.filters if intent else given, intent)
-    words = [word.text for word in chosen.words]
+    chosen_by = intent.filters if intent else given
     most = top_k or shown
-    if chosen.words:
-        filtered, notes = chosen.understood.filters, chosen.notes
-        results = ranked_results(store, chosen.understood, most, filtered, notes) if notes else []
+    is_list = asked.asked == Asked.LIST
+    named = None if is_list and top_k is None else most
+    chosen = choose_notes(store, asked, chosen_by, intent, named)
+    words = [word.text for word in chosen.words]
+    if not chosen.words:
+        results = newest_results(store, chosen.understood, chosen.notes)
+    elif chosen.notes:
+        filtered = chosen.understood.filters
+        results = ranked_results(store, chosen.understood, most, filtered, chosen.notes)
     else:
-        is_whole = top_k is None and asked.asked == Asked.LIST and _is_filtered(chosen)
-        named = chosen.notes if is_whole else chosen.notes[:most]
-        results = newest_results(store, chosen.understood, named)
-    count = len(chosen.notes)
-    text = counted(count, words, [*conditions_of(chosen.filters), *chosen.conditions], question)
-    kind: Literal["list", "count"] = "list" if asked.asked == Asked.LIST else "count"
-    found = NotesAnswer(kind, count, words)
+        results = []
+    conditions = [*conditions_of(chosen.filters), *chosen.conditions]
+    text = counted(chosen.count, words, conditions, question)
+    found = NotesAnswer("list" if is_list else "count", chosen.count, words)
     return _answer(store, chosen, given, text, results, found)
-
-
-def _is_filtered(chosen: Chosen) -> bool:
-    return bool(chosen.understood.filters)
 
 
 def _last(

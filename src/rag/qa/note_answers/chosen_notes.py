@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.query.note_questions import Asked, NoteQuestion, subject_of
 from rag.query.syntax import condition_spans
-from rag.search.components.note_ranker import Hit
+from rag.search.components.note_ranker import Hit, first_chunks
+from rag.search.filter_listing import CHUNKS_PER_NOTE
 from rag.search.filters import Filter, all_of, one_of
 from rag.search.matching_line import matching_line
 from rag.search.results import QueryFilters, SearchResult
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
 _FIRST: Filter = {"field": "meta.position", "operator": "==", "value": 0}
-_CHUNKS_PER_NOTE = 8
+_LEAST_CHUNKS = 100  # that are ranked: those of the best may not hold all words
 
 
 @dataclass(frozen=True)
 class Chosen:
     """The notes that a question means.
 
-    :ivar notes: their ids: by filters alone the newest first, else in no order.
+    :ivar count: how many they are.
+    :ivar notes: their ids: by filters alone the newest first and no more than are named, else all,
+        in no order.
     :ivar chunks: those that hold all spaced words; `None` where that was not asked.
     :ivar conditions: of the query syntax, as they were typed, and what the index does not have.
     """
 
     understood: Understood
     words: list[SubjectWord]
+    count: int
     notes: list[str]
     chunks: set[str] | None
     filters: QueryFilters
@@ -47,11 +51,16 @@ class Chosen:
 
 
 def choose_notes(
-    store: BaseDocumentStore, asked: NoteQuestion, filters: QueryFilters, intent: Intent | None
+    store: BaseDocumentStore,
+    asked: NoteQuestion,
+    filters: QueryFilters,
+    intent: Intent | None,
+    named: int | None = None,
 ) -> Chosen:
     """Return the notes that fit a question's filters and hold the words of its subject.
 
     :param filters: that count, those of the intent among them.
+    :param named: how many notes are named where filters alone choose them; `None` for all.
     :raises QueryError: as `understand`.
     """
     subject, unknown = _subject(asked, intent)
@@ -60,15 +69,14 @@ def choose_notes(
     words = subject_words(understood.meant, happened) if understood.text else []
     conditions = [subject[start:end] for start, end in condition_spans(subject)] + unknown
     notices, chunks = [*understood.notices], None
-    if unknown:
-        notes: list[str] = []
-    elif words:
+    count, notes = 0, []
+    if words and not unknown:
         held, chunks, told = notes_holding(store, words)
-        notes = _fitting(store, understood.filters, held)
-        notices += told
-    else:
-        notes = _fitting(store, understood.filters)
-    return Chosen(understood, words, notes, chunks, filters, conditions, notices)
+        notes = sorted(_fitting(store, understood.filters, held))
+        count, notices = len(notes), notices + told
+    elif not (words or unknown):
+        count, notes = _filtered(store, understood.filters, named)
+    return Chosen(understood, words, count, notes, chunks, filters, conditions, notices)
 
 
 def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]]:
@@ -89,19 +97,33 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
     return subject, [] if is_either else unknown
 
 
-def _fitting(
-    store: BaseDocumentStore, filters: Filter | None, notes: Collection[str] | None = None
-) -> list[str]:
-    """Return the ids of the notes that filters let through, the newest first.
+def _fitting(store: BaseDocumentStore, filters: Filter | None, notes: set[str]) -> set[str]:
+    """Return those of some notes that filters let through."""
+    if not (filters and notes):
+        return notes
+    let_through = store.newest(all_of([filters, _among(notes), _FIRST]), len(notes))
+    return {candidate.note for candidate in let_through}
 
-    :param notes: of these alone.
-    """
-    manifest = store.manifest()
-    if manifest is None or notes == set():
-        return []
-    among = None if notes is None else one_of("file_id", Batch(sorted(notes)))
-    found = store.newest(all_of([filters, among, _FIRST]), max(1, manifest.rows()))
-    return list(dict.fromkeys(candidate.note for candidate in found))
+
+def _filtered(
+    store: BaseDocumentStore, filters: Filter | None, most: int | None
+) -> tuple[int, list[str]]:
+    """Return how many notes filters let through, and the ids of the newest of them."""
+    wanted = all_of([filters, _FIRST])
+    count = store.count_documents_by_filter(wanted)
+    wanted_number = count if most is None else min(most, count)
+    found = store.newest(wanted, wanted_number)
+    return count, [candidate.note for candidate in found][:wanted_number]
+
+
+def newest_first(store: BaseDocumentStore, notes: Sequence[str]) -> list[str]:
+    """Return the ids of notes, those of the newest first."""
+    found = store.newest(all_of([_among(notes), _FIRST]), max(1, len(notes)))
+    return [candidate.note for candidate in found]
+
+
+def _among(notes: Iterable[str]) -> Filter:
+    return one_of("file_id", Batch(sorted(notes)))
 
 
 def ranked_results(
@@ -120,20 +142,27 @@ def ranked_results(
 
     terms = text_terms(understood.meant, WEIGHTS.fields)
     query = SparseEmbedding([t.dimension for t in terms], [t.weight for t in terms])
-    among = None if notes is None else one_of("file_id", Batch(sorted(notes)))
-    found = store.find_candidates(query, all_of([filters, among]), top_k * _CHUNKS_PER_NOTE)
-    best: dict[str, str] = {}
-    for candidate in found:
-        best.setdefault(candidate.note, candidate.id)
-    return results_of(store, understood, [*best.items()][:top_k])
+    wanted = None if notes is None else {*notes}
+    most = min(top_k, len(wanted)) if wanted is not None else top_k
+    limit = max(_LEAST_CHUNKS, top_k * CHUNKS_PER_NOTE)
+    while True:
+        found = store.find_candidates(query, filters, limit)
+        best: dict[str, str] = {}
+        for candidate in found:
+            if wanted is None or candidate.note in wanted:
+                best.setdefault(candidate.note, candidate.id)
+        if len(best) >= most or len(found) < limit:
+            return results_of(store, understood, [*best.items()][:top_k])
+        limit *= 4
 
 
 def newest_results(
     store: BaseDocumentStore, understood: Understood, notes: Sequence[str]
 ) -> list[SearchResult]:
     """Return notes in their order, each by its first chunk."""
-    among = all_of([one_of("file_id", Batch(sorted(notes))), _FIRST]) if notes else None
-    first = {c.note: c.id for c in store.newest(among, len(notes))} if notes else {}
+    if not notes:
+        return []
+    first = {one.note: one.id for one in first_chunks(store, None, [*notes])}
     return results_of(store, understood, [(note, first[note]) for note in notes if note in first])
 
 

@@ -14,7 +14,7 @@ from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.qa.answer import Quote
 from rag.qa.answer_builder import is_for_readers
 from rag.qa.found_passages import line_in_file
-from rag.qa.note_answers.chosen_notes import Chosen
+from rag.qa.note_answers.chosen_notes import Chosen, newest_first
 from rag.qa.note_answers.passage_dates import (
     DatedBy,
     day_of,
@@ -87,8 +87,9 @@ def find_last_time(
     told = f"only the {_READ:,} newest passages that may tell of it were read" if left_out else ""
     if not whole:
         return LastTime(None, notice=told)
-    newest = max(whole, key=lambda one: (one.day, one.dated_by != "note", one.note, -one.line))
-    return LastTime(newest, len({passage.note for passage in whole}), told)
+    whole.sort(key=lambda one: (one.day, one.dated_by != "note", one.note, -one.line), reverse=True)
+    newest = next((one for one in whole if _is_for_readers(store, one)), None)
+    return LastTime(newest, len({passage.note for passage in whole}) if newest else 0, told)
 
 
 def _chunks(store: BaseDocumentStore, chosen: Chosen) -> tuple[list[str], bool]:
@@ -96,15 +97,15 @@ def _chunks(store: BaseDocumentStore, chosen: Chosen) -> tuple[list[str], bool]:
     left out."""
     manifest = store.manifest()
     assert manifest
-    order = {note: rank for rank, note in enumerate(chosen.notes)}
-    owned = [
-        (order[n], str(UUID(bytes=key)))
-        for key, n in manifest.notes_by_chunk().items()
-        if n in order
-    ]
-    if chosen.chunks is not None:
-        owned = [one for one in owned if one[1] in chosen.chunks]
-    ids = [chunk for _, chunk in sorted(owned)]
+    wanted = {*chosen.notes}
+    owned: dict[str, list[str]] = {}
+    for key, note in manifest.notes_by_chunk().items():
+        chunk = str(UUID(bytes=key)) if note in wanted else ""
+        if chunk and (chosen.chunks is None or chunk in chosen.chunks):
+            owned.setdefault(note, []).append(chunk)
+    ids = [chunk for chunks in owned.values() for chunk in chunks]
+    if len(ids) > _READ:
+        ids = [chunk for note in newest_first(store, [*owned]) for chunk in owned[note]]
     return ids[:_READ], len(ids) > _READ
 
 
@@ -130,9 +131,14 @@ def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[Date
             told = is_whole and tells_past(unit.text, pasts)
             dated = dated if told else None
         line = line_in_file(document, unit.first)
-        if dated and is_for_readers(Quote(unit.text, 1, line), document):
+        if dated:
             note = str(meta.get("file_id", document.id))
             yield DatedPassage(*dated, is_whole, note, document.id, line, unit.text)
+
+
+def _is_for_readers(store: BaseDocumentStore, passage: DatedPassage) -> bool:
+    [document] = store.get_documents([passage.chunk])
+    return is_for_readers(Quote(passage.text, 1, passage.line), document)
 
 
 def _created(meta: dict[str, Any]) -> str:
