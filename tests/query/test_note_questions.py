@@ -23,7 +23,7 @@ LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
         ("what notes do I have about the garden?", LIST, "the garden"),
         ("all my notes on Rome", LIST, "Rome"),
         ("list my notes on guitar", LIST, "guitar"),
-        ("which notes contain the word ferry", LIST, "the word ferry"),
+        ("which notes contain the word ferry", LIST, "ferry"),
         ("show me all notes", LIST, ""),
         ("how many notes mention the ferry", COUNT, "the ferry"),
         ("How many notes about the ferry do I have?", COUNT, "the ferry"),

@@ -68,6 +68,8 @@ _TIMED = re.compile(
     re.IGNORECASE,
 )
 _ON = re.compile(r" on\b", re.IGNORECASE)
+_WORD = re.compile(r" the (?:words?|phrase|terms?)(?= \S)", re.IGNORECASE)
+_LEADS = (_HAS, _THERE, _ABOUT, _ON, _WORD)  # to the subject
 _AT_THE_END = re.compile(
     r"(?:^| )(?:(?:do|did|have) (?:i|we)(?: (?:have|written|write|made|taken))?|are there|exist"
     r"|in total|altogether|so far|please)$",
@@ -204,7 +206,7 @@ def subject_of(text: str) -> str:
         return found.subject
     parts = parts_of(text)
     left = f" {parts[1] if parts else text}".replace("  ", " ")
-    while match := next(filter(None, (p.match(left) for p in (_HAS, _THERE, _ABOUT, _ON))), None):
+    while match := next(filter(None, (p.match(left) for p in _LEADS)), None):
         left = f" {left[match.end() :].lstrip(' :')}"
     for pattern in (_AT_THE_END, _JA_LEFT, _JA_PEELED):
         while match := pattern.search(left):

@@ -121,6 +121,16 @@ class TestCounts:
         assert found.notes.count == 4
         assert found.text == '4 notes hold "Tanaka" (2026-11-01 –)'
 
+    def test_a_phrase_counts_as_it_stands(self, answer: Answered) -> None:
+        assert answer('how many notes mention "early ferry"').text == '1 note holds "early ferry"'
+        assert answer('how many notes mention "ferry early"').notes.count == 0
+
+    def test_of_two_tags_one_that_no_note_has_takes_the_other_along_only_with_and(
+        self, answer: Answered
+    ) -> None:
+        assert answer("how many notes are tagged runbook or zebra").notes.count == 9
+        assert answer("how many notes are tagged runbook and zebra").notes.count == 0
+
     def test_all_notes_are_counted(self, answer: Answered) -> None:
         assert answer("how many notes do I have?").text == "20 notes in all"
 

@@ -55,7 +55,7 @@ def answer_about_notes(
     is_list = asked.asked == Asked.LIST
     named = None if is_list and top_k is None else most
     chosen = choose_notes(store, asked, chosen_by, intent, named)
-    words = [word.text for word in chosen.words]
+    words = chosen.told
     if not chosen.words:
         results = newest_results(store, chosen.understood, chosen.notes)
     elif chosen.notes:
@@ -85,7 +85,7 @@ def _last(
             first, last = window.first, window.last
             filters = replace(filters, date_from=given.date_from, date_to=given.date_to)
     chosen = choose_notes(store, asked, filters, intent)
-    words = [word.text for word in chosen.words]
+    words = chosen.told
     time = find_last_time(store, chosen, first, last, intent.today if intent else None)
     chosen.notices.extend(filter(None, [time.notice]))
     if time.passage is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag.query.note_questions import Asked, NoteQuestion, subject_of
-from rag.query.syntax import condition_spans
+from rag.query.syntax import condition_spans, parse_query
 from rag.search.components.note_ranker import Hit, first_chunks
 from rag.search.filter_listing import CHUNKS_PER_NOTE
 from rag.search.filters import Filter, all_of, one_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rag.search.planned_query import Intent
 
 _FIRST: Filter = {"field": "meta.position", "operator": "==", "value": 0}
+_EITHER = r"\b(?:or|または|もしくは) ?{0}|{0} ?(?:or\b|または|もしくは)"
 _LEAST_CHUNKS = 100  # that are ranked: those of the best may not hold all words
 
 
@@ -33,6 +35,7 @@ _LEAST_CHUNKS = 100  # that are ranked: those of the best may not hold all words
 class Chosen:
     """The notes that a question means.
 
+    :ivar words: that each of them holds, and how these are `told`.
     :ivar count: how many they are.
     :ivar notes: their ids: by filters alone the newest first and no more than are named, else all,
         in no order.
@@ -42,6 +45,7 @@ class Chosen:
 
     understood: Understood
     words: list[SubjectWord]
+    told: list[str]
     count: int
     notes: list[str]
     chunks: set[str] | None
@@ -76,7 +80,15 @@ def choose_notes(
         count, notices = len(notes), notices + told
     elif not (words or unknown):
         count, notes = _filtered(store, understood.filters, named)
-    return Chosen(understood, words, count, notes, chunks, filters, conditions, notices)
+    said = _told(words, understood)
+    return Chosen(understood, words, said, count, notes, chunks, filters, conditions, notices)
+
+
+def _told(words: Sequence[SubjectWord], understood: Understood) -> list[str]:
+    """Return words as they are told, those of a phrase together."""
+    phrases = parse_query(understood.query).phrases
+    within = {word.text for phrase in phrases for word in subject_words(phrase)}
+    return [*phrases, *(word.text for word in words if word.text not in within)]
 
 
 def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]]:
@@ -85,7 +97,10 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
     if intent is None:
         return asked.subject, []
     read = intent.plan.metadata
-    is_either = read.tag_match == "any"
+    is_either = read.tag_match == "any" or any(
+        re.search(_EITHER.format(re.escape(one.words)), intent.plan.query, re.IGNORECASE)
+        for one in intent.plan.out_of_scope
+    )
     unknown = [
         f"#{one.words}" if one.kind == "tag" else one.words for one in intent.plan.out_of_scope
     ]
