@@ -73,12 +73,14 @@ def ask(
     """Answer a question from the notes, each sentence with its source.
 
     A chat model of Ollama writes the answer where there is one (ollama.chat_model), and what it
-    says is checked against the notes; without one the parts of notes that answer are quoted.
+    says is checked against the notes; without one the parts of notes that answer are quoted. A list
+    of notes, how many there are, and when something was last come from the index, without a model.
 
     \b
     rag ask "When do holds expire?"
     rag ask 取り置きの期限は何日？ --vault エンジニア
     rag ask "Who is on call?" --no-model     quote, whatever models there are
+    rag ask "How many notes are tagged runbook?"
     echo "What is a Pod?" | rag ask - --json
     """
     from rag.app.requests import AskRequest
