@@ -122,6 +122,13 @@ class TestModels:
             assert (found["found"], found["model"]) == (True, None)
         assert server.requests("/api/chat") == []
 
+    def test_none_is_asked_to_understand_what_goes_on_from_one(
+        self, rag, vault, server: OllamaServer, monkeypatch
+    ):
+        turns = chat(rag, monkeypatch, "list all notes about the ferry", "how many are there?")
+        assert [turn["notes"]["asked"] for turn in turns] == ["list", "count"]
+        assert server.requests("/api/chat") == []
+
     def test_one_that_is_named_is_asked(self, rag, vault, server: OllamaServer):
         server.say("Met Tanaka. [1]")
         found = rag("ask", "when did I last meet Tanaka", "--model", "llama3.2", "--json").json

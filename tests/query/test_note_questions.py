@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.query.note_hints import may_ask_of_notes
 from rag.query.note_questions import Asked, note_question, subject_of
 
 TODAY = date(2026, 11, 23)
@@ -55,6 +56,7 @@ LIST, COUNT, LAST = Asked.LIST, Asked.COUNT, Asked.LAST
     ],
 )
 def test_it_is_told_from_its_words(question: str, asked: Asked, subject: str) -> None:
+    assert may_ask_of_notes(question)
     assert note_question(question, TODAY) == (asked, subject)
 
 
@@ -78,6 +80,7 @@ def test_it_is_told_from_its_words(question: str, asked: Asked, subject: str) ->
 )
 def test_filters_choose_notes_too(question: str, asked: Asked) -> None:
     found = note_question(question, TODAY)
+    assert may_ask_of_notes(question)
     assert found and found.asked == asked
 
 

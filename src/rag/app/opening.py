@@ -10,6 +10,7 @@ from rag.app.index_state import IndexState, check_vaults
 from rag.app.requests import AskRequest, ChatRequest, SearchRequest, names_of
 from rag.app.snapshot import Snapshot
 from rag.config import RAGConfig
+from rag.query.note_hints import may_ask_of_notes
 from rag.search.relaxation import intent_of, is_name
 from rag.search.results import QueryFilters
 
@@ -89,7 +90,7 @@ def read_question(
     :param is_planned: whether the question goes on from one that was planned.
     """
     about, may_plan = None, request.plan is not False and config.planner.plan != "never"
-    if may_plan and not request.model:
+    if may_plan and not request.model and may_ask_of_notes(question):
         from rag.query.note_questions import note_question
 
         about = None if is_name(store, question) else note_question(question)

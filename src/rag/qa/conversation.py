@@ -14,7 +14,6 @@ from rag.clients.protocols import BriefChat
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
 from rag.qa.answer import Answer
-from rag.qa.note_answers.passage_dates import day_in
 from rag.qa.pipeline import GENERATOR
 from rag.qa.run import ask
 from rag.qa.sessions import Session, Turn, new_session
@@ -22,7 +21,7 @@ from rag.qa.user_facts import chat_history, open_memory, recall
 from rag.query.limits import bounded
 from rag.query.llm.reply_parsing import texts_in
 from rag.query.models import ConversationTurn, QueryBundle
-from rag.query.note_follow_ups import followed_up
+from rag.query.note_hints import may_ask_of_notes
 from rag.query.transforms.generated_text import GeneratedText
 from rag.query.transforms.prompts import REWRITTEN, build_prompt, said_before
 from rag.query.transforms.transformers import ConversationRewriter
@@ -138,8 +137,7 @@ class Conversation:
         """Return a question that goes on from one about the notes themselves; empty if it does
         not."""
         for turn in reversed(self.session.turns[-_LOOKS_BACK:]):
-            day = day_in(turn.answer, at_the_start=True)
-            if known := followed_up(question, turn.asked, day):
+            if may_ask_of_notes(turn.asked) and (known := _after(turn, question)):
                 return known
             if turn.asked == turn.question:  # one that goes on from no other
                 break
@@ -188,6 +186,15 @@ def _result(kept: dict[str, Any]) -> SearchResult:
         line_start=line if isinstance(line, int) else 1,
         line=line if isinstance(line, int) else 1,
     )
+
+
+def _after(turn: Turn, question: str) -> str:
+    """Return a question that goes on from a turn about the notes themselves; empty if it does
+    not."""
+    from rag.qa.note_answers.passage_dates import day_in  # most questions do without them
+    from rag.query.note_follow_ups import followed_up
+
+    return followed_up(question, turn.asked, day_in(turn.answer, at_the_start=True))
 
 
 def _turn(question: str, asked: str, answer: Answer) -> Turn:

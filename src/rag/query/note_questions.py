@@ -14,8 +14,6 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from rag.query.planner.rules.time_range_reader import find_time
-
 _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
 _CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
 _POLITE = r"(?:please )?(?:(?:can|could|would) you (?:please )?)?"
@@ -271,6 +269,12 @@ def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
         return _chooses(rest[match.end() :], today, is_own, True)
     if _ABOUT.match(rest) or _MARKED.match(rest) or _VAULT.match(rest):
         return True
-    if _TIMED.match(rest) and find_time(f"notes{rest.lower()}", today):
+    if _TIMED.match(rest) and _names_time(rest, today):
         return True
     return bool(is_own and _ON.match(rest))
+
+
+def _names_time(rest: str, today: date) -> bool:
+    from rag.query.planner.rules.time_range_reader import find_time  # most questions do without it
+
+    return find_time(f"notes{rest.lower()}", today) is not None
