@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag.text.month_names import MONTH, month_number
 from rag.text.tokenizer import cleaned
 
 # dimension: (how many base units, the unit's names in normal form)
@@ -82,11 +83,6 @@ _WORDS = {word: number for number, word in enumerate(_SMALL)}
 _WORDS |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
 _WORDS |= {"once": 1, "twice": 2, "first": 1, "second": 2, "third": 3, "fourth": 4}
 _WORDS |= {"hundred": 100, "thousand": 1000, "million": 1_000_000}
-_MONTH_WORDS = """
-january february march april may june july august september october november december
-"""
-_MONTHS = _MONTH_WORDS.split()
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS)
 _KANJI = {char: number for number, char in enumerate("〇一二三四五六七八九")}
 _POWERS = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10_000, "億": 100_000_000}
@@ -94,10 +90,10 @@ _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)|\d+(?:\.\d+)*"
 _SIGN = r"(?:(?<![\w.,])-|minus |マイナス|氷点下)"
 _PATTERN = re.compile(
     rf"(?P<iso>\b\d{{4}}-\d\d?-\d\d?\b)"
-    rf"|\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{_MONTH})\b"
-    rf"|\b(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
+    rf"|\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{MONTH})\b"
+    rf"|\b(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
     rf"|(?P<m3>\d{{1,2}})月(?P<d3>\d{{1,2}})日|(?P<m4>\d{{1,2}})月(?!間)"
-    rf"|\b(?P<month>(?!may\b|march\b)(?:{_MONTH})"
+    rf"|\b(?P<month>(?!may\b|march\b)(?:{MONTH})"
     r"|(?<=\bin )(?:may|march)|(?<=from )(?:may|march)|(?<=\bof )(?:may|march)"
     r"|(?<=and )(?:may|march)|(?<=ntil )(?:may|march)|(?<=\bto )(?:may|march))\b"
     rf"|(?P<half>午前|午後|朝の?|夜の?)?(?P<h1>\d{{1,2}})時(?!間)"
@@ -202,11 +198,11 @@ def _read(found: re.Match[str]) -> Iterator[tuple[float, str, float]]:
         year, month, day = map(int, iso.split("-"))
         yield from ((year, "", year), *_date(month, day))
     elif month_name := of["m1"] or of["m2"]:
-        yield from _date(_month(month_name), int(of["d1"] or of["d2"]))
+        yield from _date(month_number(month_name), int(of["d1"] or of["d2"]))
     elif of["m3"]:
         yield from _date(int(of["m3"]), int(of["d3"]))
     elif of["m4"] or of["month"]:
-        month = int(of["m4"]) if of["m4"] else _month(of["month"])
+        month = int(of["m4"]) if of["m4"] else month_number(of["month"])
         yield month, "month", month
     elif hour := of["h1"] or of["h2"] or of["h3"] or of["h4"]:
         yield _clock(found, int(hour))
@@ -222,10 +218,6 @@ def _read(found: re.Match[str]) -> Iterator[tuple[float, str, float]]:
 
 def _date(month: int, day: int) -> tuple[tuple[float, str, float], ...]:
     return (month, "month", month), (day, "day of month", day)
-
-
-def _month(name: str) -> int:
-    return next(n for n, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
 
 
 def _clock(found: re.Match[str], hour: int) -> tuple[float, str, float]:

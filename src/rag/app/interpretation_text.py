@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, near_tags
 from rag.text.messages import shortened
+from rag.text.month_names import MONTHS
 from rag.text.scripts import is_japanese
 
 if TYPE_CHECKING:
@@ -151,13 +152,7 @@ def time_range_text(window: TimeWindow, today: date, japanese: bool = False) -> 
 def _english_day(day: date, known: date) -> str:
     """Return a day; its year too where it is not that of a known one."""
     year = "" if day.year == known.year else f" {day.year}"
-    return f"{day.day} {_MONTHS[day.month - 1]}{year}"
-
-
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
+    return f"{day.day} {MONTHS[day.month - 1].capitalize()}{year}"
 
 
 def _japanese_day(day: date, known: date, month: int = 0) -> str:

@@ -8,11 +8,7 @@ from datetime import date
 from rag.answers.language import language_of
 from rag.search.filters import day, plain_tags
 from rag.search.results import QueryFilters
-
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
+from rag.text.month_names import MONTHS
 
 
 def counted(count: int, words: Sequence[str], conditions: Sequence[str], question: str) -> str:
@@ -40,7 +36,7 @@ def day_text(value: date, question: str) -> str:
     """Return a day as people say it: `17 November 2026`, 2026年11月17日."""
     if language_of(question) == "ja":
         return f"{value.year}年{value.month}月{value.day}日"
-    return f"{value.day} {_MONTHS[value.month - 1]} {value.year}"
+    return f"{value.day} {MONTHS[value.month - 1].capitalize()} {value.year}"
 
 
 def conditions_of(filters: QueryFilters) -> Iterator[str]:
