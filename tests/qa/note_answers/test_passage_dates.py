@@ -29,6 +29,9 @@ from rag.text.normalize import normalize
         ("2026-11", None, None),
         ("version 1.2026-11-18", None, None),
         ("no day at all", 2026, None),
+        ("Marked 3 exams", 2026, None),
+        ("Mayor 3 came", 2026, None),
+        ("Sept 3", 2026, date(2026, 9, 3)),
     ],
 )
 def test_a_day_is_read_where_a_text_names_one(text: str, year: int | None, day: date | None):
@@ -43,13 +46,19 @@ def test_a_day_is_read_where_a_text_names_one(text: str, year: int | None, day: 
         ("Met her.", ["2026-11-03", "5 November"], "2026-01-01", date(2026, 11, 5), "heading"),
         ("Met her.", ["2026-11-17"], "2026-11-17", date(2026, 11, 17), "note"),
         ("2026-10-02: met her.", ["2026-11-03"], "", date(2026, 10, 2), "line"),
-        ("Met her on 2026-10-02.", [], "2026-11-03", date(2026, 11, 3), "note"),
+        ("Met her on 2026-10-02.", [], "2026-11-03", date(2026, 10, 2), "line"),
+        ("Met her on 2 October.", [], "2026-11-03", date(2026, 11, 3), "note"),
     ],
 )
 def test_a_line_says_its_day_before_a_heading_and_that_before_the_note(
     text: str, headings: list[str], created: str, day: date, by: str
 ) -> None:
     assert day_of(text, headings, created) == (day, by)
+
+
+def test_other_days_in_a_note_of_a_day_are_of_something_else() -> None:
+    found = day_of("Met her about the trip on 2026-10-02.", [], "2026-11-03", of_day=True)
+    assert found == (date(2026, 11, 3), "note")
 
 
 def test_a_passage_that_nothing_dates_has_no_day() -> None:
@@ -64,6 +73,11 @@ def happened(text: str, word: str, line: str = "") -> bool:
     ("text", "word"),
     [
         ("Met Tanaka at the harbour.", "met"),
+        ("I went to the dentist.", "dentist"),
+        ("Flew to Lisbon.", "lisbon"),
+        ("Then we drove home and talked to Sarah.", "sarah"),
+        ("In May met Tanaka.", "met"),
+        ("I remembered to call Priya.", "call"),
         ("We should go home, but met Tanaka.", "met"),
         ("Met Tanaka; will write tomorrow.", "met"),
         ("田中さんに会った。", "会"),
@@ -78,6 +92,9 @@ def test_what_was_done_has_happened(text: str, word: str) -> None:
     ("text", "word"),
     [
         ("We should meet Tanaka.", "meet"),
+        ("To meet Tanaka, ring first.", "meet"),
+        ("Wanted to meet Tanaka.", "meet"),
+        ("We may meet Tanaka.", "meet"),
         ("I did not meet Tanaka.", "meet"),
         ("Couldn't even meet Tanaka.", "meet"),
         ("Meet Tanaka next week.", "meet"),
@@ -93,6 +110,7 @@ def test_what_was_not_done_or_is_to_come_has_not(text: str, word: str) -> None:
 
 def test_an_open_task_has_not_happened_and_a_closed_one_has() -> None:
     assert not happened("Meet Tanaka", "meet", "- [ ] Meet Tanaka")
+    assert not happened("Meet Tanaka", "meet", "- [-] Meet Tanaka")
     assert happened("Meet Tanaka", "meet", "- [x] Meet Tanaka")
 
 

@@ -126,7 +126,7 @@ def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[Date
         is_whole = len(held) == len(words)
         if not (is_whole or all(word in held or word.is_in(around) for word in words)):
             continue
-        dated = day_of(unit.text, headings, _created(meta))
+        dated = day_of(unit.text, headings, _created(meta), of_day)
         if not (of_day or (dated and dated.by != "note")):
             told = is_whole and tells_past(unit.text, pasts)
             dated = dated if told else None

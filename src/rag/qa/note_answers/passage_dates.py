@@ -8,37 +8,41 @@ from datetime import date
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
+from rag.text.month_names import MONTH, month_number
 from rag.text.normalize import normalize
 from rag.vault.note_dates import date_in_name
 
 DatedBy = Literal["line", "heading", "note"]
 
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = rf"(?P<{{}}>{'|'.join(_MONTHS)})[a-z]*\.?"
 _DAY = re.compile(
     r"(?<![\d.-])(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})[-/.](?P<d1>\d{1,2})(?![\d])"
     r"|(?:(?P<y2>\d{4})年 ?)?(?P<m2>\d{1,2})月 ?(?P<d2>\d{1,2})日"
-    rf"|\b(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.format('m3')}(?:,? (?P<y3>\d{{4}}))?\b"
-    rf"|\b{_MONTH.format('m4')} (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y4>\d{{4}}))?\b"
+    rf"|\b(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m3>{MONTH})\.?(?:,? (?P<y3>\d{{4}}))?\b"
+    rf"|\b(?P<m4>{MONTH})\.? (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y4>\d{{4}}))?\b"
 )
 _BEGINS = re.compile(r"[\W_]*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?")
 _PARTS = re.compile(r"[.;:!?。；！？\n]|, |、| but | and then ")
+# What is not done, or not yet, in the words before it. "To" is no sign of it in "went to Berlin",
+# and "may" none in "in May".
 _BEFORE = re.compile(
-    r"\b(?:not|never|cannot|will|shall|should|must|might|may|could|would|to|if|unless|without"
-    r"|todo|plan(?:s|ned|ning)?|going|hope|want|need|remember|forgot)\b(?: \w+){0,3} ?$"
+    r"\b(?:not|never|cannot|will|shall|should|must|might|could|would|if|unless|without|todo"
+    r"|plan(?:s|ned|ning)?|going|hope|want(?:s|ed)?|need(?:s|ed)?|remember|forgot)\b"
+    r"(?: \w+){0,3} ?$"
     r"|n't\b(?: \w+){0,3} ?$"
+    r"|\b(?<!\bin )(?<!\bof )(?<!\bsince )(?<!\blast )may\b(?: \w+){0,2} ?$"
+    r"|^\W*to (?:\w+ )?$"
 )
 _AROUND = re.compile(
     r"\b(?:tomorrow|next (?:time|day|week|month|year|\w+day)|cancel(?:l?ed)?|postponed)\b"
     r"|called off|なかった|ません|予定|つもり|[いきしちにびみりえけせてべめれ]たい(?:$|と|で|な)"
     r"|来週|来月|来年|明日|今度|中止|延期|なければ|必要が"
 )
-_OPEN_TASK = re.compile(r"\s*(?:>\s?)*(?:[-*+]|\d+[.)])\s+\[ \]")
-
-
+# A box with anything but a cross: open, cancelled, under way.
+_OPEN_TASK = re.compile(r"\s*(?:>\s?)*(?:[-*+]|\d+[.)])\s+\[[^xX\]]\]")
 # Of what was done: "changed", "we had", 会った. Instructions and plans have none of it.
 _PAST = re.compile(
-    r"\b(?:i|we|was|were|had|went|did|took|saw|made|got|gave|came|\w{2,}ed|put|cut|read|set)\b"
+    r"\b(?:was|were|had|went|did|took|saw|made|got|gave|came|\w{2,}ed"
+    r"|(?:i|we) (?:put|cut|read|set))\b"
     r"|(?:た|だ|ました|でした)(?=[。、)）」]|の|が|$)",
     re.MULTILINE,
 )
@@ -70,7 +74,7 @@ def day_in(text: str, year: int | None = None, at_the_start: bool = False) -> da
         given = next(filter(None, (parts[f"y{n}"] for n in (1, 2, 3, 4))), None)
         month = next(filter(None, (parts[f"m{n}"] for n in (1, 2, 3, 4))))
         day = next(filter(None, (parts[f"d{n}"] for n in (1, 2, 3, 4))))
-        number = int(month) if month.isdigit() else _MONTHS.index(month) + 1
+        number = int(month) if month.isdigit() else month_number(month)
         if given or year:
             try:
                 return date(int(given or year or 1), number, int(day))
@@ -79,11 +83,14 @@ def day_in(text: str, year: int | None = None, at_the_start: bool = False) -> da
     return None
 
 
-def day_of(text: str, headings: Sequence[str], created: str) -> PassageDay | None:
+def day_of(
+    text: str, headings: Sequence[str], created: str, of_day: bool = False
+) -> PassageDay | None:
     """Return the day of a passage: that which it begins with, else that of a heading above it, the
-    nearest first, else that of its note.
+    nearest first, else one that it names with its year, else that of its note.
 
     :param created: the date of the note, ISO; may be empty.
+    :param of_day: whether the note is one of a day: other days in it are of something else.
     """
     own = _iso(created[:10])
     year = own.year if own else None
@@ -92,6 +99,8 @@ def day_of(text: str, headings: Sequence[str], created: str) -> PassageDay | Non
     for heading in reversed(headings):
         if day := day_in(heading, year):
             return PassageDay(day, "note" if day == own else "heading")
+    if not of_day and (day := day_in(text)):
+        return PassageDay(day, "line")
     return PassageDay(own, "note") if own else None
 
 
