@@ -91,6 +91,13 @@ class TestByItself:
             answer = alone(pipeline, "xylophone zebra")
         assert (answer.found, answer.text, answer.sources) == (False, NOT_FOUND, [])
 
+    def test_of_what_the_notes_do_not_hold_it_is_not_found_where_no_model_can_be_reached(
+        self, index
+    ):
+        with refused() as nowhere, pipeline_of(index, nowhere) as pipeline:
+            answer = alone(pipeline, "xylophone zebra")
+        assert (answer.found, answer.text) == (False, NOT_FOUND)
+
     def test_misspelt_words_are_told(self, index):
         with pipeline_of(index) as pipeline:
             assert alone(pipeline, "How long are bakcups kept?").corrections

@@ -10,7 +10,7 @@ from haystack import component
 from haystack.dataclasses import Document
 
 from rag.answers.notices import notice
-from rag.exceptions import ConnectionError, UnfinishedError, standing, with_hint
+from rag.exceptions import ConnectionError, RAGError, UnfinishedError, standing, with_hint
 from rag.qa.answer import Answer, Citation, Quote
 from rag.qa.answer_builder import OUTPUTS, AnswerBuilder
 from rag.qa.answer_checker import Written
@@ -68,9 +68,14 @@ def _written(
     common["notices"] = [*common["notices"], why]
     if not quotations.found and _says_nothing(written):
         common["failure"] = UnfinishedError(why)
-    if not quotations.found and common["failure"]:
+    if not quotations.found and common["failure"] and _was_asked(written, common["failure"]):
         common["text"] = str(common["failure"])
     return replace(quotations, **common)
+
+
+def _was_asked(written: Written, failure: RAGError) -> bool:
+    """Return whether a model was at work; one that cannot be reached has broken nothing off."""
+    return bool(written.response.num_ctx) or isinstance(failure, UnfinishedError)
 
 
 def _says_nothing(written: Written) -> bool:
