@@ -36,3 +36,10 @@ def test_what_no_note_answers_is_not_found_and_near_notes_are_named(rag, twice):
     assert ran.code == 1
     assert "not found in your notes" in ran.out
     assert "Boiler.md" in ran.err and "Boiler.md" not in ran.out
+
+
+def test_what_a_list_leaves_out_is_said_in_the_language_of_the_question(rag, write_notes):
+    notes = {f"{number}.md": f"# 港{number}\n\n港の潮。\n" for number in range(8)}
+    assert rag("index", "-q", write_notes("sea", notes)).code == 0
+    ran = rag("ask", "港のノートはいくつ？")
+    assert "件（--top-k 8 で全件）" in ran.out

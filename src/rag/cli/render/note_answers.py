@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag.answers.language import language_of
 from rag.cli.render.console import print_between_words, visible
 from rag.cli.render.sources import print_quotes, print_sources
 
@@ -40,4 +41,8 @@ def more_notes(answer: Answer) -> str:
     """Return how many notes were meant and not named; empty where all were."""
     found = answer.notes
     left = found.count - len(answer.sources) if found and not found.day else 0
-    return f"… and {left:,} more (--top-k {found.count} names all)" if found and left > 0 else ""
+    if not found or left <= 0:
+        return ""
+    if language_of(answer.text) == "ja":
+        return f"… ほかに{left:,}件（--top-k {found.count} で全件）"
+    return f"… and {left:,} more (--top-k {found.count} names all)"
