@@ -135,11 +135,6 @@ _JA_LEFT = re.compile(
     f"|{_JA_ALL}{_JA_SHOW}|の?(?:総?数|件数)(?:は|を)?|は?(?:どれ|何){_JA_ASKED})$"
 )
 _LONGEST = 300  # characters; nobody asks for notes in more
-_JA_LEFT = re.compile(
-    f"(?:は|が|を|の|って)?、?(?:全部で|全体で|合計で)?(?:{_JA_HOW_MANY}{_JA_EXIST}{_JA_ASKED}"
-    f"|{_JA_ALL}{_JA_SHOW}|の?(?:総?数|件数)(?:は|を)?|は?(?:どれ|何){_JA_ASKED})$"
-)
-_LONGEST = 300  # characters; nobody asks for notes in more
 _END = re.compile(r"[\s?？!！.。…]+$")
 _SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]\. [A-Z]")
 
