@@ -50,6 +50,19 @@ _ABOUT = re.compile(
     r"|regarding|relat(?:ed|ing) to|with the (?:words?|phrase))(?=[\s:]|$)",
     re.IGNORECASE,
 )
+# What notes are not to hold. It may follow what they are to hold, or begin.
+_HOLD = r"(?:mention|contain|discuss|cover|concern|talk about|refer to|hold|include)"
+_NOT_ABOUT = re.compile(
+    rf",?(?: (?:and|but))?(?:(?: (?:that|which|who))? (?:do|does|did)(?: not|n't| never) {_HOLD}"
+    r"|(?:(?: (?:that|which))? are)? not (?:mentioning|containing|about|regarding|discussing)"
+    r"|(?<=\S) (?:and|but) not(?: about| for| on)?"
+    r"(?! (?:in|from|of|since|until|before|after|during|tagged|with|yet|only|just|the ones)\b)"
+    r"| without (?:the words?|the phrase|(?:any )?mention(?:ing)?(?: of)?|mentioning))"
+    r"(?: the (?:words?|phrase|terms?))?(?: any of)? (?=\S)",
+    re.IGNORECASE,
+)
+_NOR = re.compile(r",? n?or |, ", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|an?|any|my|our) (?=\S)", re.IGNORECASE)
 _MARKED = re.compile(
     rf"{_WHO}(?:tagged|labell?ed|named|called|titled)\b|{_WHO}(?:not )?tagged\b"
     r"| with(?:out)? (?:the |a )?(?:tags?\b|labels?\b|status\b|priority\b|author\b|title\b|#)"
@@ -173,7 +186,7 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
     if len(question) > _LONGEST:
         return None
     text = plain_question(question)
-    if _SENTENCES.search(text):
+    if _SENTENCES.search(text) or _is_unclear(text):
         return None
     if found := _last(text):
         return found
@@ -199,6 +212,9 @@ def subject_of(text: str) -> str:
         return found.subject
     parts = parts_of(text)
     left = f" {parts[1] if parts else text}".replace("  ", " ")
+    if match := _NOT_ABOUT.search(left):
+        held = subject_of(f"{parts[0] if parts else ''}{left[: match.start()]}")
+        return " ".join(filter(None, [held, *_unwanted(left[match.end() :])]))
     while match := next(filter(None, (p.match(left) for p in _LEADS)), None):
         left = f" {left[match.end() :].lstrip(' :')}"
     for pattern in (_AT_THE_END, _JA_LEFT, _JA_PEELED):
@@ -208,6 +224,24 @@ def subject_of(text: str) -> str:
     if match and any(match.groups()):
         return subject_of("".join(filter(None, match.groups())))
     return "" if match else left.strip()
+
+
+def _is_unclear(text: str) -> bool:
+    """Return whether notes are not to hold two things: each, or both together?"""
+    match = _NOT_ABOUT.search(text)
+    return match is not None and " and " in text[match.end() :]
+
+
+def _unwanted(words: str) -> list[str]:
+    """Return words that notes are not to hold in the query syntax, what is further asked of the
+    notes after them."""
+    spoken, *conditions = re.split(r" (?=-\S|#\w|\w+:\S)", words)
+    if match := _AT_THE_END.search(spoken):
+        spoken = spoken[: match.start()]
+    names = [_ARTICLE.sub("", name.strip(" \"'“”")) for name in _NOR.split(spoken)]
+    return [f'-"{name}"' if " " in name else f"-{name}" for name in filter(None, names)] + (
+        conditions
+    )
 
 
 def plain_question(question: str) -> str:
@@ -262,7 +296,7 @@ def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
         return _chooses(rest[match.end() :], today, True, True)
     if match := _THERE.match(rest):
         return _chooses(rest[match.end() :], today, is_own, True)
-    if _ABOUT.match(rest) or _MARKED.match(rest) or _VAULT.match(rest):
+    if _ABOUT.match(rest) or _NOT_ABOUT.match(rest) or _MARKED.match(rest) or _VAULT.match(rest):
         return True
     if _TIMED.match(rest) and _names_time(rest, today):
         return True

@@ -143,6 +143,27 @@ class TestCounts:
         found = answer("how many notes are from March 2020")
         assert (found.found, found.notes.count, found.relaxed) == (False, 0, False)
 
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "how many notes mention Tanaka but not Sato?",
+            "how many notes mention 'Tanaka' but not Sato?",
+            "how many notes mention Tanaka, not Sato",
+            "how many notes mention Tanaka and do not mention Sato",
+        ],
+    )
+    def test_notes_that_hold_what_is_not_wanted_do_not_count(self, answer, question) -> None:
+        assert answer("how many notes mention Tanaka").notes.count == 4
+        found = answer(question)
+        assert (found.notes.count, found.notes.words) == (3, ["Tanaka"])
+        assert found.text.endswith("(-Sato)")
+
+    def test_notes_are_chosen_by_what_they_do_not_hold_alone(self, answer: Answered) -> None:
+        found = answer("list all notes from November 2026 that do not mention Tanaka")
+        assert paths(found) == ["2026-11-18.md"]
+        everywhere = answer("how many notes do not mention Tanaka")
+        assert (everywhere.notes.count, everywhere.notes.words) == (16, [])
+
     def test_japanese_notes_are_counted(self, answer: Answered) -> None:
         assert answer("田中さんについてのノートはいくつ").notes.count == 2
         assert answer("先月のノートは何件ありますか").notes.count == 3

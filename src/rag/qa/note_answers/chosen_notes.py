@@ -105,7 +105,10 @@ def _subject(asked: NoteQuestion, intent: Intent | None) -> tuple[str, list[str]
         f"#{one.words}" if one.kind == "tag" else one.words for one in intent.plan.out_of_scope
     ]
     if not read.filters_anything:
-        return ("", unknown) if unknown else (asked.subject, [])
+        if unknown:
+            return "", unknown
+        # What is not wanted stands in the text in the query syntax.
+        return asked.subject if intent.text == intent.plan.query else subject_of(intent.text), []
     subject = subject_of(intent.text)
     for one in intent.plan.out_of_scope:
         subject = subject.replace(one.words, " ").strip()
