@@ -42,6 +42,7 @@ class NotesAnswer:
     :param asked: a list of notes, how many there are, or the day on which something was last.
     :param count: how many notes there are; of a day, how many tell of it.
     :param words: that each of them holds; empty where filters alone choose them, which is exact.
+    :param any_of: where each holds one alternative of some, the words of each of these.
     :param day: the day that was asked for.
     :param dated_by: what says the day: the line itself, a heading above it, or the note.
     """
@@ -51,6 +52,7 @@ class NotesAnswer:
     words: list[str] = field(default_factory=list)
     day: date | None = None
     dated_by: Literal["line", "heading", "note", ""] = ""
+    any_of: list[list[str]] = field(default_factory=list)
 
 
 @dataclass

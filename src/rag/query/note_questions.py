@@ -14,6 +14,8 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
+from rag.query.subject_alternatives import alternatives
+
 _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
 _CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
 _POLITE = r"(?:please )?(?:(?:can|could|would) you (?:please )?)?"
@@ -189,7 +191,7 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
     if _SENTENCES.search(text) or _is_unclear(text):
         return None
     if found := _last(text):
-        return found
+        return None if alternatives(found.subject) else found
     if _asks(text, today or date.today(), _COUNTS):
         return NoteQuestion(Asked.COUNT, subject_of(text))
     if _asks(text, today or date.today(), _LISTS, _ALL, _WHICH):

@@ -164,6 +164,52 @@ class TestCounts:
         everywhere = answer("how many notes do not mention Tanaka")
         assert (everywhere.notes.count, everywhere.notes.words) == (16, [])
 
+    @pytest.mark.parametrize(
+        ("question", "count", "text"),
+        [
+            (
+                "how many notes about Sato or the garden?",
+                2,
+                '2 notes hold "Sato" or "garden"',
+            ),
+            (
+                "how many notes mention roses, Sato or backups",
+                4,
+                '4 notes hold "roses" or "Sato" or "backups"',
+            ),
+            (
+                'how many notes mention "early ferry" or "the tree"',
+                2,
+                '2 notes hold "early ferry" or "the tree"',
+            ),
+            (
+                "how many notes mention Tanaka or Sato -lunch",
+                3,
+                '3 notes hold "Tanaka" or "Sato" (-lunch)',
+            ),
+            (
+                "how many notes from November 2026 mention lunch or the early ferry",
+                2,
+                '2 notes hold "lunch" or "early" and "ferry" (2026-11-01 – 2026-11-30)',
+            ),
+            (
+                "フィルターかフェリーのノートはいくつ",
+                2,
+                "「フィルター」または「フェリー」を含むノートは2件です",
+            ),
+            (
+                "フィルターまたはフェリーについてのノートはいくつ",
+                2,
+                "「フィルター」または「フェリー」を含むノートは2件です",
+            ),
+        ],
+    )
+    def test_of_alternatives_one_is_enough(self, answer, question, count, text) -> None:
+        found = answer(question)
+        assert (found.notes.count, found.text) == (count, text)
+        assert len(found.notes.any_of) > 1
+        assert len(found.sources) == count
+
     def test_japanese_notes_are_counted(self, answer: Answered) -> None:
         assert answer("田中さんについてのノートはいくつ").notes.count == 2
         assert answer("先月のノートは何件ありますか").notes.count == 3

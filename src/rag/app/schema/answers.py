@@ -67,6 +67,7 @@ def _notes_to_json(found: NotesAnswer, answer: Answer) -> dict[str, Any]:
         "count": found.count,
         "counted_by": "words" if found.words else "filters",
         "words": found.words,
+        **({"any_of": found.any_of} if found.any_of else {}),
         **(
             {"date": found.day and found.day.isoformat(), "dated_by": found.dated_by or None}
             if found.asked == "last"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rag.answers.notices import notice
 from rag.qa.answer import Answer, NotesAnswer, Quote
@@ -64,8 +64,9 @@ def answer_about_notes(
     else:
         results = []
     conditions = [*conditions_of(chosen.filters), *chosen.conditions]
-    text = counted(chosen.count, words, conditions, question)
-    found = NotesAnswer("list" if is_list else "count", chosen.count, words)
+    text = counted(chosen.count, chosen.any_of or [words], conditions, question)
+    kind: Literal["list", "count"] = "list" if is_list else "count"
+    found = NotesAnswer(kind, chosen.count, words, any_of=chosen.any_of)
     return _answer(store, chosen, given, text, results, found)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rag.query.note_questions import Asked, NoteQuestion, subject_of
+from rag.query.subject_alternatives import alternatives
 from rag.query.syntax import condition_spans, parse_query
 from rag.search.components.note_ranker import Hit, first_chunks
 from rag.search.filter_listing import CHUNKS_PER_NOTE
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _FIRST: Filter = {"field": "meta.position", "operator": "==", "value": 0}
 _EITHER = r"\b(?:or|または|もしくは) ?{0}|{0} ?(?:or\b|または|もしくは)"
+_QUOTES = re.compile('["“”]')
 _LEAST_CHUNKS = 100  # that are ranked: those of the best may not hold all words
 
 
@@ -36,6 +38,7 @@ class Chosen:
     """The notes that a question means.
 
     :ivar words: that each of them holds, and how these are `told`.
+    :ivar any_of: the words of each alternative, of which one is held; empty without alternatives.
     :ivar count: how many they are.
     :ivar notes: their ids: by filters alone the newest first and no more than are named, else all,
         in no order.
@@ -52,6 +55,7 @@ class Chosen:
     filters: QueryFilters
     conditions: list[str]
     notices: list[str]
+    any_of: list[list[str]] = field(default_factory=list)
 
 
 def choose_notes(
@@ -68,6 +72,9 @@ def choose_notes(
     :raises QueryError: as `understand`.
     """
     subject, unknown = _subject(asked, intent)
+    parts = [] if unknown else alternatives(subject)
+    if parts and (either := _holding_any(store, subject, parts, filters)):
+        return either
     understood = understand(store, subject, filters, lists=True)
     happened = asked.asked == Asked.LAST
     words = subject_words(understood.meant, happened) if understood.text else []
@@ -82,6 +89,37 @@ def choose_notes(
         count, notes = _filtered(store, understood.filters, named)
     said = _told(words, understood)
     return Chosen(understood, words, said, count, notes, chunks, filters, conditions, notices)
+
+
+def _holding_any(
+    store: BaseDocumentStore, subject: str, parts: Sequence[str], filters: QueryFilters
+) -> Chosen | None:
+    """Return the notes that hold all words of any part of a subject; `None` where one has none."""
+    words: list[SubjectWord] = []
+    notes: set[str] = set()
+    notices: list[str] = []
+    any_of = []
+    for part in parts:
+        understood = understand(store, part, filters, lists=True)
+        of_part = subject_words(understood.meant) if understood.text else []
+        if not of_part:
+            return None
+        held, _, told = notes_holding(store, of_part)
+        notes |= _fitting(store, understood.filters, held)
+        words += of_part
+        notices += [*understood.notices, *told]
+        any_of.append(_told(of_part, understood))
+    spans = condition_spans(subject)
+    conditions = [subject[start:end] for start, end in spans]
+    # A phrase of one alternative need not stand in a note that holds another.
+    plain = [_QUOTES.sub(" ", parse_query(part).text) for part in parts]
+    understood = understand(store, " ".join([*plain, *conditions]), filters, lists=True)
+    told = list(dict.fromkeys(word for group in any_of for word in group))
+    words, notices = list(dict.fromkeys(words)), list(dict.fromkeys(notices))
+    found = sorted(notes)
+    return Chosen(
+        understood, words, told, len(found), found, None, filters, conditions, notices, any_of
+    )
 
 
 def _told(words: Sequence[SubjectWord], understood: Understood) -> list[str]:

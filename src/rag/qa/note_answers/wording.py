@@ -11,24 +11,27 @@ from rag.search.results import QueryFilters
 from rag.text.month_names import MONTHS
 
 
-def counted(count: int, words: Sequence[str], conditions: Sequence[str], question: str) -> str:
+def counted(
+    count: int, any_of: Sequence[Sequence[str]], conditions: Sequence[str], question: str
+) -> str:
     """Return in one line how many notes there are: `3 notes hold "ferry" (#travel)`.
 
-    :param words: that each of them holds; none where filters alone choose them.
+    :param any_of: alternatives, of one of which each note holds all words; one alternative without
+        words where filters alone choose the notes.
     :param conditions: what they were filtered by, from `conditions_of`.
     """
     if language_of(question) == "ja":
         of = f"（{'・'.join(conditions)}）" if conditions else ""
-        which = "".join(f"「{word}」" for word in words)
-        notes = f"{which}を含むノート{of}" if words else f"ノート{of}"
+        which = "または".join("".join(f"「{word}」" for word in words) for words in any_of)
+        notes = f"{which}を含むノート{of}" if which else f"ノート{of}"
         return f"{notes}は{count:,}件です" if count else f"{notes}はありません"
     of = f" ({' · '.join(conditions)})" if conditions else ""
     notes = "no note" if not count else f"{count:,} note" + ("s" if count > 1 else "")
-    if not words:
+    held = " or ".join(" and ".join(f'"{word}"' for word in words) for words in any_of)
+    if not held:
         if not count:
             return f"no note fits{of}"
         return f"{notes}{of or ' in all'}"
-    held = " and ".join(f'"{word}"' for word in words)
     return f"{notes} hold{'' if count > 1 else 's'} {held}{of}"
 
 

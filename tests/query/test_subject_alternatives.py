@@ -1,0 +1,47 @@
+"""Alternatives in the subject of a question about the notes themselves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.query.subject_alternatives import alternatives
+
+
+@pytest.mark.parametrize(
+    ("subject", "found"),
+    [
+        ("Sarah or Tom", ["Sarah", "Tom"]),
+        ("either Sarah or Tom", ["Sarah", "Tom"]),
+        ("flour, butter, or milk", ["flour", "butter", "milk"]),
+        ('"trick or treat" or pumpkins', ['"trick or treat"', "pumpkins"]),
+        ("Sarah or Tom -Ann", ["Sarah -Ann", "Tom -Ann"]),
+        ("フェリーかバス", ["フェリー", "バス"]),
+        ("田中さんまたは佐藤さん", ["田中さん", "佐藤さん"]),
+        ("小麦粉、バター、もしくは牛乳", ["小麦粉", "バター", "牛乳"]),
+    ],
+)
+def test_they_stand_beside_an_or(subject: str, found: list[str]) -> None:
+    assert alternatives(subject) == found
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "the ferry",
+        "flour, butter",
+        '"trick or treat"',
+        "orchids",
+        "3か月の計画",
+        "静か",
+        "tag:a OR tag:b",
+    ],
+)
+def test_there_are_none_without_one(subject: str) -> None:
+    assert alternatives(subject) == []
+
+
+@given(st.text(max_size=80))
+def test_any_subject_is_read(subject: str) -> None:
+    assert len(alternatives(subject)) != 1
