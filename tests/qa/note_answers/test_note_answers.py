@@ -125,6 +125,23 @@ class TestCounts:
         assert answer('how many notes mention "early ferry"').text == '1 note holds "early ferry"'
         assert answer('how many notes mention "ferry early"').notes.count == 0
 
+    @pytest.mark.parametrize(
+        ("question", "count"),
+        [
+            ('how many notes mention "Ferry"', 3),
+            ("how many notes mention the phrase “Ferry”?", 3),
+            ('how many notes from November 2026 contain "Ferry"', 2),
+            ('how many notes mention "Tanaka" or "Garden"', 5),
+            ("「Ferry」に触れているノートはいくつ", 3),
+            ("「Ferry」についてのノートはいくつ", 3),
+        ],
+    )
+    def test_a_title_that_is_quoted_counts_as_words(self, answer, question, count) -> None:
+        assert answer(question).notes.count == count
+
+    def test_a_note_that_is_called_so_is_meant_by_its_title(self, answer: Answered) -> None:
+        assert paths(answer('list all notes called "Ferry"')) == ["ferry.md"]
+
     def test_of_two_tags_one_that_no_note_has_takes_the_other_along_only_with_and(
         self, answer: Answered
     ) -> None:

@@ -222,6 +222,10 @@ class TestSlots:
         assert read('the note "Deploy cheklist"').metadata.titles == ["Deploy checklist"]
         assert read('"Deploy cheklist"').metadata.titles == []
 
+    def test_what_notes_mention_in_quotes_is_no_title(self) -> None:
+        assert read('"Deploy checklist"').metadata.titles == ["Deploy checklist"]
+        assert read('notes mentioning "Deploy checklist"').metadata.titles == []
+
     def test_who_wrote_notes_is_no_field_when_nobody_is_known_by_that_name(self) -> None:
         assert read("songs written by Dylan").metadata.fields == []
 

@@ -21,6 +21,17 @@ _AFTER = re.compile(
     rf"| +(?P<en>{_NOTE}){E}"
 )
 _PARTICLE = re.compile("(?P<other>という|って|と題)|の|を|に|で|は|から")
+# What notes mention are words, whatever note has them as its title.
+_MENTIONED = re.compile(
+    rf"{B}(?:notes|memos|entries){E}[^.?!]*?{B}(?:mention(?:s|ed|ing)?|contain(?:s|ed|ing)?|about"
+    r"|hold(?:s|ing)?|discuss(?:es|ed|ing)?|refer(?:s|red|ring)? to|regarding|with)"
+    rf"(?: +the +(?:words?|phrases?|terms?))?(?: +(?:{QUOTED}),?(?: +(?:and|or))?)* +$"
+)
+_JA_MENTIONED = re.compile(
+    "(?:[をが]含|に(?:触れ|言及)|が(?:出て|載|書)|(?:について|に関する|に関して)"
+    f"(?:の|書いた|書かれた)?(?:{JA_NOTE}))"
+)
+_REACH = 120  # characters before what is quoted
 _NAMED = re.compile(rf"{B}{_NOTE}(?P<called> +{_CALLED} +)")
 _STOP_WORDS = "about in from since that which tagged with modified created"
 _STOPS = frozenset(_STOP_WORDS.split())
@@ -41,6 +52,10 @@ def _read_quoted(
     normalized: NormalizedQuery, resolver: Resolver, slots: Slots, start: int, end: int
 ) -> None:
     """Read a title in quotes: any other phrase in quotes stays one."""
+    if _MENTIONED.search(normalized.open[max(0, start - _REACH) : start]):
+        return
+    if _JA_MENTIONED.match(normalized.open, end):
+        return
     before = _BEFORE.search(normalized.open[max(0, start - 30) : start])
     after = _AFTER.match(normalized.open, end)
     words = normalized.plain[start + 1 : end - 1]
