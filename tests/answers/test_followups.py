@@ -72,3 +72,15 @@ def test_conditions_and_subject_of_the_question_must_stay() -> None:
 )
 def test_without_a_model_the_words_of_the_question_before_follow(question, history, found) -> None:
     assert expanded(question, history) == found
+
+
+@pytest.mark.parametrize(
+    "said", ["thanks", "Thank you!", "ok", "OK, thanks", "👍", "🙂 🙏", "ありがとう。", "了解です"]
+)
+def test_what_asks_nothing_leans_on_nothing(said: str) -> None:
+    assert expanded(said, HISTORY) == said
+
+
+def test_a_question_mark_alone_asks_what_was_asked_before() -> None:
+    assert expanded("?", HISTORY) != "?"
+    assert expanded("？", HISTORY) != "？"

@@ -72,6 +72,16 @@ def test_a_list_is_counted_and_what_was_counted_is_listed(question, before, foun
             "list my notes about deploys",
             "list my notes about deploys tagged ops",
         ),
+        (
+            "and not Bob?",
+            "how many notes mention Ann",
+            "how many notes mention Ann and not Bob",
+        ),
+        (
+            "or Bob?",
+            "how many notes mention Ann",
+            "how many notes mention Ann or Bob",
+        ),
         ("先月は？", "フェリーのノートはいくつ", "先月のフェリーのノートはいくつ"),
     ],
 )
@@ -88,6 +98,20 @@ def test_a_condition_is_added_or_takes_the_place_of_its_kind(question, before, f
         ("why?", "list all notes about the ferry"),
         ("What is a Pod?", MET),
         ("When do holds expire?", "list all notes about the ferry"),
+        ("and how do I make sourdough bread?", "list all notes about the ferry"),
+        ("and who is her husband?", "how many notes mention Ann?"),
+        ("but why?", "how many notes mention Ann?"),
+        ("what about what she said?", "how many notes mention Ann?"),
+        ("and is it expensive?", "list all notes about the ferry"),
+        ("and tell me about bread", "list all notes about the ferry"),
+        ("and thanks", "list all notes about the ferry"),
+        ("thanks", "list all notes about the ferry"),
+        ("ok", "how many notes mention Ann?"),
+        ("👍", "how many notes mention Ann?"),
+        ("and 👍", "how many notes mention Ann?"),
+        ("だれが乗った？", "フェリーのノートはいくつ"),
+        ("なぜ先月は？", "フェリーのノートはいくつ"),
+        ("どうやって作る？", "フェリーのノートはいくつ"),
     ],
 )
 def test_any_other_question_does_not_go_on_from_it(question: str, before: str) -> None:

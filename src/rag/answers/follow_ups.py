@@ -34,6 +34,14 @@ _WHOLE = re.compile(
     r"|.+(?:とは|って何)",
     re.IGNORECASE,
 )
+# Asks nothing.
+_ACKNOWLEDGES = re.compile(
+    r"(?:(?:ok(?:ay)?|thanks?(?: (?:you|a lot|so much|very much))?|thx|cheers|great|good|nice|cool"
+    r"|perfect|got it|i see|alright|all right|bye|goodbye)[\s,.!]*)+"
+    r"|(?:(?:どうも|本当に)?ありがとう(?:ございま(?:す|した))?|了解(?:です|しました)?|わかりました|なるほど|はい)"
+    r"[、。！!\s]*",
+    re.IGNORECASE,
+)
 # They name nothing by themselves: "who else?", "how many more?", "and the one before?"
 _VAGUE = {
     *("one", "ones", "before", "after", "else", "same", "other", "others", "many", "much", "often"),
@@ -71,9 +79,12 @@ def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> b
 
 def expanded(question: str, history: Sequence[Exchange]) -> str:
     """Make a question stand by itself without a model: where it refers to what was said, or says
-    little, the words of the question before follow it."""
+    little, the words of the question before follow it. What asks nothing ("thanks", 👍) stays."""
+    spoken = question.strip()
+    if _ACKNOWLEDGES.fullmatch(spoken) or not re.search(r"[\w?？]", spoken):
+        return question
     terms = len(claims(question))
-    leans = terms < (1 if _WHOLE.match(question.strip()) else _FEW)
+    leans = terms < (1 if _WHOLE.match(spoken) else _FEW)
     if not history or not (_REFERS.search(question) or leans):
         return question
     words = _subject(history[-1].question)

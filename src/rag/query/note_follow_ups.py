@@ -34,12 +34,27 @@ _WHICH = re.compile(
     re.IGNORECASE,
 )
 _AND = re.compile(
-    r"(?:and|but|or)(?: (?:what|how) about)?(?: (?:the )?(?:ones|those))? (?P<a>.+)"
+    r"(?:and|but|(?P<or>or))(?: (?:what|how) about)?(?: (?:the )?(?:ones|those))? (?P<a>.+)"
     r"|(?:what|how) about (?:the ones |those )?(?P<b>.+)",
     re.IGNORECASE,
 )
 _AND_JA = re.compile("(?:じゃあ?|では)?、?(?P<more>.+?)(?:のは|は|なら)(?:どう(?:です)?か?)?")
+# What begins so asks or says something of its own, and says nothing of which notes are meant.
+_NEW = re.compile(
+    r"(?:who(?:m|se|'s)?|what(?:'s)?|when|where|why|how|which(?! (?:are|were|mention|contain))|if"
+    r"|is|are|was|were|am|do|does|did|can|could|should|would|(?:will|shall|must|might|has|have|had)"
+    r" \w+|i|i'm|you|he|she|it|it's|we|they|there|let|let's|please|tell|explain|describe"
+    r"|summari[sz]e|compare|show|give|list|open|read|write|make|say|thanks?|thank you|thx"
+    r"|ok|okay|cheers|great|good|nice|cool|yes|no|sure|bye)(?![\w'])",
+    re.IGNORECASE,
+)
+_NEW_JA = re.compile("だれ|誰|なぜ|何故|どう|何|なに|どこ|いつ|どの|どれ|どちら|いくら")
 _OTHER = re.compile(r"(?:about|on|mentioning|regarding|that mention|with the words?)\b", re.I)
+_CONDITION = re.compile(
+    r"(?:about|on|from|in|since|before|after|with|tagged|not|this|last|mention\w*)\b|[#-]|\w+:",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"not \w", re.IGNORECASE)
 _DAY_BEFORE = re.compile(r" before \d{4}-\d\d-\d\d$|^私が(?:\d{4}-\d\d-\d\dより前に)?")
 _THEN = re.compile(
     r"(?:and |but )?(?:who|whom|what|where|why|how|was|were|did)\b.*"
@@ -79,7 +94,11 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
     if _WHICH.fullmatch(text) and about.asked == Asked.COUNT:
         return f"which notes{rest}"
     if found := _AND.fullmatch(text):
-        return _narrowed(lead, rest, found["a"] or found["b"])
+        more = found["a"] or found["b"]
+        if _NEW.match(more) or not re.search(r"\w", more):
+            return ""
+        is_word = found["or"] and not _CONDITION.match(more)
+        return _narrowed(lead, rest, f"or {more}" if is_word else more)
     return ""
 
 
@@ -97,7 +116,7 @@ def _narrowed(lead: str, rest: str, more: str) -> str:
         time = find_time(whole.lower(), today)
         if time and find_time(f"notes {more.lower()}", today):
             whole = " ".join(f"{whole[: time.start]} {whole[time.end :]}".split())
-        made = f"{whole} {more}"
+        made = f"{whole} {'and ' if _NOT.match(more) else ''}{more}"
     return made if note_question(made) else ""
 
 
@@ -108,6 +127,10 @@ def _japanese(text: str, asked: Asked, subject: str) -> str:
     if _WHICH.fullmatch(text) and asked == Asked.COUNT:
         return f"{of}ノートを全部"
     found = _AND_JA.fullmatch(text)
-    if found and find_time(f"{found['more']}のノート", date.today()):
+    if (
+        found
+        and not _NEW_JA.search(found["more"])
+        and find_time(f"{found['more']}のノート", date.today())
+    ):
         return f"{found['more']}の{of}ノート" + ("はいくつ" if asked == Asked.COUNT else "を全部")
     return ""
