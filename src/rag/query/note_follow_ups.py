@@ -11,6 +11,7 @@ from datetime import date
 
 from rag.query.note_questions import Asked, note_question, parts_of, plain_question
 from rag.query.planner.rules.time_range_reader import find_time
+from rag.text.scripts import is_japanese
 
 _EARLIER = re.compile(
     r"(?:and |but )?(?:(?:what|how) about |when was )?"
@@ -80,13 +81,13 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
     if about is None:
         return ""
     text, before = plain_question(question), plain_question(before)
-    is_japanese = not before.isascii() and not parts_of(before)
+    in_japanese = is_japanese(before) and not parts_of(before)
     if about.asked == Asked.LAST:
         if day and _THEN.fullmatch(text):
             about = note_question(_DAY_BEFORE.sub("", before)) or about
             return f"{text} ({day} {about.subject})"
-        return _earlier(before, day, is_japanese) if day and _EARLIER.fullmatch(text) else ""
-    if is_japanese:
+        return _earlier(before, day, in_japanese) if day and _EARLIER.fullmatch(text) else ""
+    if in_japanese:
         return _japanese(text, about.asked, about.subject)
     lead, rest = parts_of(before) or ("", "")
     if _HOW_MANY.fullmatch(text) and about.asked == Asked.LIST:
@@ -102,9 +103,9 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
     return ""
 
 
-def _earlier(before: str, day: date, is_japanese: bool) -> str:
+def _earlier(before: str, day: date, in_japanese: bool) -> str:
     plain = _DAY_BEFORE.sub("", before)
-    return f"私が{day}より前に{plain}" if is_japanese else f"{plain} before {day}"
+    return f"私が{day}より前に{plain}" if in_japanese else f"{plain} before {day}"
 
 
 def _narrowed(lead: str, rest: str, more: str) -> str:
