@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from rag.query.subject_alternatives import alternatives
+from rag.vault.sentences import ABBREVIATION
 
 _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
 _CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
@@ -151,7 +152,7 @@ _JA_LEFT = re.compile(
 )
 _LONGEST = 300  # characters; nobody asks for notes in more
 _END = re.compile(r"[\s?？!！.。…]+$")
-_SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]\. [A-Z]")
+_SENTENCES = re.compile(r"[?!。？！]\s*\S|[a-z]\.(?= [A-Z])")
 
 
 class Asked(StrEnum):
@@ -188,7 +189,7 @@ def note_question(question: str, today: date | None = None) -> NoteQuestion | No
     if len(question) > _LONGEST:
         return None
     text = plain_question(question)
-    if _SENTENCES.search(text) or _is_unclear(text):
+    if _has_sentences(text) or _is_unclear(text):
         return None
     if found := _last(text):
         return None if alternatives(found.subject) else found
@@ -226,6 +227,14 @@ def subject_of(text: str) -> str:
     if match and any(match.groups()):
         return subject_of("".join(filter(None, match.groups())))
     return "" if match else left.strip()
+
+
+def _has_sentences(text: str) -> bool:
+    """Return whether a text has more than one sentence: a full stop may be that of "Dr."."""
+    return any(
+        match[0][-1] != "." or not ABBREVIATION.search(text[: match.end()])
+        for match in _SENTENCES.finditer(text)
+    )
 
 
 def _is_unclear(text: str) -> bool:
