@@ -32,6 +32,11 @@ MET_JA = "最後に田中さんに会ったのはいつ？"
             "When did I last meet José at the café?",
             "When did I last meet José at the café before 2026-11-17",
         ),
+        (
+            "and the one before?",
+            "When did I last meet 田中太郎さん?",
+            "When did I last meet 田中太郎さん before 2026-11-17",
+        ),
         ("who was there?", MET, "who was there (2026-11-17 meet Ann)"),
         ("その前は？", MET_JA, "私が2026-11-17より前に最後に田中さんに会ったのはいつ"),
         ("その日何をした？", MET_JA, "その日何をした (2026-11-17 田中さんに会った)"),

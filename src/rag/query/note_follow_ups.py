@@ -50,6 +50,7 @@ _NEW = re.compile(
     re.IGNORECASE,
 )
 _NEW_JA = re.compile("だれ|誰|なぜ|何故|どう|何|なに|どこ|いつ|どの|どれ|どちら|いくら")
+_ENGLISH = re.compile(r"(?:and |on )?(?:when|how|what|which|it|the|my|our|last)\b", re.IGNORECASE)
 _OTHER = re.compile(r"(?:about|on|mentioning|regarding|that mention|with the words?)\b", re.I)
 _CONDITION = re.compile(
     r"(?:about|on|from|in|since|before|after|with|tagged|not|this|last|mention\w*)\b|[#-]|\w+:",
@@ -81,7 +82,7 @@ def followed_up(question: str, before: str, day: date | None = None) -> str:
     if about is None:
         return ""
     text, before = plain_question(question), plain_question(before)
-    in_japanese = is_japanese(before) and not parts_of(before)
+    in_japanese = is_japanese(before) and not (parts_of(before) or _ENGLISH.match(before))
     if about.asked == Asked.LAST:
         if day and _THEN.fullmatch(text):
             about = note_question(_DAY_BEFORE.sub("", before)) or about
