@@ -72,6 +72,17 @@ _MARKED = re.compile(
     r"| (?:#\w|-?(?:tag|path|title|vault):\S|[\"“])",
     re.IGNORECASE,
 )
+# Whether notes have tags at all is in no filter, and the word itself stands for nothing else.
+_PARTS = "(?:tags?|labels?|titles?|alias(?:es)?|propert(?:y|ies)|front ?matter|headings?|links?)"
+_HAVING = re.compile(
+    rf"(?:\b(?:with(?:out)?|have|has|having|no)(?: (?:any|no|a|the|at least one))* {_PARTS}"
+    r"|\b(?:not |un|isn't |aren't )tagged)(?: at all)?"
+    r"(?=$|,| (?:and|or|but|do|did|have|are|exist|in|from|since|before|of|on|about|that|which)\b)"
+    "|(?:^|[\\s、にのは])(?:タグ|ラベル|タイトル|題名?|見出し|リンク|プロパティ)(?:[のがはも]|を持[たっ])?"
+    "(?:な[いし]|無[いし]|(?:付|つ)い?て?い?ない)"
+    "|(?:^|[\\s、には])(?:タグ|ラベル)[のが](?:ある|あります|(?:付|つ)い[たて])",
+    re.IGNORECASE,
+)
 _VAULT = re.compile(
     rf"{_WHO}(?:in|from|of) (?:(?:the|my|our) (?:\S+ ){{0,3}}vaults?|vault \S+)\b", re.IGNORECASE
 )
@@ -238,7 +249,10 @@ def _has_sentences(text: str) -> bool:
 
 
 def _is_unclear(text: str) -> bool:
-    """Return whether notes are not to hold two things: each, or both together?"""
+    """Return whether notes are to have or lack tags of any name, or not to hold two things: each,
+    or both together?"""
+    if _HAVING.search(text):
+        return True
     match = _NOT_ABOUT.search(text)
     return match is not None and " and " in text[match.end() :]
 
