@@ -81,6 +81,11 @@ def test_what_asks_nothing_leans_on_nothing(said: str) -> None:
     assert expanded(said, HISTORY) == said
 
 
+def test_a_question_goes_on_from_the_last_that_asked_something() -> None:
+    history = [*HISTORY, Exchange("thanks", "")]
+    assert expanded("and where?", history) == expanded("and where?", HISTORY)
+
+
 def test_a_question_mark_alone_asks_what_was_asked_before() -> None:
     assert expanded("?", HISTORY) != "?"
     assert expanded("？", HISTORY) != "？"

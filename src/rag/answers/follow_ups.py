@@ -80,9 +80,9 @@ def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> b
 def expanded(question: str, history: Sequence[Exchange]) -> str:
     """Make a question stand by itself without a model: where it refers to what was said, or says
     little, the words of the question before follow it. What asks nothing ("thanks", 👍) stays."""
-    spoken = question.strip()
-    if _ACKNOWLEDGES.fullmatch(spoken) or not re.search(r"[\w?？]", spoken):
+    if _asks_nothing(question):
         return question
+    spoken, history = question.strip(), [one for one in history if not _asks_nothing(one.question)]
     terms = len(claims(question))
     leans = terms < (1 if _WHOLE.match(spoken) else _FEW)
     if not history or not (_REFERS.search(question) or leans):
@@ -90,6 +90,11 @@ def expanded(question: str, history: Sequence[Exchange]) -> str:
     words = _subject(history[-1].question)
     new = [word for word in dict.fromkeys(words) if word.lower() not in question.lower()]
     return f"{question} ({' '.join(new)})" if new else question
+
+
+def _asks_nothing(said: str) -> bool:
+    spoken = said.strip()
+    return bool(_ACKNOWLEDGES.fullmatch(spoken)) or not re.search(r"[\w?？]", spoken)
 
 
 def _subject(question: str) -> list[str]:
