@@ -87,7 +87,8 @@ _VAULT = re.compile(
     rf"{_WHO}(?:in|from|of) (?:(?:the|my|our) (?:\S+ ){{0,3}}vaults?|vault \S+)\b", re.IGNORECASE
 )
 _TIMED = re.compile(
-    rf"{_WHO}(?:(?:created|written|modified|updated|edited|changed|made|added|dated) ?)?"
+    rf"(?:{_WHO}(?:(?:created|written|modified|updated|edited|changed|made|added|dated) ?)?"
+    r"| did (?:i|we) (?:modify|update|edit|change|revise|touch) )"
     r"(?:from|since|before|after|between|during|in|of|on|within|until|older|newer|last|this|past"
     r"|yesterday|today|\d+ \w+ ago)\b",
     re.IGNORECASE,
@@ -317,13 +318,13 @@ def _chooses(rest: str, today: date, is_own: bool, may_end: bool) -> bool:
     """
     if not rest.strip():
         return may_end
+    if _TIMED.match(rest) and _names_time(rest, today):
+        return True
     if match := _HAS.match(rest):
         return _chooses(rest[match.end() :], today, True, True)
     if match := _THERE.match(rest):
         return _chooses(rest[match.end() :], today, is_own, True)
     if _ABOUT.match(rest) or _NOT_ABOUT.match(rest) or _MARKED.match(rest) or _VAULT.match(rest):
-        return True
-    if _TIMED.match(rest) and _names_time(rest, today):
         return True
     return bool(is_own and _ON.match(rest))
 

@@ -139,6 +139,11 @@ class TestCounts:
     def test_a_title_that_is_quoted_counts_as_words(self, answer, question, count) -> None:
         assert answer(question).notes.count == count
 
+    @pytest.mark.parametrize("asked", ["did I edit", "did we change", "were edited"])
+    def test_notes_that_were_edited_are_chosen_by_when(self, answer: Answered, asked) -> None:
+        found = answer(f"how many notes {asked} in March 2020")
+        assert found.text == "no note fits (modified 2020-03-01 – 2020-03-31)"
+
     def test_a_note_that_is_called_so_is_meant_by_its_title(self, answer: Answered) -> None:
         assert paths(answer('list all notes called "Ferry"')) == ["ferry.md"]
 

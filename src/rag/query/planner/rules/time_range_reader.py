@@ -21,6 +21,7 @@ from rag.query.planner.rules.time_mention import TimeMention
 from rag.query.planner.time_windows import window_name
 
 _EDITS = "modified|updated|edited|changed|revised|touched"
+_EDIT = "modify|update|edit|change|revise|touch"
 _WRITES = "created|written|wrote|write|made|added|logged|jotted|saved|recorded|captured"
 _NOTE = f"{NOTE}|journals?|jottings?"
 _JA_EDITS = "更新|編集|変更|修正"
@@ -35,7 +36,8 @@ _QUESTION = re.compile(
     rf"|did|does|do|is|was|are|were){E}|[か?] *$|何|なぜ|いつ|どこ|誰|だれ|どの|どう"
 )
 _BEFORE = re.compile(
-    rf"(?:{B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *)?"
+    rf"(?:{B}(?P<verb>{_EDITS}|{_WRITES})(?: +(?:by me|down))?(?: +(?:{_NOTE}))? *"
+    rf"|(?:(?<=notes )|(?<=memos )|(?<=entries ))did (?:i|we) (?P<own>{_EDIT}) +)?"
     rf"(?:{B}(?P<word>since|starting(?: +from)?|as of|after|later than|newer than"
     r"|more than|less than|before|earlier than|older than|prior to|until|till"
     r"|up to|between|from|in|on|during|of|dated?|over|within|throughout|back in) +)?"
@@ -169,7 +171,8 @@ def around_mention(text: str, mention: TimeMention) -> Context:
     if before:
         start -= len(before[0])
         word = " ".join((before["word"] or "").split())
-        edited, written = _is(_EDITS, before["verb"]), _is(_WRITES, before["verb"])
+        edited = bool(before["own"]) or _is(_EDITS, before["verb"])
+        written = _is(_WRITES, before["verb"])
     if after := _AFTER_EN.match(text, end):
         end = after.end()
         edited = edited or _is(_EDITS, after["verb"])
