@@ -19,6 +19,8 @@ def main() -> None:
         return
     if sys.getfilesystemencoding() != "utf-8":
         _run_in_utf8()
+    if _is_server(arguments):
+        os._exit(_serve(arguments))
     try:
         from rag.daemon.client import hand_over
 
@@ -30,6 +32,20 @@ def main() -> None:
 
         code = interrupted()
     os._exit(code)
+
+
+def _is_server(arguments: list[str]) -> bool:
+    """Return whether a client is to be served, which waits: the command line would take longer to
+    import than the client to be answered. What is no such command is told there what is wrong."""
+    return arguments == ["mcp"] or (len(arguments) == 3 and arguments[:2] == ["mcp", "--config"])
+
+
+def _serve(arguments: list[str]) -> int:
+    from pathlib import Path
+
+    from rag.mcp.stdio import serve
+
+    return serve(Path(arguments[2]) if len(arguments) > 2 else None)
 
 
 def _run_in_utf8() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag.app.index_state import IndexState, read_state
 from rag.config import RAGConfig
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from rag.index.lookup import FoundNote
     from rag.index.manifest import Manifest
     from rag.stores.base.document_store import BaseDocumentStore
+
+
+class NoteName(NamedTuple):
+    """What a note is called; `id` is the whole of its id."""
+
+    vault: str
+    path: str
+    title: str
+    id: str
 
 
 class Snapshot:
@@ -32,6 +42,20 @@ class Snapshot:
     def is_open(self) -> bool:
         """Whether something of it was read."""
         return bool({"store", "state"} & vars(self).keys())
+
+    def is_current(self) -> bool:
+        """Return whether no other snapshot was published since this one was opened."""
+        from rag.index.snapshots import IndexDirectory
+
+        if not self.is_open:
+            return True
+        return self.store.access.snapshot_name() == IndexDirectory.of(self.config).current()
+
+    def note_changes(self, changed: int | None) -> None:
+        """Take note of how many notes changed since it was made."""
+        if "state" in vars(self):
+            vars(self)["state"] = replace(self.state, changed=changed)
+        self._changed = changed
 
     def reopen(self, changed: int | None) -> None:
         """Read the index as it is from now on.
@@ -69,6 +93,14 @@ class Snapshot:
         """
         with self.manifest() as manifest:
             return [name[:2] for name in manifest.names()]
+
+    def note_names(self) -> list[NoteName]:
+        """Return what the notes are called, by vault and path.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        with self.manifest() as manifest:
+            return [NoteName(*name[:3], name[4]) for name in manifest.names()]
 
     def note(self, vault: str, path: str) -> FoundNote | None:
         """Return a note of the snapshot, and the folder of its vault."""

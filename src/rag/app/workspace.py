@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
-from rag.app.snapshot import Snapshot
+from rag.app.snapshot import NoteName, Snapshot
 from rag.config import RAGConfig
 
 # What a request needs is imported with it: a note is printed without the engine.
@@ -256,6 +256,56 @@ class Workspace:
         :raises IndexUnavailableError: when there is none, or one of another version.
         """
         return self._snapshot.state
+
+    @property
+    def is_current(self) -> bool:
+        """Whether what it reads is the newest that was published."""
+        return self._snapshot.is_current()
+
+    def note_changes(self, changed: int | None) -> None:
+        """Take note of how many notes changed since its snapshot, where somebody has looked."""
+        self._snapshot.note_changes(changed)
+
+    def note_names(self) -> list[NoteName]:
+        """Return what the notes of its snapshot are called, by vault and path.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        return self._snapshot.note_names()
+
+    def note_id(self, vault: str, path: str) -> str:
+        """Return the id of a note of its snapshot; empty where there is none."""
+        found = self._snapshot.note(vault, path)
+        return found.row.id if found else ""
+
+    def notes_like(self, pattern: str) -> list[str]:
+        """Return `vault/path` of the notes whose path matches a pattern, such as `daily/2026-11-*`.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        from rag.app.notes.names import notes_like
+
+        with self._snapshot.manifest() as manifest:
+            found = notes_like(manifest, pattern)
+        return [f"{named.note.row.vault}/{named.note.row.path}" for named in found]
+
+    def warm_up(self) -> None:
+        """Do what the first search does once, so that it need not; no server of models is asked.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        from rag.app.serving.warm_up import warm_up
+
+        warm_up(self._snapshot)
+
+    def warm_up_answers(self) -> None:
+        """Do what the first question does once; no model is asked.
+
+        :raises IndexUnavailableError: as for `state`.
+        """
+        from rag.app.serving.warm_up import warm_up_answers
+
+        warm_up_answers(self._snapshot)
 
     def close(self) -> None:
         """Release the index and the models' connections."""

@@ -60,6 +60,10 @@ COMMANDS = {
         "Show what a project's `rag.toml` asks for that takes your trust, and trust it.",
     ),
     "serve": ("serve.serve", "Govern the warm process, in which commands need not start cold."),
+    "mcp": (
+        "mcp.mcp",
+        "Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.",
+    ),
     "vault": ("vault.app", "List, add, rename and remove vaults."),
 }
 

@@ -123,6 +123,12 @@ class Access(ABC):
                 self._manifest = Manifest.open_snapshot(path)
             return self._manifest
 
+    def snapshot_name(self) -> str | None:
+        """Return the name of the snapshot being read; `None` when there is none."""
+        with self.mutex:
+            snapshot = None if self._writing is not None else self._hold()
+            return snapshot.name if snapshot else None
+
     def frequencies(self) -> Frequencies:
         """Return the document frequencies of the snapshot being read.
 

@@ -1,0 +1,98 @@
+"""Workspaces for a front-end that runs for long.
+
+Each is lent to one thread at a time, and reads the newest snapshot when it is lent.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from rag.app.index_state import count_changed, open_index
+from rag.app.workspace import Workspace
+from rag.config import RAGConfig
+from rag.exceptions import IndexUnavailableError, RAGError
+
+_MOST = 4  # readers at once; who comes later waits
+_LOOK_EVERY = 5.0  # seconds between two looks for changed notes, while somebody asks
+_LOOK = 2.0  # seconds that one may take
+
+
+class Readers:
+    """Lends workspaces of one configuration; `close` closes those that are not lent.
+
+    The one that was given back last is lent first, so that requests that come one after the other
+    are all answered by one reader, whose caches are warm.
+    """
+
+    def __init__(self, config: RAGConfig) -> None:
+        self.config = config
+        self._free = threading.BoundedSemaphore(_MOST)
+        self._mutex = threading.Lock()
+        self._idle: list[Workspace] = []
+        self._changed: int | None = None
+        self._is_looking = False
+        self._looked = 0.0
+
+    @contextmanager
+    def reader(self) -> Iterator[Workspace]:
+        """Lend a workspace that reads the newest snapshot."""
+        with self._free:
+            workspace = self._take()
+            try:
+                yield workspace
+            except IndexUnavailableError:
+                workspace.close()  # the next may be better
+                raise
+            except RAGError:
+                self._give_back(workspace)
+                raise
+            except BaseException:
+                workspace.close()  # nobody knows what state it is in
+                raise
+            self._give_back(workspace)
+        self._look_beside()
+
+    def close(self) -> None:
+        """Close the workspaces that are not lent."""
+        with self._mutex:
+            idle, self._idle = self._idle, []
+        for workspace in idle:
+            workspace.close()
+
+    def _take(self) -> Workspace:
+        with self._mutex:
+            workspace = self._idle.pop() if self._idle else None
+        if workspace is not None and not workspace.is_current:
+            workspace.close()
+            self.close()  # the others are as old
+            self._changed, self._looked = None, 0.0
+            workspace = None
+        if workspace is None:
+            return Workspace(self.config)
+        if self._looked:
+            workspace.note_changes(self._changed)
+        return workspace
+
+    def _give_back(self, workspace: Workspace) -> None:
+        with self._mutex:
+            self._idle.append(workspace)
+
+    def _look_beside(self) -> None:
+        """Look for changed notes in a thread, where the last look was a while ago."""
+        with self._mutex:
+            if self._is_looking or time.monotonic() - self._looked < _LOOK_EVERY:
+                return
+            self._is_looking = True
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        try:
+            with suppress(RAGError, OSError), open_index(self.config) as manifest:
+                if self.config.search.freshness:
+                    self._changed = count_changed(manifest, self.config, _LOOK)
+        finally:
+            self._looked = time.monotonic()
+            self._is_looking = False

@@ -1,0 +1,60 @@
+"""How another program starts ours: by whole paths, since it knows neither our folder nor our
+environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag.config import RAGConfig, settings
+from rag.config.environment import variable_of
+from rag.config.files import find_project
+
+# What programs with windows give to those they start.
+BARE = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+
+
+@dataclass(frozen=True)
+class ServerStart:
+    """A program and what it is given.
+
+    :param program: the words that start it, the first a whole path.
+    :param config_file: the project's file in force; `None` without one.
+    :param environment: the variables without which it would read other settings, or another index.
+        No API key is among them.
+    """
+
+    program: list[str]
+    config_file: Path | None
+    environment: dict[str, str]
+
+
+def server_start(config: RAGConfig, config_file: Path | None = None) -> ServerStart:
+    """Return how this program is started so that it reads what these settings name.
+
+    :param config_file: the file that the user named, if any.
+    :raises ConfigError: when it is missing or does not parse.
+    """
+    project = find_project(config_file, os.environ, Path.cwd())
+    return ServerStart(_program(), project.file if project else None, _environment(config))
+
+
+def _program() -> list[str]:
+    """Return the words that start this program, as it was started."""
+    name = Path(sys.argv[0]).absolute()
+    if name.name == "rag" and os.access(name, os.X_OK):
+        return [str(name)]
+    beside = Path(sys.executable).with_name("rag")
+    if os.access(beside, os.X_OK):
+        return [str(beside)]
+    return [sys.executable, "-m", "rag"]
+
+
+def _environment(config: RAGConfig) -> dict[str, str]:
+    names = {variable_of(name) for name in settings()}
+    if "XDG_CONFIG_HOME" in os.environ:  # where the user's own file is
+        names.add("XDG_CONFIG_HOME")
+    found = {name: value for name, value in os.environ.items() if name in names}
+    return {**found, "RAG_DATA_DIR": str(config.data_dir.absolute())}

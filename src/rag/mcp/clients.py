@@ -1,0 +1,97 @@
+"""What to paste into a client's configuration, so that it starts the server with what it needs.
+
+Clients with windows start programs in the root folder and with next to no environment: every path
+is whole, and what the settings take from the environment is written down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import join
+
+from rag.app.serving.server_start import ServerStart, server_start
+from rag.config import RAGConfig
+
+NAME = "notes"  # of the server, in the client
+
+
+@dataclass(frozen=True)
+class ClientConfig:
+    """What to paste, and where it goes."""
+
+    text: str
+    place: str
+
+
+def client_config(client: str, config: RAGConfig, config_file: Path | None = None) -> ClientConfig:
+    """Return the configuration of a client.
+
+    :param client: one of `CLIENTS`.
+    :param config_file: the project's file that the user named, if any.
+    """
+    start = server_start(config, config_file)
+    make, place = CLIENTS[client]
+    return ClientConfig(make(start), place)
+
+
+def _arguments(start: ServerStart) -> list[str]:
+    named = ["--config", str(start.config_file)] if start.config_file else []
+    return [*start.program[1:], "mcp", *named]
+
+
+def _claude_code(start: ServerStart) -> str:
+    given = [
+        part for name, value in start.environment.items() for part in ("-e", f"{name}={value}")
+    ]
+    command = [start.program[0], *_arguments(start)]
+    return join(["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", *command])
+
+
+def _json(*path: str, kind: str = "") -> Callable[[ServerStart], str]:
+    def make(start: ServerStart) -> str:
+        server: dict[str, object] = {"type": kind} if kind else {}
+        server |= {
+            "command": start.program[0],
+            "args": _arguments(start),
+            "env": start.environment,
+        }
+        made: dict[str, object] = {NAME: server}
+        for name in reversed(path):
+            made = {name: made}
+        return json.dumps(made, ensure_ascii=False, indent=2)
+
+    return make
+
+
+def _toml(start: ServerStart) -> str:
+    environment = ", ".join(f"{name} = {_quoted(v)}" for name, v in start.environment.items())
+    return "\n".join(
+        [
+            f"[mcp_servers.{NAME}]",
+            f"command = {_quoted(start.program[0])}",
+            f"args = [{', '.join(map(_quoted, _arguments(start)))}]",
+            f"env = {{ {environment} }}",
+        ]
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return a basic string of TOML, whose escapes are those of JSON."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+# A client -> what makes its configuration, and where that goes.
+CLIENTS: dict[str, tuple[Callable[[ServerStart], str], str]] = {
+    "claude-code": (_claude_code, "run it in a shell"),
+    "claude-desktop": (
+        _json("mcpServers"),
+        "claude_desktop_config.json (Settings, Developer, Edit Config)",
+    ),
+    "vscode": (_json("servers", kind="stdio"), ".vscode/mcp.json, or MCP: Open User Configuration"),
+    "cursor": (_json("mcpServers"), "~/.cursor/mcp.json"),
+    "codex": (_toml, "~/.codex/config.toml"),
+    "zed": (_json("context_servers"), "Zed's settings.json"),
+}

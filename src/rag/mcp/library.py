@@ -1,0 +1,109 @@
+"""The notes as the server reads them: settings and readers, loaded while the client is answered."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag.app.serving.readers import Readers
+    from rag.app.workspace import Workspace
+
+
+# What the tools need. Nothing else may import any of it at the same time: modules of libraries
+# import each other in circles, which two threads at once do not survive.
+_FOR_NOTES = (
+    "rag.answers.prompt_texts",
+    "rag.app.interpretation_text",
+    "rag.app.notes",
+    "rag.app.schema.index",
+    "rag.app.search",
+    "rag.app.status",
+)
+_FOR_ANSWERS = ("rag.app.ask",)
+
+
+class Library:
+    """The notes of one configuration. What reads them begins with `wait_for_notes`, or with
+    `wait_for_answers`.
+
+    :param config_file: the project's file that the user named, if any.
+    """
+
+    def __init__(self, config_file: Path | None = None) -> None:
+        self._config_file = config_file
+        self._mutex = threading.Lock()
+        self._readers: Readers | None = None
+        self._thread: threading.Thread | None = None
+        self._notes, self._answers = threading.Event(), threading.Event()
+
+    def load(self) -> None:
+        """Begin to import and open what requests need, in a thread. Once is enough."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._load, name="load", daemon=True)
+            self._thread.start()
+
+    def wait_for_notes(self) -> None:
+        """Wait until notes can be searched and read."""
+        with self._mutex:
+            self.load()
+        self._notes.wait()
+
+    def wait_for_answers(self) -> None:
+        """Wait until questions can be answered too."""
+        self.wait_for_notes()
+        self._answers.wait()
+
+    @contextmanager
+    def reader(self) -> Iterator[Workspace]:
+        """Lend a workspace that reads the newest snapshot.
+
+        :raises ConfigError: when the settings cannot be read.
+        """
+        with self._opened().reader() as workspace:
+            yield workspace
+
+    def close(self) -> None:
+        """Close what is open and not in use."""
+        if self._readers is not None:
+            self._readers.close()
+
+    def _load(self) -> None:
+        try:
+            self._import(_FOR_NOTES, "warm_up")
+            self._notes.set()
+            self._import(_FOR_ANSWERS, "warm_up_answers")
+        finally:
+            self._notes.set()
+            self._answers.set()
+
+    def _import(self, modules: tuple[str, ...], warm_up: str) -> None:
+        """Import modules, and do once what the first request that needs them would do."""
+        try:
+            for module in modules:
+                import_module(module)
+            from rag.exceptions import RAGError
+
+            with suppress(RAGError), self._opened().reader() as workspace:  # whoever asks is told
+                getattr(workspace, warm_up)()
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+
+    def _opened(self) -> Readers:
+        """Return the readers, made of the settings in force when they can first be read.
+
+        :raises ConfigError: when they cannot.
+        """
+        from rag.app.serving.readers import Readers
+        from rag.config import load_config
+
+        with self._mutex:
+            if self._readers is None:
+                self._readers = Readers(load_config(self._config_file))
+            return self._readers

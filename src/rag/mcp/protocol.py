@@ -1,0 +1,175 @@
+"""The messages of the protocol in its two eras, and how results differ between its revisions.
+
+Up to 2025-11-25 a client says `initialize` first, and the connection keeps the revision that was
+agreed on. Since 2026-07-28 there is no handshake: each request carries its revision in `_meta`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from rag import __version__
+
+MODERN = "2026-07-28"
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+_WITH_BATCHES = "2025-03-26"  # the one revision that has them
+_WITH_ANNOTATIONS, _WITH_STRUCTURE = "2025-03-26", "2025-06-18"
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
+INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32602, -32603, -32022
+_RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
+
+_META = "io.modelcontextprotocol/"
+_VERSION, _CAPABILITIES = f"{_META}protocolVersion", f"{_META}clientCapabilities"
+SERVER = {"name": "rag", "title": "Notes", "version": __version__}
+
+Message = dict[str, Any]
+Id = int | str
+
+
+class ProtocolError(Exception):
+    """A request that cannot be answered, as the protocol says it: `code`, a message and `data`."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+@dataclass
+class Connection:
+    """What is kept of a client between its messages.
+
+    :param version: the revision that `initialize` agreed on; empty before it, and where there is
+        no handshake.
+    """
+
+    version: str = ""
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether several messages may come as one list."""
+        return self.version == _WITH_BATCHES
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request: what it asks for, and the revision it is answered in."""
+
+    id: Id
+    method: str
+    version: str
+    params: Message = field(default_factory=dict)
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it carries its revision itself."""
+        return self.version == MODERN
+
+    @property
+    def progress_token(self) -> Id | None:
+        """What progress is told under; `None` where nobody wants to know."""
+        meta = self.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        return token if is_id(token) else None
+
+
+def is_id(value: object) -> TypeGuard[Id]:
+    """Return whether a value may identify a request."""
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def read_request(message: object, connection: Connection) -> Request | None:
+    """Return the request that a message is; `None` for notifications and answers.
+
+    :raises ProtocolError: for what is no message, and for an envelope that is not whole.
+    """
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise ProtocolError(INVALID_REQUEST, "not a JSON-RPC 2.0 message")
+    method, params = message.get("method"), message.get("params")
+    if method is None and ("result" in message or "error" in message):
+        return None
+    if not isinstance(method, str):
+        raise ProtocolError(INVALID_REQUEST, "the message has no method")
+    if "id" not in message:
+        return None
+    if not is_id(message["id"]):
+        raise ProtocolError(INVALID_REQUEST, "an id is a string or an integer")
+    if not isinstance(params, dict | None):
+        raise ProtocolError(INVALID_PARAMS, "params must be an object")
+    params = params or {}
+    return Request(message["id"], method, _version_of(method, params, connection), params)
+
+
+def _version_of(method: str, params: Message, connection: Connection) -> str:
+    """Return the revision of a request.
+
+    :raises ProtocolError: for one that is not supported, and for an envelope that is not whole.
+    """
+    meta = params.get("_meta")
+    meta = meta if isinstance(meta, dict) else {}
+    if method == "initialize" or not (_VERSION in meta or method == "server/discover"):
+        return connection.version or HANDSHAKE[-1]
+    if missing := [name for name in (_VERSION, _CAPABILITIES) if name not in meta]:
+        raise ProtocolError(INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
+    version = meta[_VERSION]
+    if not isinstance(version, str):
+        raise ProtocolError(INVALID_PARAMS, f"{_VERSION} must be a string")
+    if version != MODERN:
+        data = {"supported": [MODERN], "requested": version}
+        raise ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+    return version
+
+
+def agreed_version(wanted: object) -> str:
+    """Return the revision that `initialize` agrees on: the wanted one, else the era's newest."""
+    return wanted if isinstance(wanted, str) and wanted in HANDSHAKE else HANDSHAKE[-1]
+
+
+def resource_not_found(request: Request, uri: str) -> ProtocolError:
+    """Return the error that says that a resource does not exist."""
+    code = INVALID_PARAMS if request.is_modern else _RESOURCE_NOT_FOUND
+    return ProtocolError(code, "Resource not found", {"uri": uri})
+
+
+def result_message(request: Request, result: Message) -> Message:
+    """Return the answer to a request, in the form of its revision."""
+    if request.is_modern:
+        meta = {f"{_META}serverInfo": SERVER}
+        result = {"resultType": "complete", **result, "_meta": meta}
+    else:
+        result = {name: value for name, value in result.items() if name not in _OF_CACHES}
+        if request.version < _WITH_STRUCTURE:
+            result = _without(result, {"structuredContent", "outputSchema", "title"})
+        if request.version < _WITH_ANNOTATIONS:
+            result = _without(result, {"annotations", "completions"})
+    return {"jsonrpc": "2.0", "id": request.id, "result": result}
+
+
+_OF_CACHES = ("ttlMs", "cacheScope")
+
+
+def _without(value: Any, names: set[str]) -> Any:
+    """Return a result without what a revision does not know yet.
+
+    What tools say, and the schema of what they take, is the tools' own.
+    """
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if name not in names}
+        own = ("text", "inputSchema", "contents", "arguments")
+        return {name: item if name in own else _without(item, names) for name, item in kept.items()}
+    return [_without(item, names) for item in value] if isinstance(value, list) else value
+
+
+def error_message(id_: object, error: ProtocolError) -> Message:
+    """Return the answer that says what is wrong with a request, with its id if it is known."""
+    told = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        told["data"] = error.data
+    return {"jsonrpc": "2.0", "id": id_ if is_id(id_) else None, "error": told}
+
+
+def progress_message(token: Id, progress: float, message: str) -> Message:
+    """Return the notification of how far a request is."""
+    params = {"progressToken": token, "progress": progress, "message": message}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
