@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rag.app.serving.readers import Readers
     from rag.app.workspace import Workspace
+    from rag.config import RAGConfig
 
 
 # What the tools need. Nothing else may import any of it at the same time: modules of libraries
@@ -33,11 +33,12 @@ class Library:
     """The notes of one configuration. What reads them begins with `wait_for_notes`, or with
     `wait_for_answers`.
 
-    :param config_file: the project's file that the user named, if any.
+    :param read_settings: returns the settings in force; called when they are first needed, and
+        again where that failed.
     """
 
-    def __init__(self, config_file: Path | None = None) -> None:
-        self._config_file = config_file
+    def __init__(self, read_settings: Callable[[], RAGConfig]) -> None:
+        self._read_settings = read_settings
         self._mutex = threading.Lock()
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
@@ -101,9 +102,8 @@ class Library:
         :raises ConfigError: when they cannot.
         """
         from rag.app.serving.readers import Readers
-        from rag.config import load_config
 
         with self._mutex:
             if self._readers is None:
-                self._readers = Readers(load_config(self._config_file))
+                self._readers = Readers(self._read_settings())
             return self._readers

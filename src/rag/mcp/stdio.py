@@ -15,7 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag.mcp.calls import Call
 from rag.mcp.dispatcher import Dispatcher, is_slow
@@ -29,6 +29,9 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
+
+if TYPE_CHECKING:
+    from rag.config import RAGConfig
 
 _LONGEST_LINE = 4 << 20  # bytes
 _AT_ONCE = 64  # requests; who sends more is answered later
@@ -47,7 +50,7 @@ def serve(config_file: Path | None = None) -> int:
     except OSError as error:
         sys.stderr.write(f"rag: no standard streams: {error.strerror}\n")
         return 2
-    library = Library(config_file)
+    library = Library(lambda: _settings(config_file))
     try:
         _Server(library, source, target).run()
     except KeyboardInterrupt:
@@ -71,6 +74,12 @@ def _take_streams() -> tuple[int, int]:
     with suppress(OSError):  # without one, what is printed goes nowhere
         os.dup2(2, 1)
     return source, target
+
+
+def _settings(config_file: Path | None) -> RAGConfig:
+    from rag.config import load_config
+
+    return load_config(config_file)
 
 
 class _Server:

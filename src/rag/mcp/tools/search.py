@@ -18,6 +18,7 @@ from rag.mcp.results import ToolResult, as_data, clean, clean_line, room, uri_of
 from rag.mcp.tools.filters import filters_of
 from rag.search.matching_line import excerpt
 from rag.text.messages import plural
+from rag.text.sanitize import without_controls
 
 if TYPE_CHECKING:
     from rag.app.search import SearchReport
@@ -88,7 +89,10 @@ def _best(reports: list[SearchReport]) -> list[Hit]:
 def _to_json(hit: Hit, id_: str) -> dict[str, Any]:
     result = hit.result
     content = clean(result.content)
-    shown = result if content == result.content else replace(result, content=content)
+    shown = (
+        result if content == without_controls(result.content) else replace(result, content=content)
+    )
+    snippet = excerpt(shown, hit.searched, _SNIPPET)[0]
     made = {
         "id": id_,
         "vault": result.vault,
@@ -96,7 +100,7 @@ def _to_json(hit: Hit, id_: str) -> dict[str, Any]:
         "title": clean_line(result.title),
         "heading": [clean_line(part) for part in result.heading if part != result.title],
         "line": result.line,
-        "snippet": clean(excerpt(shown, hit.searched, _SNIPPET)[0]),
+        "snippet": snippet if shown is result else clean(snippet),
         "score": round(result.score, 3),
         "uri": uri_of(result.vault, result.file_path),
     }
