@@ -6,9 +6,24 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rag.mcp.protocol import MODERN
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+
+
+def environment_of(data: Path, home: Path) -> dict[str, str]:
+    """Return what a client with windows gives a server, and where the index and the package are."""
+    return {
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "RAG_DATA_DIR": str(data),
+        "RAG_EMBEDDING__PROVIDER": "ollama",
+        "RAG_OLLAMA__ENABLED": "false",
+        "PYTHONPATH": str(SOURCE),
+    }
 
 
 def modern(method: str, id_: int = 1, **params: Any) -> dict[str, Any]:
@@ -56,6 +71,8 @@ class Server:
     def end(self) -> tuple[int, list[Any], str]:
         """End the input; return the exit code, the answers that were left, and what was printed."""
         out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
-
-
+        return (
+            self.process.returncode,
+            [json.loads(line) for line in out.splitlines()],
+            err.decode(),
+        )

@@ -44,6 +44,7 @@ def ask(
     on_thinking: OnText | None = None,
     on_plan: Callable[[Intent], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    on_piece: OnText | None = None,
 ) -> AnswerReport:
     """Answer from a snapshot; see `Workspace.ask`."""
     started = time.monotonic()
@@ -66,6 +67,7 @@ def ask(
         on_text=on_text,
         on_thinking=on_thinking,
         on_progress=on_progress,
+        on_piece=on_piece,
         memory=open_memory(config.data_dir),
         intent=opening.plan,
         about=opening.about,

@@ -73,6 +73,7 @@ class Workspace:
         on_thinking: Callable[[str], None] | None = None,
         on_plan: Callable[[Intent], None] | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        on_piece: Callable[[str], None] | None = None,
     ) -> AnswerReport:
         """Answer a question from the notes, by a chat model or by quotation.
 
@@ -80,11 +81,12 @@ class Workspace:
         :param on_thinking: is given its reasoning.
         :param on_plan: is given how the question was planned, before it is answered.
         :param on_progress: is given how many sentences of a model's answer came, while it comes.
+        :param on_piece: is given each piece that a model writes, before it is verified.
         :raises RAGError: as for `search`.
         """
         from rag.app.ask import ask
 
-        return ask(self._snapshot, request, on_text, on_thinking, on_plan, on_progress)
+        return ask(self._snapshot, request, on_text, on_thinking, on_plan, on_progress, on_piece)
 
     def chat(self, request: ChatRequest) -> Chat:
         """Begin a conversation, or go on with one; it must be closed.

@@ -33,7 +33,7 @@ def check_arguments(arguments: object, schema: Schema) -> dict[str, Any]:
             names = f"the arguments are: {', '.join(known)}" if known else "it takes no arguments"
             raise ArgumentError(f"unknown argument {_brief(name)}{meant}; {names}")
     for name in schema.get("required", ()):
-        if name not in arguments:
+        if arguments.get(name) is None:
             raise ArgumentError(f"{name} is missing; the arguments are: {', '.join(known)}")
     given = {name: value for name, value in arguments.items() if value is not None}
     return {name: _checked(name, value, known[name]) for name, value in given.items()}

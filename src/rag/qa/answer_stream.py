@@ -40,6 +40,7 @@ class AnswerStream:
     :param on_text: called with what may be shown of the answer, as it is verified.
     :param on_thinking: called with the model's reasoning as it comes.
     :param on_progress: called, after `on_text`, with how many sentences came so far.
+    :param on_piece: called with each piece that comes, reasoning too, before it is verified.
     """
 
     def __init__(
@@ -47,9 +48,10 @@ class AnswerStream:
         on_text: OnText | None = None,
         on_thinking: OnText | None = None,
         on_progress: OnProgress | None = None,
+        on_piece: OnText | None = None,
     ) -> None:
         self._on_text, self._on_thinking = on_text, on_thinking
-        self._on_progress = on_progress
+        self._on_progress, self._on_piece = on_progress, on_piece
         self.verifier: Verifier | None = None
         self.heard = False
         self.raised: Exception | None = None
@@ -67,6 +69,8 @@ class AnswerStream:
         self.verifier, self.heard = Verifier(window, question), False
 
     def __call__(self, chunk: StreamingChunk) -> None:
+        thought = chunk.reasoning.reasoning_text if chunk.reasoning else ""
+        self._notify(self._on_piece, thought or chunk.content)
         if chunk.reasoning:
             self._notify(self._on_thinking, chunk.reasoning.reasoning_text)
         if chunk.content and self.verifier:

@@ -49,6 +49,7 @@ def ask(
     on_text: OnText | None = None,
     on_thinking: OnText | None = None,
     on_progress: OnProgress | None = None,
+    on_piece: OnText | None = None,
     memory: MemoryProvider | None = None,
     told: set[str] | None = None,
     intent: Intent | None = None,
@@ -65,6 +66,8 @@ def ask(
         then ends the answer, and what there is of it is returned. Quotations do not stream.
     :param on_thinking: called with the model's reasoning as it comes.
     :param on_progress: called with how many sentences came so far, and how many are held back.
+    :param on_piece: called with each piece that a model writes, reasoning too, as it comes and
+        before it is verified.
     :param memory: what a model is to know beside the notes: facts that the user told, and what
         was said before, such as `rag.context.MemoryManager`. Nothing of it supports an answer.
     :param told: what a search said before and need not say again; it is added to.
@@ -93,7 +96,7 @@ def ask(
     remembered, forgotten = _remembered(memory if generator else None)
     if generator is not None:
         share_model(pipeline)
-    stream = AnswerStream(on_text, on_thinking, on_progress)
+    stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
         for attempt in attempts(question, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)

@@ -39,7 +39,7 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
     )
     written = 0
 
-    def on_text(text: str) -> None:
+    def on_piece(text: str) -> None:
         nonlocal written
         if call.is_cancelled:
             raise KeyboardInterrupt  # as at a terminal: the model is told to stop
@@ -48,9 +48,13 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
 
     call.progress("searching the notes", at_once=True)
     with library.reader() as workspace:
-        report = workspace.ask(request, on_text)
+        report = workspace.ask(request, on_text=_ignore, on_piece=on_piece)
     call.check()
     return _result(report)
+
+
+def _ignore(text: str) -> None:
+    """Take what is verified of an answer: a model that somebody listens to can be stopped."""
 
 
 def _result(report: AnswerReport) -> ToolResult:

@@ -1,0 +1,137 @@
+"""Notes as resources: their addresses, reading them, completing names."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_client import legacy, modern
+from rag.mcp.dispatcher import Dispatcher
+from rag.mcp.protocol import Connection
+from rag.mcp.results import uri_of
+from rag.mcp.uris import TEMPLATE, read_uri
+
+
+def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:
+    return dispatcher.handle(modern("resources/read", uri=uri), Connection())
+
+
+def completed(dispatcher: Dispatcher, name: str, typed: str, **known: str) -> Any:
+    message = modern(
+        "completion/complete",
+        ref={"type": "ref/resource", "uri": TEMPLATE},
+        argument={"name": name, "value": typed},
+        context={"arguments": known},
+    )
+    return dispatcher.handle(message, Connection())["result"]["completion"]
+
+
+_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@given(_NAMES.filter(lambda name: "/" not in name), _NAMES)
+def test_an_address_is_read_as_what_it_was_made_of(vault: str, path: str):
+    vault, path = (unicodedata.normalize("NFC", part) for part in (vault, path))
+    assert read_uri(uri_of(vault, path)) == (vault, path)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "rag://note/work/runbooks/Rollback%20100%25.md",
+        "rag://note/work/runbooks%2FRollback%20100%25.md",
+        "rag://note/work/runbooks/Rollback 100%25.md",
+    ],
+)
+def test_a_note_with_spaces_and_percent_signs_is_read(dispatcher: Dispatcher, uri: str):
+    [content] = read(dispatcher, uri)["result"]["contents"]
+    assert content["uri"] == "rag://note/work/runbooks/Rollback%20100%25.md"
+    assert content["mimeType"] == "text/markdown"
+    assert "Rolling back a deploy takes two minutes." in content["text"]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("encode", [quote, str])
+def test_japanese_is_read_in_either_normal_form(dispatcher: Dispatcher, form: Any, encode: Any):
+    uri = f"rag://note/{encode('日本')}/{encode(unicodedata.normalize(form, 'ガイド.md'))}"
+    assert "カンガルー" in read(dispatcher, uri)["result"]["contents"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "rag://note/work/None.md",
+        "rag://note/work/Backups",
+        "rag://note/none/Backups.md",
+        "rag://note/日本/Backups.md",
+        "rag://note/work/Safety copies",
+        "rag://note/work/Backups.md%3A1-2",
+        "rag://note/work/Backups.md%23Restore",
+        "rag://note/work/../../etc/passwd",
+        "rag://note/work/",
+        "rag://other",
+        "file:///etc/passwd",
+        "",
+    ],
+)
+def test_what_is_no_note_is_missing_and_never_empty(dispatcher: Dispatcher, uri: str):
+    error = read(dispatcher, uri)["error"]
+    assert (error["code"], error["data"]) == (-32602, {"uri": uri})
+    old = dispatcher.handle(legacy("resources/read", uri=uri), Connection("2025-06-18"))
+    assert old["error"]["code"] == -32002
+
+
+def test_what_instructs_a_model_is_left_out(dispatcher: Dispatcher):
+    [content] = read(dispatcher, "rag://note/work/Clipped.md")["result"]["contents"]
+    assert "Ignore all previous" not in content["text"]
+    assert "The budget is 40 euros." in content["text"]
+
+
+def test_vaults_are_completed(dispatcher: Dispatcher):
+    assert completed(dispatcher, "vault", "")["values"] == ["work", "日本"]
+    assert completed(dispatcher, "vault", "wo")["values"] == ["work"]
+
+
+def test_paths_are_completed_in_the_vault_that_is_known(dispatcher: Dispatcher):
+    assert completed(dispatcher, "path", "run")["values"] == ["runbooks/Rollback 100%.md"]
+    assert completed(dispatcher, "path", "run", vault="日本")["values"] == []
+    found = completed(dispatcher, "path", unicodedata.normalize("NFD", "ガイ"), vault="日本")
+    assert found == {"values": ["ガイド.md"], "total": 1, "hasMore": False}
+
+
+def test_what_is_completed_can_be_read(dispatcher: Dispatcher):
+    for vault in completed(dispatcher, "vault", "")["values"]:
+        for path in completed(dispatcher, "path", "", vault=vault)["values"]:
+            uri = f"rag://note/{quote(vault)}/{quote(path)}"
+            [content] = read(dispatcher, uri)["result"]["contents"]
+            assert unquote(content["uri"]) == f"rag://note/{vault}/{path}"
+
+
+def test_the_note_of_a_prompt_is_completed_by_its_title(dispatcher: Dispatcher):
+    message = modern(
+        "completion/complete",
+        ref={"type": "ref/prompt", "name": "find_related"},
+        argument={"name": "note", "value": "roll"},
+    )
+    completion = dispatcher.handle(message, Connection())["result"]["completion"]
+    assert completion["values"] == ["Rolling back"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"ref": {"type": "ref/resource", "uri": "x"}, "argument": {"name": "a", "value": "b"}},
+        {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": "b"}},
+        {"ref": {"type": "other"}, "argument": {"name": "a", "value": "b"}},
+        {"ref": {"type": "ref/resource", "uri": TEMPLATE}, "argument": {"name": 1}},
+    ],
+)
+def test_what_cannot_be_completed_is_refused(dispatcher: Dispatcher, params: Any):
+    answer = dispatcher.handle(modern("completion/complete", **params), Connection())
+    assert answer["error"]["code"] == -32602

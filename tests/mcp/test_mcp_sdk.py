@@ -1,0 +1,140 @@
+"""The official client, in both eras of the protocol, on the program itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+from mcp import types
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+
+from rag.mcp.protocol import HANDSHAKE, MODERN
+from rag.mcp.uris import TEMPLATE
+
+Work = Callable[[Client], Awaitable[None]]
+TOOLS = {
+    "search": {"query": "backups"},
+    "get": {"note": "Backups"},
+    "get_many": {"glob": "runbooks/*"},
+    "ask": {"question": "How long do we keep backups?", "model": "none"},
+    "status": {},
+}
+
+
+@pytest.fixture(params=["legacy", "auto", MODERN])
+def connected(
+    request: pytest.FixtureRequest, bare_environment: dict[str, str]
+) -> Callable[[Work], None]:
+    """Do something with a client that is connected."""
+
+    async def run(work: Work) -> None:
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-m", "rag", "mcp"], env=bare_environment, cwd="/"
+        )
+        with anyio.fail_after(60):
+            async with Client(stdio_client(parameters), mode=request.param) as client:
+                newest = HANDSHAKE[-1] if request.param == "legacy" else MODERN
+                assert client.protocol_version == newest
+                await work(client)
+
+    return lambda work: anyio.run(run, work)
+
+
+def text(result: types.CallToolResult) -> str:
+    [content] = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+def test_every_tool_is_listed_and_gives_what_it_says(connected: Callable[[Work], None]):
+    async def work(client: Client) -> None:
+        listed = await client.list_tools()
+        assert [tool.name for tool in listed.tools] == [*TOOLS]
+        for name, arguments in TOOLS.items():
+            result = await client.call_tool(name, arguments)  # which compares it with the schema
+            assert not result.is_error
+            assert result.structured_content
+            assert "ackup" in text(result) or name in ("status", "get_many")
+
+    connected(work)
+
+
+def test_mistakes_are_answered_in_words_and_unknown_tools_refused(
+    connected: Callable[[Work], None],
+):
+    async def work(client: Client) -> None:
+        result = await client.call_tool("search", {"words": "backups"})
+        assert result.is_error
+        assert "the arguments are: query, queries" in text(result)
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("find", {})
+        assert refused.value.error.code == -32602
+
+    connected(work)
+
+
+def test_resources_are_read_and_completed(connected: Callable[[Work], None]):
+    async def work(client: Client) -> None:
+        [template] = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == TEMPLATE
+        assert (await client.list_resources()).resources == []
+        [content] = (await client.read_resource("rag://note/work/Backups.md")).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert "ninety days" in content.text
+        with pytest.raises(MCPError, match="not found"):
+            await client.read_resource("rag://note/work/None.md")
+        reference = types.ResourceTemplateReference(type="ref/resource", uri=TEMPLATE)
+        typed, known = {"name": "path", "value": "Back"}, {"vault": "work"}
+        assert (await client.complete(reference, typed, known)).completion.values == ["Backups.md"]
+
+    connected(work)
+
+
+def test_prompts_are_listed_and_filled_in(connected: Callable[[Work], None]):
+    async def work(client: Client) -> None:
+        names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        assert names == ["ask_notes", "weekly_review", "find_related"]
+        prompt = await client.get_prompt("find_related", {"note": "Backups"})
+        content = prompt.messages[0].content
+        assert isinstance(content, types.TextContent)
+        assert '"Backups"' in content.text
+
+    connected(work)
+
+
+def test_progress_is_told_and_requests_run_at_once(connected: Callable[[Work], None]):
+    async def work(client: Client) -> None:
+        steps: list[float] = []
+
+        async def listen(step: float, total: float | None, message: str | None) -> None:
+            steps.append(step)
+
+        found: list[Any] = []
+
+        async def search() -> None:
+            found.append((await client.call_tool("search", TOOLS["search"])).structured_content)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(10):
+                group.start_soon(search)
+            await client.call_tool("ask", TOOLS["ask"], progress_callback=listen)
+        assert steps == sorted({*steps})
+        assert steps
+        assert [one["results"] for one in found] == [found[0]["results"]] * 10
+
+    connected(work)
+
+
+def test_a_call_that_is_given_up_does_not_disturb_the_next(connected: Callable[[Work], None]):
+    async def work(client: Client) -> None:
+        with anyio.move_on_after(0.001) as scope:
+            await client.call_tool("search", TOOLS["search"])
+        assert scope.cancelled_caught
+        assert not (await client.call_tool("status", {})).is_error
+
+    connected(work)

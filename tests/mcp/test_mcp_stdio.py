@@ -1,0 +1,266 @@
+"""The program on its standard streams: what is on stdout, when it answers, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_client import Server, legacy, modern
+from ollama_server import OllamaServer
+
+MODELS = ["llama3.2"]
+Start = Callable[..., Server]
+_ASK = {"name": "ask", "arguments": {"question": "How long do we keep backups?"}}
+_SEARCH = {"name": "search", "arguments": {"query": "backups"}}
+# Imports what answers, but for what a client waits for before it is connected.
+_MODULES = """
+import sys
+from rag.mcp.dispatcher import Dispatcher
+from rag.mcp.library import Library
+from rag.mcp.protocol import Connection
+from rag.mcp import stdio
+dispatcher = Dispatcher(Library(lambda: None))
+for method in ("server/discover", "tools/list", "initialize", "prompts/list"):
+    dispatcher.handle({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}, Connection())
+print(*sys.modules)
+"""
+
+
+def test_a_client_is_answered_from_a_bare_environment_and_the_root_folder(start_server: Start):
+    one = start_server()
+    assert "instructions" in one.ask(modern("server/discover"))["result"]
+    answer = one.ask(modern("tools/call", 2, **_SEARCH))
+    assert answer["result"]["structuredContent"]["results"][0]["path"] == "Backups.md"
+    assert one.end() == (0, [], "")
+
+
+def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment: dict[str, str]):
+    ran = subprocess.run(
+        [sys.executable, "-c", _MODULES], env=bare_environment, capture_output=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in ran.stdout.decode().split()}
+    heavy = {"haystack", "numpy", "pydantic", "typer", "rich", "qdrant_edge", "httpx", "sqlite3"}
+    assert not heavy & loaded
+    assert "rag.config" not in ran.stdout.decode().split()
+
+
+def test_what_is_asked_before_the_end_of_the_input_is_answered(start_server: Start):
+    one = start_server()
+    one.send(legacy("ping", 1), legacy("tools/call", 2, **_SEARCH), legacy("tools/list", 3))
+    code, answers, _ = one.end()
+    assert code == 0
+    assert sorted(answer["id"] for answer in answers) == [1, 2, 3]
+
+
+def test_a_last_line_without_its_end_is_answered(start_server: Start):
+    one = start_server()
+    assert one.process.stdin
+    one.process.stdin.write(json.dumps(legacy("ping", 5)).encode())
+    assert [answer["id"] for answer in one.end()[1]] == [5]
+
+
+def test_requests_are_answered_at_once_however_many_came_before(start_server: Start):
+    one = start_server()
+    one.send(*(modern("tools/call", id_, **_SEARCH) for id_ in range(100)))
+    one.send(modern("server/discover", 100))
+    answers = [one.answer() for _ in range(101)]
+    assert sorted(answer["id"] for answer in answers) == [*range(101)]
+    assert answers[-1]["id"] != 100
+    found = [a["result"]["structuredContent"]["results"] for a in answers if a["id"] < 100]
+    assert all(results == found[0] for results in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"\xff\xfe",
+        b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}',
+        b"[" * 100_000,
+        b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b"}",
+    ],
+)
+def test_a_line_that_is_no_json_is_answered_and_the_next_one_too(start_server: Start, line: bytes):
+    one = start_server()
+    answer = one.ask(line)
+    assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+    assert one.ask(legacy("ping"))["result"] == {}
+
+
+def test_a_line_that_is_far_too_long_is_answered_once(start_server: Start):
+    one = start_server()
+    assert one.ask(b'"' + b"x" * (9 << 20) + b'"')["error"]["code"] == -32700
+    assert one.ask(legacy("ping"))["result"] == {}
+
+
+def test_empty_lines_and_half_characters_do_no_harm(start_server: Start):
+    one = start_server()
+    one.send(b"", b"  ", b"\r")
+    call = {"name": "search", "arguments": {"query": "\ud800 backups"}}
+    assert one.ask(modern("tools/call", **call))["result"]["isError"] is False
+
+
+NOISE = """
+import os, sys
+sys.argv = ["rag", "mcp"]
+{before}
+from rag.__main__ import main
+main()
+"""
+
+
+class TestStdoutBelongsToTheProtocol:
+    """What others print goes to stderr."""
+
+    def run(self, start_server: Start, noise: str) -> tuple[list[Any], str]:
+        """Let a search print something, and return what came on the two streams."""
+        before = (
+            "import rag.mcp.dispatcher as d\n"
+            "def noisy(self, *given, run=d.Dispatcher._run_tool):\n"
+            f"    {noise}\n"
+            "    return run(self, *given)\n"
+            "d.Dispatcher._run_tool = noisy"
+        )
+        one = start_server(code=NOISE.format(before=before))
+        one.send(modern("server/discover", 1), modern("tools/call", 2, **_SEARCH))
+        code, answers, printed = one.end()
+        assert code == 0
+        return [answer["id"] for answer in answers], printed
+
+    @pytest.mark.parametrize(
+        "noise",
+        [
+            "print('NOISE', flush=True)",
+            "print('NOISE')",
+            "sys.stdout.buffer.write(b'NOISE')",
+            "os.write(1, b'NOISE')",
+            "os.system('echo NOISE')",
+            "sys.__stdout__.write('NOISE')",
+        ],
+        ids=["print", "buffered", "bytes", "descriptor", "child", "original"],
+    )
+    def test_print(self, start_server: Start, noise: str):
+        ids, printed = self.run(start_server, f"import os, sys; {noise}")
+        assert ids == [1, 2]
+        assert "NOISE" in printed
+
+    def test_a_child_does_not_read_what_the_client_sends(self, start_server: Start):
+        ids, printed = self.run(start_server, "import os; os.system('cat; echo NOISE')")
+        assert ids == [1, 2]
+        assert "NOISE" in printed
+
+
+def test_a_panic_is_an_error_and_the_server_goes_on(start_server: Start):
+    code = NOISE.format(
+        before="import rag.mcp.dispatcher as d\nclass Panic(BaseException): pass\n"
+        "def broken(*given): raise Panic('broken')\nd.Dispatcher._run_tool = broken"
+    )
+    one = start_server(code=code)
+    assert one.ask(modern("tools/call", **_SEARCH))["error"]["code"] == -32603
+    assert "result" in one.ask(modern("server/discover"))
+    assert "Panic" in one.end()[2]
+
+
+class TestTheEnd:
+    def test_it_ends_with_its_input(self, start_server: Start):
+        one = start_server()
+        one.ask(legacy("ping"))
+        assert one.end()[0] == 0
+
+    def test_it_ends_when_nobody_reads(self, start_server: Start):
+        one = start_server()
+        assert one.process.stdout
+        one.ask(legacy("ping"))
+        one.process.stdout.close()
+        one.send(legacy("ping"))
+        assert one.process.wait(30) == 0
+
+    def test_it_ends_when_its_parent_is_gone_though_the_input_is_open(
+        self, bare_environment: dict[str, str], tmp_path: Path
+    ):
+        source, target = os.pipe()
+        os.write(target, json.dumps(legacy("ping")).encode() + b"\n")
+        number = tmp_path / "number"
+        parent = (
+            "import subprocess, sys\n"
+            "command, pipe = [sys.executable, '-m', 'rag', 'mcp'], subprocess.PIPE\n"
+            "p = subprocess.Popen(command, stdin=int(sys.argv[1]), stdout=pipe)\n"
+            "p.stdout.readline()\n"
+            f"open({str(number)!r}, 'w').write(str(p.pid))\n"
+        )
+        arguments = [sys.executable, "-c", parent, str(source)]
+        subprocess.run(arguments, env=bare_environment, pass_fds=[source], check=True)
+        os.close(source)
+        process = int(number.read_text())
+        for _ in range(300):
+            if not is_running(process):
+                break
+            time.sleep(0.1)
+        else:
+            os.kill(process, signal.SIGKILL)
+            pytest.fail("it goes on")
+        os.close(target)
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+class TestWithAModel:
+    """An answer that takes long: how far it is, and what ends it."""
+
+    @pytest.fixture
+    def one(self, start_server: Start, server: OllamaServer) -> Server:
+        """A server whose chat model never comes to an end."""
+        server.fail("/api/chat", "endless", seconds=0.05)
+        one = start_server(RAG_OLLAMA__ENABLED="true", RAG_OLLAMA__URL=server.url)
+        one.send(modern("tools/call", 7, _meta={"progressToken": "mine"}, **_ASK))
+        return one
+
+    def wait_for_text(self, one: Server) -> None:
+        """Wait until the model has written something."""
+        steps = []
+        while not steps or "written" not in steps[-1]["message"]:
+            told = one.answer()
+            assert told["method"] == "notifications/progress"
+            assert told["params"]["progressToken"] == "mine"
+            steps.append(told["params"])
+        numbers = [step["progress"] for step in steps]
+        assert numbers == sorted({*numbers})
+
+    def test_others_are_answered_meanwhile(self, one: Server):
+        self.wait_for_text(one)
+        one.send(modern("tools/call", 8, **_SEARCH))
+        while "id" not in (answer := one.answer()):
+            pass
+        assert answer["id"] == 8
+
+    def test_a_cancelled_one_stops_the_model_and_is_not_answered(
+        self, one: Server, server: OllamaServer
+    ):
+        self.wait_for_text(one)
+        params = {"requestId": 7, "reason": "enough"}
+        one.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        for _ in range(200):
+            if server.requests("/api/chat")[-1].finished:
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the model goes on")
+        code, answers, printed = one.end()
+        assert code == 0
+        assert not [answer for answer in answers if "id" in answer]
+        assert "Traceback" not in printed
