@@ -57,6 +57,7 @@ def steady(printed: str, base: Path) -> str:
 # A name -> what is there, and the commands; the JSON of the last is kept, and its exit code.
 # Each word that begins with `<` is typed on stdin, `_` standing for a space.
 CASES: dict[str, tuple[str, list[str], int]] = {
+    "mcp-client": ("plain", ["mcp --print-config odd"], 2),
     "search": ("plain", ["search backups"], 0),
     "search-chunks": ("plain", ["search backups --chunks --explain -k 2"], 0),
     "search-filters": ("plain", ["search restore --tag ops --from 2025 --vault work"], 0),

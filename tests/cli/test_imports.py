@@ -53,6 +53,7 @@ TABLE = {
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs regular_files",
     "serve --status": f"{CONFIG} daemon runtime_folder",
+    "mcp --print-config cursor": f"{FILES} app mcp disk_space",
     "vault list": f"{MANIFEST} app lazy_imports stores",
     "vault --help": CONFIG,
 }

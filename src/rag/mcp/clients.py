@@ -8,33 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from shlex import join
 
-from rag.app.serving.server_start import ServerStart, server_start
+from rag.app.serving.server_start import ClientConfig, ServerStart, server_start
 from rag.config import RAGConfig
 
 NAME = "notes"  # of the server, in the client
 
 
-@dataclass(frozen=True)
-class ClientConfig:
-    """What to paste, and where it goes."""
-
-    text: str
-    place: str
-
-
-def client_config(client: str, config: RAGConfig, config_file: Path | None = None) -> ClientConfig:
+def client_config(client: str, config: RAGConfig) -> ClientConfig:
     """Return the configuration of a client.
 
     :param client: one of `CLIENTS`.
-    :param config_file: the project's file that the user named, if any.
     """
-    start = server_start(config, config_file)
+    start = server_start(config)
     make, place = CLIENTS[client]
-    return ClientConfig(make(start), place)
+    return ClientConfig(client, make(start), place)
 
 
 def _arguments(start: ServerStart) -> list[str]:

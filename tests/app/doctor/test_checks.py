@@ -115,7 +115,7 @@ class TestAll:
         assert {check.status for check in checks} == {"pass"}
         assert [check.name for check in checks] == [
             *("configuration", "data folder", "disk", "vault", "index", "freshness"),
-            *("files", "chunks", "ollama", "vectors"),
+            *("files", "chunks", "ollama", "vectors", "agents"),
         ]
 
     def test_without_an_index_the_other_checks_go_on(self, config: RAGConfig) -> None:

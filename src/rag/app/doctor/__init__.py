@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from rag.app.doctor.agents import check_agents
 from rag.app.doctor.check import Check, Examination, Status, from_error
 from rag.app.doctor.chunks import check_chunks
 from rag.app.doctor.environment import check_configuration, check_data_folder, check_disk
@@ -59,6 +60,7 @@ _CHECKS: dict[str, Checker] = {
     "vectors": check_vectors,
     "qdrant": check_server,
     "catalog": check_catalog,
+    "agents": check_agents,
 }
 
 

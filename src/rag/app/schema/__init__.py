@@ -43,6 +43,7 @@ _WRITERS = {
     "TrustRemovedReport": "setup.trust_removed_to_json",
     "WarmReport": "setup.warm_to_json",
     "StoppedReport": "setup.stopped_to_json",
+    "ClientConfig": "setup.client_config_to_json",
     "StatusReport": "index.status_to_json",
 }
 

@@ -8,6 +8,7 @@ from rag.support.vector_digest import shortened
 
 if TYPE_CHECKING:
     from rag.app.doctor import Check, DoctorReport
+    from rag.app.serving.server_start import ClientConfig
     from rag.app.settings import (
         SettingsReport,
         TrustListReport,
@@ -33,6 +34,11 @@ def check_to_json(check: Check) -> dict[str, Any]:
     if "digest" in facts:
         facts["digest"] = shortened(facts["digest"])
     return facts | said | {"hint": check.hint}
+
+
+def client_config_to_json(made: ClientConfig) -> dict[str, Any]:
+    """Return what to paste into the configuration of a client, and where that is."""
+    return {"client": made.client, "text": made.text, "place": made.place}
 
 
 def setup_to_json(report: SetupReport) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rag.config import RAGConfig, settings
 from rag.config.environment import variable_of
-from rag.config.files import find_project
+from rag.config.files import user_file
 
 # What programs with windows give to those they start.
 BARE = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
@@ -31,14 +31,30 @@ class ServerStart:
     environment: dict[str, str]
 
 
-def server_start(config: RAGConfig, config_file: Path | None = None) -> ServerStart:
+@dataclass(frozen=True)
+class ClientConfig:
+    """What to paste into the configuration of a client, and where that is."""
+
+    client: str
+    text: str
+    place: str
+
+
+def server_start(config: RAGConfig) -> ServerStart:
     """Return how this program is started so that it reads what these settings name.
 
-    :param config_file: the file that the user named, if any.
-    :raises ConfigError: when it is missing or does not parse.
+    A project's file that asks for trust and has none is left out: to name it would trust it.
     """
-    project = find_project(config_file, os.environ, Path.cwd())
-    return ServerStart(_program(), project.file if project else None, _environment(config))
+    return ServerStart(_program(), _project_file(config), _environment(config))
+
+
+def _project_file(config: RAGConfig) -> Path | None:
+    """Return the project's file that settings come from."""
+    if config.project is not None and config.project.answer is not True:
+        return None
+    mine = user_file()
+    files = (Path(origin) for origin in dict.fromkeys(config.origins.values()))
+    return next((file for file in files if file.is_absolute() and file != mine), None)
 
 
 def _program() -> list[str]:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from rag.cli.framework.options import ConfigFile
+from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
-from rag.cli.render.console import print_text, say
+from rag.cli.render.console import print_report, print_text, say
 from rag.exceptions import UsageError
 
 _CLIENTS = ("claude-code", "claude-desktop", "vscode", "cursor", "codex", "zed")
@@ -24,6 +24,7 @@ def mcp(
             autocompletion=lambda: [*_CLIENTS],
         ),
     ] = None,
+    json: Json = False,
     config_file: ConfigFile = None,
 ) -> None:
     """Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.
@@ -47,6 +48,9 @@ def mcp(
         )
     from rag.mcp.clients import client_config
 
-    made = client_config(print_config, load_settings(config_file, may_ask=False), config_file)
+    made = client_config(print_config, load_settings(config_file, may_ask=False))
+    if json:
+        print_report(made)
+        return
     print_text(made.text)
     say(f"({made.place})")
