@@ -115,11 +115,16 @@ class _Watch(threading.Thread):
                 os.killpg(self._process.pid, signal.SIGKILL)
                 return
             if self._memory:
-                self.peak = max(self.peak, sum(map(_memory, _tree(self._process.pid))))
+                self.peak = max(self.peak, memory_of_tree(self._process.pid))
 
     def _pause(self) -> float:
         left = max(_POLL, self._ends - time.monotonic())
         return min(_SAMPLE, left) if self._memory else left
+
+
+def memory_of_tree(process: int) -> int:
+    """Return the resident bytes of a process and its descendants; what they share counts once."""
+    return sum(map(_memory, _tree(process)))
 
 
 def _tree(root: int) -> Iterator[int]:

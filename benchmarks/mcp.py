@@ -1,0 +1,253 @@
+"""The server for agents: connecting, first and later results, memory; and what it withstands.
+
+    python benchmarks/mcp.py [--notes 10000] [--rounds 5] [--queries 200] [--meaning]
+    python benchmarks/mcp.py --servers 20 --rebuilds 20     while the index is made again and again
+    python benchmarks/mcp.py --calls 20000                  whether memory stays as it is
+    python benchmarks/mcp.py --peer "qmd mcp" --peer-tool search
+
+Without --meaning the index has no embeddings. A peer reads an index of its own, made before. Exit
+code 1 when an answer was wrong or failed, or memory grew by more than 5 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from measuring import memory_of_tree
+from vaults import make_vault, title_query
+
+RAG = [sys.executable, "-m", "rag"]
+_REVISION = "2025-11-25"
+_FIRST = 0.1  # of the calls, after which memory is compared
+_GROWTH = 1.05
+
+
+@dataclass
+class Client:
+    """A client of one server.
+
+    :param command: what starts it.
+    :param tool: the name of its tool that searches.
+    """
+
+    command: Sequence[str]
+    environment: dict[str, str]
+    tool: str = "search"
+    started: float = field(default_factory=time.perf_counter)
+    _number: int = 0
+
+    def __post_init__(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd="/",
+        )
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """Return the result of a request.
+
+        :raises ValueError: for an error.
+        """
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        assert self.process.stdout
+        while True:
+            answer = json.loads(self.process.stdout.readline())
+            if answer.get("id") == self._number:
+                if "result" not in answer:
+                    raise ValueError(answer["error"]["message"])
+                return answer["result"]
+
+    def connect(self) -> float:
+        """Shake hands; return the seconds since the start."""
+        client = {"name": "benchmark", "version": "1"}
+        self.ask("initialize", protocolVersion=_REVISION, capabilities={}, clientInfo=client)
+        self._send({"method": "notifications/initialized"})
+        return time.perf_counter() - self.started
+
+    def search(self, query: str) -> Any:
+        """Return what a search gives.
+
+        :raises ValueError: for an error.
+        """
+        result = self.ask("tools/call", name=self.tool, arguments={"query": query, "limit": 10})
+        if result.get("isError"):
+            raise ValueError(result["content"][0]["text"])
+        return result
+
+    @property
+    def memory(self) -> float:
+        """Megabytes of the server and what it started; what processes share counts in parts."""
+        return memory_of_tree(self.process.pid) / 1e6
+
+    def close(self) -> None:
+        """End it as clients do."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait(30)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--notes", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--meaning", action="store_true")
+    parser.add_argument("--servers", type=int, default=0)
+    parser.add_argument("--rebuilds", type=int, default=20)
+    parser.add_argument("--calls", type=int, default=0)
+    parser.add_argument("--peer", action="append", default=[])
+    parser.add_argument("--peer-tool", default="search")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="mcp-") as name:
+        folder = Path(name)
+        environment = _environment(folder, options.meaning)
+        make_vault(folder / "vault", options.notes, options.notes * 4300 / 1e6)
+        _index(folder, environment)
+        queries = [title_query(number) for number in range(min(options.notes, 500))]
+        if options.servers:
+            return _crowd(folder, environment, queries, options.servers, options.rebuilds)
+        if options.calls:
+            return _soak(environment, queries, options.calls)
+        _compare(environment, queries, options)
+    return 0
+
+
+def _environment(folder: Path, meaning: bool) -> dict[str, str]:
+    made = {name: value for name, value in os.environ.items() if not name.startswith("RAG_")}
+    made |= {"HOME": str(folder), "RAG_DATA_DIR": str(folder / "data"), "RAG_WARM": "0"}
+    return made | {"RAG_EMBEDDING__PROVIDER": "builtin" if meaning else "none"}
+
+
+def _index(folder: Path, environment: dict[str, str]) -> None:
+    command = [*RAG, "index", "-q", str(folder / "vault")]
+    subprocess.run(command, env=environment, cwd=folder, check=True)
+
+
+def _compare(environment: dict[str, str], queries: list[str], options: Any) -> None:
+    """Print what each program takes, the median of some rounds."""
+    programs = {"rag": ([*RAG, "mcp"], "search")}
+    programs |= {peer: (shlex.split(peer), options.peer_tool) for peer in options.peer}
+    print(
+        f"{options.notes:,} notes; seconds, milliseconds and megabytes, of {options.rounds} rounds"
+    )
+    print(f"{'':20} connect   first   later     p95   memory")
+    for name, (command, tool) in programs.items():
+        connects, firsts, later, memory = [], [], [], []
+        for _ in range(options.rounds):
+            client = Client(command, environment, tool)
+            connects.append(client.connect())
+            client.search(queries[0])
+            firsts.append(time.perf_counter() - client.started)
+            for query in islice(cycle(queries[1:]), options.queries):
+                began = time.perf_counter()
+                client.search(query)
+                later.append(1000 * (time.perf_counter() - began))
+            memory.append(client.memory)
+            client.close()
+        later.sort()
+        p95 = later[int(0.95 * len(later))]
+        middle = statistics.median
+        print(
+            f"{name:20} {middle(connects):7.3f} {middle(firsts):7.3f}"
+            f" {middle(later):7.1f} {p95:7.1f} {middle(memory):8.0f}"
+        )
+
+
+def _crowd(
+    folder: Path, environment: dict[str, str], queries: list[str], servers: int, rebuilds: int
+) -> int:
+    """Ask many servers while the index changes; return 1 when one was wrong or failed.
+
+    The notes that are asked for stay as they are, so that each must be the first result throughout.
+    """
+    clients = [Client([*RAG, "mcp"], environment) for _ in range(servers)]
+    for client in clients:
+        client.connect()
+    asked = queries[:20]
+    wanted = {query: _first(clients[0].search(query)) for query in asked}
+    wrong: list[str] = []
+    counts, over = [0] * servers, threading.Event()
+
+    def ask(number: int) -> None:
+        for query in cycle(asked):
+            if over.is_set():
+                return
+            try:
+                found = _first(clients[number].search(query))
+            except (ValueError, OSError) as error:
+                wrong.append(f"server {number}: {type(error).__name__}: {error}"[:300])
+                return
+            counts[number] += 1
+            if found != wanted[query]:
+                wrong.append(f"server {number}: {query!r} gave {found}, not {wanted[query]}")
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(servers)]
+    for thread in threads:
+        thread.start()
+    for number in range(rebuilds):
+        (folder / "vault" / f"new {number}.md").write_text(f"# Zyzzyva {number}\n\nZyzzyva.\n")
+        _index(folder, environment)
+    over.set()
+    for thread in threads:
+        thread.join()
+    fresh = [_total(client.search("zyzzyva")) for client in clients if not wrong]
+    for client in clients:
+        client.close()
+    wrong += [f"after all {total} new notes were found" for total in fresh if total != 10]
+    print(f"{servers} servers, {rebuilds} snapshots: {sum(counts):,} answers, {len(wrong)} wrong")
+    print(*wrong[:20], sep="\n")
+    return 1 if wrong else 0
+
+
+def _soak(environment: dict[str, str], queries: list[str], calls: int) -> int:
+    """Ask one server very often; return 1 when its memory grew."""
+    client = Client([*RAG, "mcp"], environment)
+    client.connect()
+    first, then = int(calls * _FIRST), 0.0
+    for number, query in enumerate(islice(cycle(queries), calls), 1):
+        client.search(query)
+        if number == first:
+            then = client.memory
+        if number % max(1, calls // 10) == 0:
+            print(f"{number:>8,} calls: {client.memory:.1f} MB")
+    now = client.memory
+    client.close()
+    print(
+        f"{then:.1f} MB after {first:,} calls, {now:.1f} MB after {calls:,}: {now / then - 1:+.1%}"
+    )
+    return 1 if now > then * _GROWTH else 0
+
+
+def _first(result: Any) -> str:
+    found = result["structuredContent"]["results"]
+    return str(found[0]["path"]) if found else ""
+
+
+def _total(result: Any) -> int:
+    return len(result["structuredContent"]["results"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
