@@ -34,6 +34,7 @@ RAG = [sys.executable, "-m", "rag"]
 _REVISION = "2025-11-25"
 _FIRST = 0.1  # of the calls, after which memory is compared
 _GROWTH = 1.05
+_PAUSE = 0.2  # seconds between two questions to one of many servers
 
 
 @dataclass
@@ -192,7 +193,7 @@ def _crowd(
 
     def ask(number: int) -> None:
         for query in cycle(asked):
-            if over.is_set():
+            if over.wait(_PAUSE):
                 return
             try:
                 found = _first(clients[number].search(query))

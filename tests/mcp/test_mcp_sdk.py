@@ -89,7 +89,7 @@ def test_resources_are_read_and_completed(connected: Callable[[Work], None]):
         with pytest.raises(MCPError, match="not found"):
             await client.read_resource("rag://note/work/None.md")
         reference = types.ResourceTemplateReference(type="ref/resource", uri=TEMPLATE)
-        typed, known = {"name": "path", "value": "Back"}, {"vault": "work"}
+        typed, known = {"name": "path", "value": "Backu"}, {"vault": "work"}
         assert (await client.complete(reference, typed, known)).completion.values == ["Backups.md"]
 
     connected(work)

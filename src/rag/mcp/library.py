@@ -39,21 +39,21 @@ class Library:
 
     def __init__(self, read_settings: Callable[[], RAGConfig]) -> None:
         self._read_settings = read_settings
-        self._mutex = threading.Lock()
+        self._mutex, self._starting = threading.Lock(), threading.Lock()
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
         self._notes, self._answers = threading.Event(), threading.Event()
 
     def load(self) -> None:
         """Begin to import and open what requests need, in a thread. Once is enough."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._load, name="load", daemon=True)
-            self._thread.start()
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._load, name="load", daemon=True)
+                self._thread.start()
 
     def wait_for_notes(self) -> None:
         """Wait until notes can be searched and read."""
-        with self._mutex:
-            self.load()
+        self.load()
         self._notes.wait()
 
     def wait_for_answers(self) -> None:

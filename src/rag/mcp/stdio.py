@@ -29,6 +29,7 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
+from rag.support import process_exit
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
@@ -50,6 +51,7 @@ def serve(config_file: Path | None = None) -> int:
     except OSError as error:
         sys.stderr.write(f"rag: no standard streams: {error.strerror}\n")
         return 2
+    process_exit.go_on()
     library = Library(lambda: _settings(config_file))
     try:
         _Server(library, source, target).run()
@@ -121,7 +123,8 @@ class _Server:
         while True:
             readable, _, _ = select.select([self._source], [], [], _LOOK)
             if readable:
-                return os.read(self._source, 1 << 16)
+                with suppress(BlockingIOError):
+                    return os.read(self._source, 1 << 16)
             if os.getppid() != self._parent or self._is_gone:
                 return b""
 
@@ -179,9 +182,18 @@ class _Server:
         with self._writing:
             try:
                 while left:
-                    left = left[os.write(self._target, left) :]
+                    left = left[self._write(left) :]
             except OSError:  # nobody reads it
                 self._is_gone = True
+
+    def _write(self, data: memoryview) -> int:
+        """Write some of it, and return how much; a client may have made the stream one that does
+        not wait."""
+        try:
+            return os.write(self._target, data)
+        except BlockingIOError:
+            select.select([], [self._target], [], _LOOK)
+            return 0
 
     def _finish(self) -> None:
         """Let requests that came before the end of the input be answered, as long as that is of

@@ -22,6 +22,12 @@ def begin() -> None:
     _kept = []
 
 
+def go_on() -> None:
+    """Say that this process goes on for long, so that it closes what it need not keep."""
+    global _kept
+    _kept = None
+
+
 def is_program() -> bool:
     """Return whether this process is the program, rather than one that uses it as a library."""
     return _kept is not None

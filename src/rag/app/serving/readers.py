@@ -65,7 +65,7 @@ class Readers:
     def _take(self) -> Workspace:
         with self._mutex:
             workspace = self._idle.pop() if self._idle else None
-        if workspace is not None and not workspace.is_current:
+        if workspace is not None and not _is_current(workspace):
             workspace.close()
             self.close()  # the others are as old
             self._changed, self._looked = None, 0.0
@@ -96,3 +96,11 @@ class Readers:
         finally:
             self._looked = time.monotonic()
             self._is_looking = False
+
+
+def _is_current(workspace: Workspace) -> bool:
+    """Return whether a workspace reads the newest snapshot; not where nobody can tell."""
+    try:
+        return workspace.is_current
+    except RAGError:
+        return False
