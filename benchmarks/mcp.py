@@ -92,10 +92,9 @@ class Client:
             raise ValueError(result["content"][0]["text"])
         return result
 
-    @property
-    def memory(self) -> float:
-        """Megabytes of the server and what it started; what processes share counts in parts."""
-        return memory_of_tree(self.process.pid) / 1e6
+    def memory(self, kind: str = "Pss") -> float:
+        """Return the megabytes of the server and what it started; see `memory_of_tree`."""
+        return memory_of_tree(self.process.pid, kind) / 1e6
 
     def close(self) -> None:
         """End it as clients do."""
@@ -153,9 +152,9 @@ def _compare(environment: dict[str, str], queries: list[str], options: Any) -> N
     print(
         f"{options.notes:,} notes; seconds, milliseconds and megabytes, of {options.rounds} rounds"
     )
-    print(f"{'':20} connect   first   later     p95   memory")
+    print(f"{'':20} connect   first   later     p95   memory  of it no files")
     for name, (command, tool) in programs.items():
-        connects, firsts, later, memory = [], [], [], []
+        connects, firsts, later, memory, own = [], [], [], [], []
         for _ in range(options.rounds):
             client = Client(command, environment, tool)
             connects.append(client.connect())
@@ -165,14 +164,15 @@ def _compare(environment: dict[str, str], queries: list[str], options: Any) -> N
                 began = time.perf_counter()
                 client.search(query)
                 later.append(1000 * (time.perf_counter() - began))
-            memory.append(client.memory)
+            memory.append(client.memory())
+            own.append(client.memory("Anonymous"))
             client.close()
         later.sort()
         p95 = later[int(0.95 * len(later))]
         middle = statistics.median
         print(
             f"{name:20} {middle(connects):7.3f} {middle(firsts):7.3f}"
-            f" {middle(later):7.1f} {p95:7.1f} {middle(memory):8.0f}"
+            f" {middle(later):7.1f} {p95:7.1f} {middle(memory):8.0f}{middle(own):8.0f}"
         )
 
 
@@ -230,10 +230,10 @@ def _soak(environment: dict[str, str], queries: list[str], calls: int) -> int:
     for number, query in enumerate(islice(cycle(queries), calls), 1):
         client.search(query)
         if number == first:
-            then = client.memory
+            then = client.memory("Anonymous")
         if number % max(1, calls // 10) == 0:
-            print(f"{number:>8,} calls: {client.memory:.1f} MB")
-    now = client.memory
+            print(f"{number:>8,} calls: {client.memory('Anonymous'):.1f} MB")
+    now = client.memory("Anonymous")
     client.close()
     print(
         f"{then:.1f} MB after {first:,} calls, {now:.1f} MB after {calls:,}: {now / then - 1:+.1%}"

@@ -57,6 +57,20 @@ def load_models() -> None:
             engine.load()
 
 
+def start_models(made_by: str) -> None:
+    """Start what embeds queries on this machine, so that the first query need not wait for it.
+
+    :param made_by: who made the vectors of the index; only for the built-in model there is
+        something to start.
+    """
+    from rag.clients.builtin import engine
+
+    if made_by == "builtin" and engine.is_installed():
+        from rag.clients.builtin.query_process import start_early
+
+        start_early()
+
+
 def _has_model(name: str, config: ModelsConfig) -> bool:
     """Return whether a provider answers at once and has the configured embedding model."""
     provider: EmbeddingProvider = _made("embedding", name, config)

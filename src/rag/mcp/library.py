@@ -6,7 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -77,24 +77,38 @@ class Library:
 
     def _load(self) -> None:
         try:
-            self._import(_FOR_NOTES, "warm_up")
+            self._attempt(self._start_early)
+            self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
             self._notes.set()
-            self._import(_FOR_ANSWERS, "warm_up_answers")
+            self._attempt(lambda: self._warm_up(_FOR_ANSWERS, "warm_up_answers"))
         finally:
             self._notes.set()
             self._answers.set()
 
-    def _import(self, modules: tuple[str, ...], warm_up: str) -> None:
-        """Import modules, and do once what the first request that needs them would do."""
-        try:
-            for module in modules:
-                import_module(module)
-            from rag.exceptions import RAGError
+    def _attempt(self, step: Callable[[], None]) -> None:
+        """Do what spares the first request some time, if it can be done."""
+        from rag.exceptions import RAGError
 
-            with suppress(RAGError), self._opened().reader() as workspace:  # whoever asks is told
-                getattr(workspace, warm_up)()
+        try:
+            step()
+        except RAGError:  # whoever asks is told
+            pass
         except Exception:
             traceback.print_exc(file=sys.stderr)
+
+    def _start_early(self) -> None:
+        """Start what takes its time in another process, while this one imports."""
+        readers = self._opened()
+        from rag.app.serving.early_start import start_early
+
+        start_early(readers.config)
+
+    def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
+        """Import modules, and do once what the first request that needs them would do."""
+        for module in modules:
+            import_module(module)
+        with self._opened().reader() as workspace:
+            getattr(workspace, warm_up)()
 
     def _opened(self) -> Readers:
         """Return the readers, made of the settings in force when they can first be read.

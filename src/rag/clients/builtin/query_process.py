@@ -8,8 +8,11 @@ from typing import Any
 
 from rag.clients.builtin import engine, failures
 from rag.clients.builtin.worker import BEGUN, START, Order, embed_for_now
+from rag.exceptions import ConnectionError
 from rag.support.python_process import PythonProcess
 from rag.support.side_process import SideProcess, may_fork
+
+_early: list[PythonProcess] = []
 
 
 class QueryProcess:
@@ -61,18 +64,45 @@ class QueryProcess:
 
     def _ask(self, order: Order) -> Any:
         if self._kept is None:
-            self._kept = _start()
+            self._kept = self._started_early() or _start()
         process = self._kept
         process.order(order)
         try:
-            has_begun = process.answers.poll(START) and process.answer() == BEGUN
-            if has_begun and process.answers.poll(self.seconds):
-                return process.answer()
+            answer = self._answer_of(process)
+            if answer is not None:
+                return answer
             error = failures.silent(self.seconds)
         except EOFError:
             error = failures.ended(process.kill())
         self.close()
         raise error
+
+    def _answer_of(self, process: PythonProcess) -> Any:
+        """Return the answer to an order; `None` when it takes too long.
+
+        :raises EOFError: when the process ends.
+        """
+        has_begun = process.answers.poll(START) and process.answer() == BEGUN
+        return process.answer() if has_begun and process.answers.poll(self.seconds) else None
+
+    def _started_early(self) -> PythonProcess | None:
+        """Return a process that was started before it was needed, once it is ready."""
+        while _early:
+            process = _early.pop()
+            with suppress(EOFError):
+                if self._answer_of(process) is not None:
+                    return process
+            process.close()
+        return None
+
+
+def start_early() -> None:
+    """Start a process that the first query will find ready: to start and to read the model takes
+    .2 s, in which a program that begins can do other things."""
+    with suppress(ConnectionError):
+        process = _start()
+        process.order(Order(["ready"], True))
+        _early.append(process)
 
 
 def _start() -> PythonProcess:
