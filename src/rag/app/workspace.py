@@ -275,10 +275,11 @@ class Workspace:
         """
         return self._snapshot.note_names()
 
-    def note_id(self, vault: str, path: str) -> str:
-        """Return the id of a note of its snapshot; empty where there is none."""
-        found = self._snapshot.note(vault, path)
-        return found.row.id if found else ""
+    def note_ids(self, notes: Sequence[tuple[str, str]]) -> list[str]:
+        """Return the ids of notes of its snapshot, by vault and path; empty where there is none."""
+        with self._snapshot.manifest() as manifest:
+            rows = [manifest.note(vault, path) for vault, path in notes]
+        return [row.id if row else "" for row in rows]
 
     def notes_like(self, pattern: str) -> list[str]:
         """Return `vault/path` of the notes whose path matches a pattern, such as `daily/2026-11-*`.

@@ -61,7 +61,7 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
             reports.append(workspace.search(request))
         hits = _best(reports)
         page = hits[skipped : min(_MOST, skipped + limit)]
-        ids = [workspace.note_id(hit.result.vault, hit.result.file_path) for hit in page]
+        ids = workspace.note_ids([(hit.result.vault, hit.result.file_path) for hit in page])
     found = [_to_json(hit, id_) for hit, id_ in zip(page, ids, strict=True)]
     shown, blocks = _that_fit(page, found, skipped)
     is_last = skipped + len(shown) >= min(_MOST, len(hits))
