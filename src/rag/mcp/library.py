@@ -27,6 +27,7 @@ _FOR_NOTES = (
     "rag.app.status",
 )
 _FOR_ANSWERS = ("rag.app.ask",)
+_FIRST = 1.0  # seconds that the first searches have the processor for themselves
 
 
 class Library:
@@ -43,6 +44,7 @@ class Library:
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
         self._notes, self._answers = threading.Event(), threading.Event()
+        self._wanted = threading.Event()  # somebody asks a question
 
     def load(self) -> None:
         """Begin to import and open what requests need, in a thread. Once is enough."""
@@ -58,6 +60,7 @@ class Library:
 
     def wait_for_answers(self) -> None:
         """Wait until questions can be answered too."""
+        self._wanted.set()
         self.wait_for_notes()
         self._answers.wait()
 
@@ -80,6 +83,7 @@ class Library:
             self._attempt(self._start_early)
             self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
             self._notes.set()
+            self._wanted.wait(_FIRST)
             self._attempt(lambda: self._warm_up(_FOR_ANSWERS, "warm_up_answers"))
         finally:
             self._notes.set()

@@ -1,36 +1,34 @@
-"""What the first search of a process does once: imports, opening the index, loading the model."""
+"""What the first requests of a process would do once, so that they need not.
+
+No query is made up for it: an index is opened for the words that are asked for.
+"""
 
 from __future__ import annotations
 
-from rag.app.requests import SearchRequest
-from rag.app.search import search
-from rag.app.snapshot import Snapshot
-from rag.index.embedding_space import maker
-from rag.search.embedding_choice import embedded_in
-from rag.search.modes import SearchMode
+from importlib import import_module
 
-_QUERY = "warm"
+from rag.app.snapshot import Snapshot
+from rag.search.pipeline import create_search_pipeline
+
+# What a search imports while it runs. Two first ones at once would do so at the same time.
+_IMPORTED_LATE = ("haystack.tools.toolset", "rapidfuzz.distance", "rapidfuzz.process")
 
 
 def warm_up(snapshot: Snapshot) -> None:
-    """Search for a word, by meaning too where that asks no server of models.
+    """Import what a search needs, and read the state of the index.
 
-    :raises IndexUnavailableError: when there is no index, or one of another version.
+    :raises RAGError: when there is no index, or the settings of searches are wrong.
     """
-    config = snapshot.config
-    if config.routes.classifier or config.search.transforms:  # which may ask a model
-        _ = snapshot.state
-        return
-    chosen = config.embedding.provider
-    is_builtin = maker(embedded_in(snapshot.store)) == "builtin" and chosen in ("auto", "builtin")
-    mode = SearchMode.AUTO if is_builtin else SearchMode.LEXICAL
-    search(snapshot, SearchRequest(_QUERY, top_k=1, mode=mode, plan=False))
+    for name in _IMPORTED_LATE:
+        import_module(name)
+    _ = snapshot.state
+    create_search_pipeline(snapshot.store, snapshot.config).close()
 
 
 def warm_up_answers(snapshot: Snapshot) -> None:
-    """Make the pipeline that answers questions, which imports what it is made of.
+    """Import what answers are made with.
 
-    :raises RAGError: as for `warm_up`, and for settings of it that are wrong.
+    :raises RAGError: as for `warm_up`.
     """
     from rag.qa.pipeline import create_qa_pipeline
 
