@@ -29,6 +29,7 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
+from rag.mcp.workers import Workers
 from rag.support import process_exit
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class _Server:
         self._calls: dict[Id, Call] = {}
         self._changing = threading.Condition()
         self._running = 0
+        self._workers = Workers(_AT_ONCE)
         self._is_gone = False
 
     def run(self) -> None:
@@ -149,11 +151,10 @@ class _Server:
         call = Call()
         id_ = _id_of(message.get("id")) if isinstance(message, dict) else None
         with self._changing:
-            self._changing.wait_for(lambda: self._running < _AT_ONCE)
             self._running += 1
             if id_ is not None:
                 self._calls[id_] = call
-        threading.Thread(target=self._answer, args=(message, id_, call), daemon=True).start()
+        self._workers.do(lambda: self._answer(message, id_, call))
 
     def _answer(self, message: Any, id_: Id | None, call: Call) -> None:
         try:
