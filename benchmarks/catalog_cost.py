@@ -78,7 +78,7 @@ def made_note(number: int, revision: int) -> NoteRow:
         tags=chance.choices(["work", "home", "travel", "ideas/new", "日記"], k=2),
         created="2026-01-01T10:00:00",
         modified="2026-01-01T10:00:00",
-        links=chance.choices(_WORDS, k=3),
+        links=dict.fromkeys(chance.choices(_WORDS, k=3), 7),
         lines=chance.randrange(400),
         indexed_at="2026-01-01T10:00:00+00:00",
     )

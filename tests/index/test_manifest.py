@@ -61,7 +61,7 @@ ROWS = st.builds(
     tags=st.lists(TEXT),
     created=TEXT,
     modified=TEXT,
-    links=st.lists(TEXT),
+    links=st.dictionaries(TEXT, st.integers(1, 2**31)),
     lines=INTEGERS,
     problems=st.lists(TEXT),
     indexed_at=TEXT,
@@ -426,9 +426,9 @@ def snapshot(tmp_path: Path) -> Path:
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was verified."""
     seen: list[str] = []
-    verify = manifests._verify
+    verify = manifests.verify
     monkeypatch.setattr(
-        manifests, "_verify", lambda db, table="": (seen.append(table), verify(db, table))
+        manifests, "verify", lambda db, table="": (seen.append(table), verify(db, table))
     )
     return seen
 

@@ -260,7 +260,11 @@ def test_a_files_date_out_of_range_is_reported_once(mtime: float) -> None:
 
 
 def test_links_out_are_kept_once_each() -> None:
-    assert note("[[B|二]] ![[A]]\n[c](c.md) [[B]]").links == ["B", "A", "c.md"]
+    assert note("[[B|二]] ![[A]]\n[c](c.md) [[B]]").links == {
+        "B": 1,
+        "A": 1,
+        "c.md": 2,
+    }
 
 
 def test_problems_are_words_for_people() -> None:

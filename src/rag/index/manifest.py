@@ -23,9 +23,11 @@ from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
 from rag.index.checksums import find_damage
 from rag.index.index_errors import damaged_index
+from rag.index.links import tables as link_tables
+from rag.index.links.tables import LinkTables
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.index.sqlite import transaction
+from rag.index.sqlite import transaction, verify
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind
 from rag.text.normalize import fold_accents, name_key
@@ -38,7 +40,7 @@ CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
 ) WITHOUT ROWID;
 CREATE INDEX names_by_key ON names (key);
 CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
-{catalog_tables.SCHEMA}"""
+{catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
 
@@ -62,7 +64,7 @@ class Manifest:
         if not is_synced:
             db.execute("PRAGMA synchronous=OFF")
         if not is_verified:
-            _verify(db)
+            verify(db)
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         return cls(db)
@@ -89,7 +91,7 @@ class Manifest:
             db = sqlite3.connect(address, uri=True, check_same_thread=False)
             wrong = find_damage(path.parent, path.name)
             if wrong is None:
-                _verify(db, "notes")
+                verify(db, "notes")
         except sqlite3.Error as error:
             raise damaged_index(path.parent, str(error)) from error
         if wrong:
@@ -252,6 +254,11 @@ class Manifest:
         """What the notes have: tags and front matter values."""
         return CatalogTables(self._db)
 
+    @property
+    def links(self) -> LinkTables:
+        """The links between the notes, as they lead now."""
+        return LinkTables(self._db)
+
     # -- the writer's steps ------------------------------------------------------------
 
     def begin_write(self, rows: Iterable[NoteRow]) -> None:
@@ -285,11 +292,7 @@ class Manifest:
             for key in keys:
                 wanted = "SELECT id FROM notes WHERE vault = ? AND path = ?"
                 if row := self._db.execute(wanted, key).fetchone():
-                    self.catalogue.drop(row[0])
-            self._db.executemany(
-                "DELETE FROM names WHERE id = (SELECT id FROM notes WHERE vault = ? AND path = ?)",
-                keys,
-            )
+                    self._forget_names(row[0])
             self._db.executemany("DELETE FROM notes WHERE vault = ? AND path = ?", keys)
 
     def distrust_points(self) -> None:
@@ -333,10 +336,10 @@ class Manifest:
 
     def _describe(self, row: NoteRow) -> None:
         """Record what a note is called and what it has."""
-        self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
         if not row.chunks:
-            self.catalogue.drop(row.id)
+            self._forget_names(row.id)
             return
+        self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
         names = (*row.aliases, PurePath(row.path).stem, row.title)
         keys = {_key(name): name for name in names}
         self._db.executemany(
@@ -344,6 +347,12 @@ class Manifest:
             [(row.id, key, name) for key, name in keys.items() if key],
         )
         self.catalogue.put(row.id, row.title, row.modified, _facts(row))
+        self.links.put(row.id, row.links)
+
+    def _forget_names(self, identity: str) -> None:
+        self._db.execute("DELETE FROM names WHERE id = ?", (identity,))
+        self.catalogue.drop(identity)
+        self.links.drop(identity)
 
     @contextmanager
     def _transaction(self, revise: bool = True) -> Iterator[None]:
@@ -370,22 +379,6 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest,
     ):
         yield manifest
-
-
-def _verify(db: sqlite3.Connection, table: str = "sqlite_master") -> None:
-    """Read all of a database once (20 ms for 10,000 notes): without it a damaged page would show
-    in the middle of a search. A damaged one, or one without the table, is closed.
-
-    :raises sqlite3.DatabaseError: when some of it is damaged.
-    """
-    try:
-        db.execute(f"SELECT 1 FROM {table} LIMIT 1")
-        [(verdict,)] = db.execute("PRAGMA quick_check(1)")
-        if verdict != "ok":
-            raise sqlite3.DatabaseError(verdict)
-    except sqlite3.Error:
-        db.close()
-        raise
 
 
 def _key(name: str) -> str:

@@ -17,6 +17,7 @@ CREATE TABLE notes (
     problems TEXT NOT NULL, fields TEXT NOT NULL, indexed_at TEXT NOT NULL,
     PRIMARY KEY (vault, path)
 ) WITHOUT ROWID;
+CREATE INDEX notes_by_id ON notes (id);
 CREATE INDEX odd_files ON notes (vault, path) WHERE file != CAST(path AS BLOB);
 """
 CHUNK = 32  # bytes a chunk takes in `chunks`: its UUID and the hash of its point
@@ -49,7 +50,7 @@ class NoteRow:
     tags: list[str] = field(default_factory=list)
     created: str = ""
     modified: str = ""
-    links: list[str] = field(default_factory=list)
+    links: dict[str, int] = field(default_factory=dict)  # to the first line of each, from 1
     lines: int = 0
     problems: list[str] = field(default_factory=list)
     fields: dict[str, list[str]] = field(default_factory=dict)  # from `searchable_fields`

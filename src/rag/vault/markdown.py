@@ -60,15 +60,16 @@ class Heading:
 class Outline:
     """What a pass over the lines found; all line numbers count from 0 in the file.
 
-    `fences` maps the first line of each closed fence to its last. `problems` says, in words, what
-    went beyond the bounds of a note.
+    `fences` maps the first line of each closed fence to its last. `tags` and `links` map what was
+    found to the line where it stands first. `problems` says, in words, what went beyond the bounds
+    of a note.
     """
 
     kinds: list[Kind]
     fences: dict[int, int] = field(default_factory=dict)
     headings: list[Heading] = field(default_factory=list)
-    tags: dict[str, None] = field(default_factory=dict)
-    links: dict[str, None] = field(default_factory=dict)
+    tags: dict[str, int] = field(default_factory=dict)
+    links: dict[str, int] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
 
 
@@ -152,7 +153,7 @@ def _read_line(found: Outline, lines: list[str], number: int, text: str, first: 
     elif "=" in text or "-" in text:
         _read_setext(found, lines, number, text, first)
     if "#" in text or "[" in text:
-        _read_inline(found, text)
+        _read_inline(found, text, number)
 
 
 def _add_heading(found: Outline, level: int, title: str, line: int, last_line: int) -> None:
@@ -201,49 +202,54 @@ def _read_setext(found: Outline, lines: list[str], number: int, text: str, first
     _add_heading(found, 1 if underline[1][0] == "=" else 2, above, number - 1, number)
 
 
-def _read_inline(found: Outline, text: str) -> None:
+def _read_inline(found: Outline, text: str, number: int) -> None:
     # Paths and tags are NFC everywhere; a mark of its own would also end a tag.
     text = compose(_CODE_SPAN.sub(" ", text) if "`" in text else text)
     if "](" in text:
         for link in _MD_LINK.finditer(text):
             path = compose(unquote((link[1] or link[2]).partition("#")[0]))
             is_note = path.lower().endswith(SUFFIXES) and "://" not in path
-            if is_note and not _keep_link(found, path):
+            if is_note and not _keep_link(found, path, number):
                 break
         text = _MD_LINK.sub("] ", text)  # [text](#heading) holds no tag
     if "[[" in text:
         for target in _WIKI_LINK.finditer(text):
             note = re.split(r"\\?\||#", target[1], maxsplit=1)[0].strip()
-            if note and not _keep_link(found, note):
+            if note and not _keep_link(found, note, number):
                 break
         text = _WIKI_LINK.sub(" ", text)  # [[Note#Heading]] holds no tag
     if "#" in text:
         for match in _TAG.finditer(text if text.isascii() else INVISIBLE.sub("", text)):
             tag = match[1]
             is_number = tag.replace("/", "").replace("-", "").isdigit()
-            if not is_number and tag.strip("/-_") and not _keep_tag(found, tag.strip("/")):
+            is_tag = not is_number and tag.strip("/-_")
+            if is_tag and not _keep_tag(found, tag.strip("/"), number):
                 break
 
 
-def _keep_tag(found: Outline, tag: str) -> bool:
-    return _keep(found, found.tags, tag, "tag", limits.MOST_TAGS, limits.LONGEST_TAG)
+def _keep_tag(found: Outline, tag: str, line: int) -> bool:
+    if len(tag) > limits.LONGEST_TAG:
+        found.problems[limits.too_long("tag", limits.LONGEST_TAG)] = None
+        return True
+    return _keep(found, found.tags, tag, line, "tags", limits.MOST_TAGS)
 
 
-def _keep_link(found: Outline, link: str) -> bool:
-    return _keep(found, found.links, link, "link", limits.MOST_LINKS, limits.LONGEST_LINK)
+def _keep_link(found: Outline, link: str, line: int) -> bool:
+    if len(link) > limits.LONGEST_LINK:
+        found.problems[limits.too_long("link", limits.LONGEST_LINK)] = None
+        return True
+    return _keep(found, found.links, link, line, "links", limits.MOST_LINKS)
 
 
 def _keep(
-    found: Outline, kept: dict[str, None], text: str, thing: str, most: int, longest: int
+    found: Outline, kept: dict[str, int], text: str, line: int, things: str, most: int
 ) -> bool:
     """Add a tag or link to those of the note, as far as its bounds go; return whether there is
     room for it."""
-    if len(text) > longest:
-        found.problems[limits.too_long(thing, longest)] = None
-    elif len(kept) < most or text in kept:
-        kept[text] = None
+    if len(kept) < most or text in kept:
+        kept.setdefault(text, line)
     else:
-        found.problems[limits.too_many(f"{thing}s", most)] = None
+        found.problems[limits.too_many(things, most)] = None
         return False
     return True
 

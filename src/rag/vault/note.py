@@ -22,8 +22,9 @@ class Note:
 
     `path` is relative to the vault, with forward slashes, in NFC. `tags` are lower case and
     hold the parents of nested tags too. `created` and `modified` are ISO dates or date-times
-    without a zone, empty where neither note nor file has one. `problems` says, in words, what
-    could not be read as it was meant.
+    without a zone, empty where neither note nor file has one. `links` maps what each link names to
+    the line where it stands first, from 1. `problems` says, in words, what could not be read as it
+    was meant.
     """
 
     vault: str
@@ -35,7 +36,7 @@ class Note:
     tags: list[str] = field(default_factory=list)
     created: str = ""
     modified: str = ""
-    links: list[str] = field(default_factory=list)
+    links: dict[str, int] = field(default_factory=dict)
     fields: dict[str, Any] = field(default_factory=dict)
     body_line: int = 0
     problems: list[str] = field(default_factory=list)
@@ -95,7 +96,7 @@ def make_note(
         tags=normalize_tags([*tags, *found.tags], problems),
         created=date_created(fields, path, times, problems),
         modified=date_modified(fields, times, problems),
-        links=list(found.links),
+        links={link: line + 1 for link, line in found.links.items()},
         fields=head.fields,
         body_line=head.body_line,
         problems=problems,

@@ -42,7 +42,7 @@ def test_cards_are_text_from_top_to_bottom_and_left_to_right() -> None:
 
 def test_files_are_links_and_tags_of_cards_are_tags() -> None:
     note = read(BOARD)
-    assert (note.links, note.tags) == (["Notes/Rollback.md"], ["ops"])
+    assert ([*note.links], note.tags) == (["Notes/Rollback.md"], ["ops"])
 
 
 def test_a_canvas_is_called_as_its_file_is() -> None:
@@ -109,4 +109,4 @@ def test_a_canvas_has_no_more_lines_than_another_note() -> None:
 
 def test_a_markdown_link_to_a_canvas_is_a_link() -> None:
     note = read_note(b"[a](Board.canvas) [b](x.base) [c](y.markdown) [d](z.png)", "v", "n.md", 0.0)
-    assert note.links == ["Board.canvas", "x.base", "y.markdown"]
+    assert [*note.links] == ["Board.canvas", "x.base", "y.markdown"]

@@ -65,7 +65,7 @@ def test_the_users_text_and_the_text_elements_are_indexed() -> None:
     text = words(read(TODAY))
     for part in ("My own words", "Deploy first", "[[Rollback]]"):
         assert part in text
-    assert read(TODAY).links == ["Rollback"] and read(TODAY).tags == ["excalidraw", "ops"]
+    assert [*read(TODAY).links] == ["Rollback"] and read(TODAY).tags == ["excalidraw", "ops"]
 
 
 @pytest.mark.parametrize("source", [TODAY, OLDER, TODAY.rpartition("```")[0]])

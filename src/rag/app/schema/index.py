@@ -27,7 +27,7 @@ def note_to_json(report: NoteReport) -> dict[str, Any]:
         "tags": row.tags,
         "created": row.created,
         "modified": row.modified,
-        "links": row.links,
+        "links": [*row.links],
         "problems": row.problems,
         "line_start": report.first,
         "line_end": max(report.first, report.first + len(report.lines) - 1),

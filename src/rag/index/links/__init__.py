@@ -1,0 +1,1 @@
+"""Links between notes: which note each leads to, and which lead to a note."""
