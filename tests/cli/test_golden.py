@@ -120,6 +120,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     "chat-continue": ("plain", ["chat --continue <x"], 1),
     "chat-error": ("plain", ["chat </forget_1"], 1),
     "get": ("plain", ["get Backups:1-8"], 0),
+    "related-none": ("plain", ["related Backups"], 1),
     "get-several": ("plain", ["get Backups:1-2 runbooks/*"], 0),
     "get-unknown": ("plain", ["get Backapps"], 1),
     "get-gone": ("changed", ["get Backups"], 1),

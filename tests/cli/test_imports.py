@@ -37,6 +37,8 @@ TABLE = {
     " indexing memory_limits pipeline_errors pipeline_parts python_process",
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
+    "related Backups": f"{MANIFEST} lazy_imports app stores haystack qdrant_edge search query"
+    " indexing",
     "ask backups": f"{ANSWER} app runtime_folder",
     "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search"
     " settings_repr",

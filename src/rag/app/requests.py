@@ -51,6 +51,25 @@ class SearchRequest:
 
 
 @dataclass(frozen=True)
+class RelatedRequest:
+    """A note, and which of those related to it are wanted.
+
+    :param note: its name, as `rag.app.notes.get_note` takes it.
+    :param limit: how many notes.
+    :param include_linked: give those too that it links to, or that link to it.
+    :param min_score: leave out what scores less.
+    :param folder: where a path may begin too.
+    """
+
+    note: str
+    filters: QueryFilters | None = None
+    limit: int = 10
+    include_linked: bool = False
+    min_score: float = 0.0
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
 class AskRequest:
     """A question, and how it is answered.
 

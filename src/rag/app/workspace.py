@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import Limits, NoteReport, NotesReport
     from rag.app.plan import PlanReport
+    from rag.app.related import RelatedReport
     from rag.app.requests import (
         AskRequest,
         ChatRequest,
         EvaluateRequest,
         PlanRequest,
+        RelatedRequest,
         SearchRequest,
         SyncRequest,
     )
@@ -65,6 +67,12 @@ class Workspace:
         from rag.app.search import search
 
         return search(self._snapshot, request)
+
+    def related(self, request: RelatedRequest) -> RelatedReport:
+        """Find notes related to one; see `rag.app.related.related`."""
+        from rag.app.related import related
+
+        return related(self._snapshot, request)
 
     def ask(
         self,

@@ -25,6 +25,10 @@ COMMANDS = {
     ),
     "index": ("index.index", "Index notes: all the first time, then only what changed."),
     "search": ("search.search", "Find notes."),
+    "related": (
+        "related.related",
+        "Find notes related to one: those that mean the like, or share its weightiest words.",
+    ),
     "ask": ("ask.ask", "Answer a question from the notes, each sentence with its source."),
     "plan": (
         "plan.plan",

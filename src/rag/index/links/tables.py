@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from rag.index.links.matching import NamedNote, leads_to_a_file, link_key, matching_notes
+from rag.index.note_rows import NoteRow
 from rag.text.normalize import fold_accents, name_key
 
 SCHEMA = """
@@ -32,6 +33,11 @@ class Link(NamedTuple):
     target: str
     line: int
     notes: list[NamedNote]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it leads to one note."""
+        return len(self.notes) == 1
 
 
 class LinkTables:
@@ -79,7 +85,7 @@ class LinkTables:
         )
         return [link for links, *row in rows for link in self._of(_note(*row), json.loads(links))]
 
-    def links_to(self, note: NamedNote) -> list[Link]:
+    def links_to(self, note: NamedNote | NoteRow) -> list[Link]:
         """Return the links of other notes to a note, by the vault and path of these."""
         names = (PurePath(note.path).stem, note.title, *note.aliases)
         keys = {link_key(name) for name in names}
@@ -102,7 +108,7 @@ class LinkTables:
         )
         for links, *row in rows:
             for link in self._of(_note(*row), json.loads(links)):
-                if len(link.notes) != 1:
+                if not link.is_clear:
                     yield link
 
     def _of(

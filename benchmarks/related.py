@@ -1,0 +1,165 @@
+"""How often a note that its author linked is found among the ten related ones.
+
+    python benchmarks/related.py [--meaning FOLDER] [--without-text] [--notes 200]
+
+Of the two help vaults, obsidian-help-en and -ja in ../shared/data/vaults, so many notes with a link
+are drawn, half of each, and of each one link. It is hidden: the note it leads to counts as not
+linked, all others that are linked with the note are left out. The share of notes whose hidden link
+is among the ten, and among the first three, is printed, and the milliseconds a note, warm.
+
+By words, and with --meaning by the built-in embedding model too, whose vectors are kept in FOLDER.
+A link is still there as text then, as if its author had only named the other note; with
+--without-text it is taken out of both notes, with its words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from kept_vectors import embed
+from rag.app.requests import RelatedRequest
+from rag.app.workspace import Workspace
+from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
+from rag.index.lookup import open_manifest
+from rag.indexing.run import IndexRun
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "vaults"
+VAULTS = ("obsidian-help-en", "obsidian-help-ja")
+DEPTH = 10
+AIMS = {"words": 0.45, "meaning": 0.6}
+_LINK = re.compile(r"!?\[\[([^\[\]\n]+?)\]\]")
+
+
+class Hidden(NamedTuple):
+    """A link that is hidden: the paths of the note with it and of the one it leads to, and those of
+    all others that are linked with the note."""
+
+    note: str
+    target: str
+    others: frozenset[str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
+    parser.add_argument("--without-text", action="store_true", help="take the links' words out")
+    parser.add_argument("--notes", type=int, default=200, help="how many are drawn")
+    arguments = parser.parse_args()
+    ways = ["words", *(["meaning"] if arguments.meaning else [])]
+    ranks: dict[str, list[int]] = {way: [] for way in ways}
+    print(f"{'':18}{'by':>9}{'notes':>7}{'in 10':>7}{'in 3':>7}{'ms':>7}")
+    for vault in VAULTS:
+        if not (SHARED / vault).is_dir():
+            print(f"skipped: {vault} is not there")
+            continue
+        for way in ways:
+            known = arguments.meaning / f"{vault}.sqlite3" if way == "meaning" else None
+            found, took = measure(vault, known, arguments.notes // 2, arguments.without_text)
+            ranks[way] += found
+            _print(vault, way, found, f"{took:7.1f}")
+    for way, found in ranks.items():
+        _print("all", way, found, "")
+        print(f"{'aim':18}{way:>9}{'':7}{AIMS[way]:7.2f}")
+
+
+def measure(
+    vault: str, known: Path | None, notes: int, without_text: bool
+) -> tuple[list[int], float]:
+    """Return where the hidden note of each drawn one stands, 0 for not among the first ten, and the
+    mean milliseconds that took."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = RAGConfig(
+            data_dir=Path(folder) / "data",
+            embedding=EmbeddingConfig("builtin" if known else "none"),
+            chat=ChatConfig("none"),
+        )
+        root = Path(folder) / vault
+        shutil.copytree(SHARED / vault, root)
+        _index(config, root, None)
+        drawn = draw(config, notes)
+        if without_text:
+            take_out(config, root, drawn)
+        _index(config, root, known)
+        with Workspace(config) as workspace:
+            find(workspace, drawn[0])  # what is opened with the first request
+            started = time.perf_counter()
+            ranks = [find(workspace, hidden) for hidden in drawn]
+            return ranks, (time.perf_counter() - started) * 1000 / len(drawn)
+
+
+def _index(config: RAGConfig, root: Path, known: Path | None) -> None:
+    with IndexRun(config) as run:
+        run.index_vault(root.name, root)
+        run.publish()
+    if known:
+        embed(config, known)
+
+
+def draw(config: RAGConfig, count: int) -> list[Hidden]:
+    """Draw notes with links, and one link of each: the same ones every time."""
+    chance = random.Random(7)
+    out, into = _links(config)
+    notes = sorted(out)
+    chance.shuffle(notes)
+    drawn = []
+    for note in notes[:count]:
+        target = chance.choice(sorted(out[note]))
+        others = (out[note] | into.get(note, set())) - {target}
+        drawn.append(Hidden(note, target, frozenset(others)))
+    return drawn
+
+
+def _links(config: RAGConfig) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return by path the notes that a note links to, and those that link to it."""
+    out: dict[str, set[str]] = {}
+    into: dict[str, set[str]] = {}
+    with open_manifest(config) as manifest:
+        for row in manifest.notes():
+            for link in manifest.links.links_from(row.vault, row.path):
+                if link.is_clear and link.notes[0].id != row.id:
+                    out.setdefault(row.path, set()).add(link.notes[0].path)
+                    into.setdefault(link.notes[0].path, set()).add(row.path)
+    return out, into
+
+
+def take_out(config: RAGConfig, root: Path, drawn: Sequence[Hidden]) -> None:
+    """Take the hidden links, and those that lead back, out of the files of a vault."""
+    with open_manifest(config) as manifest:
+        for one in drawn:
+            for path, other in ((one.note, one.target), (one.target, one.note)):
+
+                def without(link: re.Match[str], path: str = path, other: str = other) -> str:
+                    target = re.split(r"\\?\||#", link[1], maxsplit=1)[0].strip()
+                    found = manifest.links.resolve(target, root.name, path) if target else []
+                    return "" if [note.path for note in found] == [other] else link[0]
+
+                text = (root / path).read_text("utf-8")
+                (root / path).write_text(_LINK.sub(without, text), "utf-8")
+
+
+def find(workspace: Workspace, hidden: Hidden) -> int:
+    """Return where the hidden note stands, 0 for not among the first ten."""
+    limit = DEPTH + len(hidden.others)
+    request = RelatedRequest(hidden.note, limit=limit, include_linked=True)
+    found = [one.note.row.path for one in workspace.related(request).results]
+    shown = [path for path in found if path not in hidden.others][:DEPTH]
+    return shown.index(hidden.target) + 1 if hidden.target in shown else 0
+
+
+def _print(name: str, way: str, ranks: Sequence[int], took: str) -> None:
+    if ranks:
+        shares = [fmean(1 <= rank <= depth for rank in ranks) for depth in (DEPTH, 3)]
+        print(f"{name:18}{way:>9}{len(ranks):7}{shares[0]:7.2f}{shares[1]:7.2f}{took}")
+
+
+if __name__ == "__main__":
+    main()

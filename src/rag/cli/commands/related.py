@@ -1,0 +1,100 @@
+"""`rag related`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag.cli.framework.completion import complete_notes
+from rag.cli.framework.options import ConfigFile, Json, Paths, Print0, Quiet, Tags, Vaults
+from rag.cli.framework.query import make_filters, warn_if_stale
+from rag.cli.framework.settings import load_settings
+from rag.cli.render.console import plural, print_file, print_report, say, say_notice
+from rag.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from rag.app.related import RelatedReport
+
+
+def related(
+    note: Annotated[
+        str,
+        typer.Argument(
+            metavar="NOTE",
+            autocompletion=complete_notes,
+            help="Path, vault/path, title, alias, id or [[link]].",
+        ),
+    ],
+    vaults: Vaults = None,
+    tags: Tags = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=1000, metavar="N", help="How many notes.")
+    ] = 10,
+    include_linked: Annotated[
+        bool,
+        typer.Option("--include-linked", help="Also notes that it links to, or that link to it."),
+    ] = False,
+    min_score: Annotated[
+        float | None,
+        typer.Option("--min-score", min=0, max=1, metavar="X", help="Leave out what scores less."),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each passage scores, and all reasons.")
+    ] = False,
+    json: Json = False,
+    paths: Paths = False,
+    print0: Print0 = False,
+    quiet: Quiet = False,
+    config_file: ConfigFile = None,
+) -> None:
+    """Find notes related to one: those that mean the like, or share its weightiest words.
+
+    Notes with embeddings are compared sentence by sentence, others by words that are frequent in
+    the note and rare elsewhere; what repeats in many notes counts little. Notes that are linked
+    with it already are left out. Each comes with its two best passages, the reasons, and a link
+    to paste.
+
+    \b
+    rag related "Error budgets"
+    rag related runbooks/Rollback.md --include-linked --limit 5
+    rag related 用語集 --vault エンジニア --json
+    """
+    from rag.app.requests import RelatedRequest
+    from rag.app.workspace import Workspace
+
+    if not note.strip():
+        raise UsageError("no note named", hint='Name one: `rag related "title"`')
+    request = RelatedRequest(
+        note,
+        make_filters(vaults, tags, None, None, None),
+        limit=limit,
+        include_linked=include_linked,
+        min_score=min_score or 0.0,
+        folder=Path.cwd(),
+    )
+    with Workspace(load_settings(config_file)) as workspace:
+        report = workspace.related(request)
+    if not quiet:
+        warn_if_stale(report.index)
+        for notice in report.notices:
+            say_notice(notice)
+    if json:
+        print_report(report)
+    elif paths or print0:
+        for found in report.results:
+            print_file(found.note.file, print0)
+    else:
+        from rag.cli.render.related import print_related
+
+        print_related(report, explain)
+    if not report.results:
+        if not json:
+            _print_nothing(report)
+        raise typer.Exit(1)
+
+
+def _print_nothing(report: RelatedReport) -> None:
+    linked = f"; {plural(report.left_out, 'linked note')} left out" if report.left_out else ""
+    say(f"no note is related to {report.note.row.title!r}{linked}")

@@ -1,0 +1,61 @@
+"""How related notes look on a terminal, and off it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from rich.text import Text
+
+from rag.app.notes.links import link_to
+from rag.cli.render.console import make_console, print_between_words, visible
+from rag.cli.render.results import print_indented
+from rag.text.messages import brief
+
+if TYPE_CHECKING:
+    from rag.app.related import Reasons, RelatedNote, RelatedReport
+
+_LONGEST = 160  # characters of a passage
+_SOURCES = 3  # notes that link to both, that are named
+
+
+def print_related(report: RelatedReport, explain: bool = False) -> None:
+    """Print each related note with its link, its best passages and the reasons.
+
+    :param explain: print what each passage scores, and all reasons.
+    """
+    console = make_console()
+    for rank, found in enumerate(report.results, 1):
+        head = Text().append(f"{rank:>2}  ", style="dim")
+        head.append(visible(found.note.row.title), style="bold")
+        head.append(f"  {found.score:.2f}", style="dim")
+        head.append(f"  {visible(found.link)}")
+        print_between_words(console, head)
+        row = found.note.row
+        for passage in found.passages:
+            where = Text(visible(f"{row.vault}/{row.path}:{passage.line}"), style="cyan")
+            where.stylize(Style(link=link_to(report.index.uri, found.note.file, passage.line)))
+            if explain:
+                where.append(f"  {passage.score:.2f}", style="dim")
+            print_indented(console, where, 4)
+            print_indented(console, Text(visible(brief(passage.text, _LONGEST))), 4)
+        for reason in _reasons(found, explain):
+            print_indented(console, Text(visible(reason), style="dim"), 4)
+
+
+def _reasons(found: RelatedNote, explain: bool) -> Iterator[str]:
+    why: Reasons = found.reasons
+    parts = [f"words {', '.join(why.words)}"] if why.words else []
+    if explain and why.likeness:
+        parts.append(f"meaning {why.likeness:.2f}")
+    parts += [f"tags {', '.join(f'#{tag}' for tag in why.tags)}"] if why.tags else []
+    if why.linked_by:
+        named = why.linked_by if explain else why.linked_by[:_SOURCES]
+        more = len(why.linked_by) - len(named)
+        also = f" and {more} more" if more else ""
+        parts.append(f"linked by {', '.join(named)}{also}")
+    if found.linked:
+        parts.append("already linked")
+    if parts:
+        yield "why: " + "; ".join(parts)

@@ -1,0 +1,181 @@
+"""Related notes: which are found, by words and by meaning, and why."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rag.app.related import RelatedReport
+from rag.app.requests import RelatedRequest, SyncRequest
+from rag.app.workspace import Workspace
+from rag.clients.builtin import engine
+from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
+from rag.exceptions import NotFoundError, UsageError
+from rag.search.results import QueryFilters
+
+FOOTER = "\n\n---\nWritten by the platform team; ask in the channel before you change this page.\n"
+NOTES = {
+    "Rollback.md": "---\ntags: [ops/deploy, guide]\n---\n# Rolling back a deployment\n\nSwitch"
+    " traffic to the previous release, then open an incident.\n\nSee [[Oncall]].\n" + FOOTER,
+    "Canary.md": "---\ntags: [ops/deploy]\n---\n# Canary releases\n\nA new release gets"
+    " little traffic first; after errors, traffic goes back to the previous deployment.\n" + FOOTER,
+    "Oncall.md": "# On call\n\nWho answers incidents of a deployment and its release.\n" + FOOTER,
+    "Index.md": "# Index\n\n- [[Rollback]]\n- [[Canary]]\n" + FOOTER,
+    "Bread.md": "# Sourdough\n\nFlour, water and salt; bake it for forty minutes in an oven.\n"
+    + FOOTER,
+    "Tea.md": "# Tea\n\nPour water of seventy degrees over the leaves for a whole minute.\n"
+    + FOOTER,
+    "障害.md": "# 障害対応\n\n本番の障害では、前のリリースに切り戻す。\n",
+    "手順.md": "# 切り戻し手順\n\n障害のときは前のリリースへ切り戻して連絡する。\n",
+    "菓子.md": "# 菓子作り\n\n小麦粉と砂糖を混ぜて焼く。\n",
+}
+MEANT = {
+    "Outage.md": "# Users see errors\n\nReturn to the earlier version of the software at once, and"
+    " tell the others.\n",
+    "Undo.md": "# Reverting\n\nA bad deployment is undone by installing the old build of it"
+    " again.\n",
+    "Bread.md": "# Sourdough\n\nFlour, water and salt; bake it for forty minutes in an oven.\n",
+    "Tea.md": "# Tea\n\nPour water of seventy degrees over the leaves for a whole minute.\n",
+}
+needs_model = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+
+
+@pytest.fixture(scope="session")
+def by_words(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+    return build_index({"work": NOTES, "home": {"Birds.md": "# Birds\n\nA yellow canary.\n"}})
+
+
+@pytest.fixture(scope="session")
+def by_meaning(tmp_path_factory: pytest.TempPathFactory) -> RAGConfig:
+    base = tmp_path_factory.mktemp("meant")
+    footed = {path: text + FOOTER for path, text in MEANT.items()}
+    for path, text in footed.items():
+        (base / "work").mkdir(exist_ok=True)
+        (base / "work" / path).write_text(text, "utf-8")
+    config = RAGConfig(
+        data_dir=base / "data",
+        embedding=EmbeddingConfig("builtin"),
+        ollama=OllamaConfig(enabled=False),
+    )
+    with Workspace(config) as workspace:
+        workspace.sync(SyncRequest([base / "work"], embed=True))
+    return config
+
+
+def related(config: RAGConfig, note: str, **more: object) -> RelatedReport:
+    with Workspace(config) as workspace:
+        return workspace.related(replace(RelatedRequest(note), **more))  # type: ignore[arg-type]
+
+
+def paths(report: RelatedReport) -> list[str]:
+    return [found.note.row.path for found in report.results]
+
+
+def test_without_embeddings_the_note_with_the_weightiest_words_comes_first(by_words) -> None:
+    report = related(by_words, "Rollback")
+    assert (report.by, paths(report)[0]) == ("words", "Canary.md")
+    assert 0 < report.results[0].score <= 1
+
+
+def test_so_does_one_in_japanese(by_words) -> None:
+    assert paths(related(by_words, "障害対応"))[0] == "手順.md"
+
+
+def test_a_note_is_not_related_to_itself(by_words) -> None:
+    for note in NOTES:
+        assert note not in paths(related(by_words, f"work/{note}", include_linked=True))
+
+
+def test_notes_linked_either_way_are_left_out_unless_asked_for(by_words) -> None:
+    report = related(by_words, "Rollback")
+    assert not {"Oncall.md", "Index.md"} & {*paths(report)} and report.left_out == 2
+    every = related(by_words, "Rollback", include_linked=True)
+    linked = {found.note.row.path: found.linked for found in every.results}
+    assert linked["Oncall.md"] and linked["Index.md"] and not linked["Canary.md"]
+
+
+def test_what_every_note_ends_with_counts_little(by_words) -> None:
+    scores = {found.note.row.path: found.score for found in related(by_words, "Rollback").results}
+    assert scores["Canary.md"] > 2 * max(scores.get("Bread.md", 0), scores.get("Tea.md", 0))
+
+
+def test_the_best_passages_come_with_their_lines(by_words) -> None:
+    best = related(by_words, "Rollback").results[0]
+    assert (best.passages[0].line, len(best.passages)) == (6, 2)
+    assert best.passages[0].text.startswith("A new release gets little traffic first")
+    assert best.passages[0].score >= best.passages[1].score
+
+
+def test_the_reasons_are_shared_words_tags_and_notes_that_link_to_both(by_words) -> None:
+    why = related(by_words, "Rollback").results[0].reasons
+    assert {"traffic", "previous"} <= {*why.words}
+    assert (why.tags, why.linked_by, why.likeness) == (["ops/deploy"], ["work/Index.md"], 0)
+
+
+def test_words_of_japanese_are_given_whole(by_words) -> None:
+    assert "障害" in " ".join(related(by_words, "障害対応").results[0].reasons.words)
+
+
+def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:
+    text = "# {}\n\nThe walrus keeps the ledger.\n"
+    same = {path: text.format(path) for path in ("a.md", "x/Log.md", "y/Log.md", "z/One.md")}
+    report = related(build_index({"v": same, "w": {"Log.md": text}}), "a.md")
+    links = {f"{one.note.row.vault}/{one.note.row.path}": one.link for one in report.results}
+    assert links == {
+        "v/x/Log.md": "[[x/Log]]",
+        "v/y/Log.md": "[[y/Log]]",
+        "v/z/One.md": "[[One]]",
+        "w/Log.md": "[[w/Log.md]]",
+    }
+
+
+def test_a_limit_and_a_least_score_leave_notes_out(by_words) -> None:
+    every = related(by_words, "Rollback").results
+    assert len(related(by_words, "Rollback", limit=1).results) == 1
+    least = related(by_words, "Rollback", min_score=every[0].score).results
+    assert [one.note.row.id for one in least] == [every[0].note.row.id]
+
+
+def test_filters_hold(by_words) -> None:
+    assert paths(related(by_words, "Rollback", filters=QueryFilters(tags=["ops"]))) == ["Canary.md"]
+    with pytest.raises(UsageError):
+        related(by_words, "Rollback", filters=QueryFilters(vaults=["nowhere"]))
+
+
+def test_an_unknown_note_is_an_error_that_suggests(by_words) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        related(by_words, "Rollbck")
+    assert caught.value.suggestions == ["work/Rollback.md"]
+
+
+def test_links_count_as_they_lead_now(tmp_path: Path, config: RAGConfig, refresh) -> None:
+    text = "The walrus keeps the ledger of the harbour.\n"
+    for name, more in (("a", "[[b]]"), ("c", "")):
+        (tmp_path / f"{name}.md").write_text(f"{text}\n{more}\n", "utf-8")
+    (tmp_path / "b.md").write_text(text, "utf-8")
+    refresh(v=tmp_path)
+    assert paths(related(config, "a")) == ["c.md"]
+    (tmp_path / "b.md").rename(tmp_path / "d.md")
+    refresh(v=tmp_path)
+    assert paths(related(config, "a")) == ["c.md", "d.md"]
+
+
+@needs_model
+class TestByMeaning:
+    def test_the_note_that_means_the_like_comes_first(self, by_meaning) -> None:
+        report = related(by_meaning, "Users see errors")
+        assert (report.by, paths(report)[0]) == ("meaning", "Undo.md")
+        assert report.results[0].reasons.likeness > 0.5
+
+    def test_a_footer_that_all_notes_have_is_no_reason(self, by_meaning) -> None:
+        for note in ("Sourdough", "Users see errors", "Tea"):
+            for found in related(by_meaning, note).results:
+                assert "platform team" not in found.passages[0].text
+
+    def test_passages_have_the_lines_of_their_sentences(self, by_meaning) -> None:
+        [first, *_] = related(by_meaning, "Users see errors").results[0].passages
+        assert (first.line, first.text) == (
+            3,
+            "A bad deployment is undone by installing the old build of it again.",
+        )
