@@ -57,3 +57,53 @@ def test_nothing_related_is_1_and_says_what_was_left_out(rag, folder):
 def test_an_unknown_note_is_1_and_an_empty_name_2(rag, folder):
     assert rag("related", "Rollbock").code == 1
     assert rag("related", " ").code == 2
+
+
+class TestLinks:
+    @pytest.fixture
+    def chain(self, rag, write_notes):
+        """a → b → c → d, and a link of b that is broken."""
+        notes = {"a.md": "[[b]]\n", "b.md": "text\n\n[[c]] [[gone]]\n", "c.md": "[[d]]\n"}
+        found = write_notes("work", {**notes, "d.md": "The end.\n"})
+        assert rag("index", "-q", found).code == 0
+
+    def test_out_walks_as_deep_as_asked(self, rag, chain):
+        assert rag("related", "a", "--links", "out").out == "work/a.md:1: [[b]] → work/b.md\n"
+        assert rag("related", "a", "--links", "out", "--depth", "2").out == (
+            "work/a.md:1: [[b]] → work/b.md\n"
+            "  work/b.md:3: [[c]] → work/c.md\n"
+            "  work/b.md:3: [[gone]] leads nowhere\n"
+        )
+
+    def test_in_gives_the_lines_of_the_notes_that_link_to_it(self, rag, chain):
+        [link] = rag("related", "c", "--links", "in", "--json").json["links"]
+        assert (link["direction"], link["from"]["path"], link["line"]) == ("in", "b.md", 3)
+        assert (link["state"], link["to"][0]["path"]) == ("ok", "c.md")
+
+    def test_both_ways_no_note_is_reached_twice(self, rag, chain):
+        links = rag("related", "b", "--links", "both", "--depth", "3", "--json").json["links"]
+        assert [(one["depth"], one["target"]) for one in links] == [
+            *((1, "c"), (1, "gone"), (1, "b")),
+            (2, "d"),
+        ]
+
+    def test_a_note_without_links_is_1_and_a_wrong_direction_2(self, rag, chain):
+        assert rag("related", "d", "--links", "out").code == 1
+        assert rag("related", "d", "--links", "up").code == 2
+        assert rag("related", "d", "--links", "in", "--depth", "4").code == 2
+
+    def test_get_gives_backlinks_with_their_lines(self, rag, chain):
+        [link] = rag("get", "c", "--json").json["backlinks"]
+        assert (link["from"]["path"], link["line"], link["target"]) == ("b.md", 3, "c")
+
+    def test_status_lists_broken_and_ambiguous_links(self, rag, chain, tmp_path):
+        lines = rag("status", "--problems", "--links").out.splitlines()
+        assert lines == ["no problems", "work/b.md:3: [[gone]] leads nowhere"]
+        [link] = rag("status", "--links", "--json").json["links"]
+        assert (link["from"]["path"], link["target"], link["state"]) == ("b.md", "gone", "broken")
+
+    def test_an_ambiguous_link_names_all_that_it_may_be(self, rag, write_notes):
+        found = write_notes("v", {"a.md": "[[Log]]\n", "x/Log.md": "1\n", "y/Log.md": "2\n"})
+        assert rag("index", "-q", found).code == 0
+        out = rag("status", "--links").out
+        assert out == "v/a.md:1: [[Log]] may be any of v/x/Log.md, v/y/Log.md\n"

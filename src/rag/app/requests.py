@@ -70,6 +70,21 @@ class RelatedRequest:
 
 
 @dataclass(frozen=True)
+class LinksRequest:
+    """A note whose links are walked.
+
+    :param direction: `out`, `in` or `both`.
+    :param depth: how many links after each other, 1 to 3.
+    :param folder: where a path may begin too.
+    """
+
+    note: str
+    direction: str = "both"
+    depth: int = 1
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
 class AskRequest:
     """A question, and how it is answered.
 

@@ -10,6 +10,7 @@ from typing import Any
 from rag.app.index_state import count_changed
 from rag.config import RAGConfig
 from rag.index.embedding_space import Embedded, read_embedded
+from rag.index.links.tables import Link
 from rag.index.lookup import open_manifest
 from rag.index.manifest import Manifest
 from rag.index.vault_facts import Span, read_facts
@@ -75,6 +76,7 @@ class StatusReport:
     :param size: bytes on disk.
     :param changed: how many notes changed since; `None` when that is not known.
     :param not_indexed: vaults that are configured and not in it.
+    :param wrong_links: links that no note answers to, or several do, where they were asked for.
     """
 
     path: str
@@ -90,11 +92,13 @@ class StatusReport:
     vaults: list[VaultStatus]
     not_indexed: list[str]
     problems: list[NoteProblems]
+    wrong_links: list[Link] | None = None
 
 
-def read_status(config: RAGConfig) -> StatusReport:
+def read_status(config: RAGConfig, links: bool = False) -> StatusReport:
     """Check an index and its notes.
 
+    :param links: resolve every link too.
     :raises IndexUnavailableError: when there is no index.
     """
     store, answers = config.store, _refresh(config)
@@ -120,6 +124,7 @@ def read_status(config: RAGConfig) -> StatusReport:
                 NoteProblems(row.vault, row.path, row.failed, row.problems)
                 for row in manifest.notes("problems != '[]'")
             ],
+            wrong_links=[*manifest.links.wrong_links()] if links else None,
         )
 
 

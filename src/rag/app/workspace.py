@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from rag.app.notes import Limits, NoteReport, NotesReport
     from rag.app.plan import PlanReport
     from rag.app.related import RelatedReport
+    from rag.app.related.walk import LinksReport
     from rag.app.requests import (
         AskRequest,
         ChatRequest,
         EvaluateRequest,
+        LinksRequest,
         PlanRequest,
         RelatedRequest,
         SearchRequest,
@@ -73,6 +75,12 @@ class Workspace:
         from rag.app.related import related
 
         return related(self._snapshot, request)
+
+    def links(self, request: LinksRequest) -> LinksReport:
+        """Walk the links of a note; see `rag.app.related.walk.walk_links`."""
+        from rag.app.related.walk import walk_links
+
+        return walk_links(self.config, request)
 
     def ask(
         self,
@@ -196,14 +204,15 @@ class Workspace:
 
         return get_notes(self.config, names, vaults, folder, limits)
 
-    def status(self) -> StatusReport:
+    def status(self, links: bool = False) -> StatusReport:
         """Check the index and its notes.
 
+        :param links: resolve every link too.
         :raises IndexUnavailableError: when there is no index.
         """
         from rag.app.status import read_status
 
-        return read_status(self.config)
+        return read_status(self.config, links)
 
     # -- what changes the index --------------------------------------------------------
 

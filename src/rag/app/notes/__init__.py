@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from errno import ELOOP
 from itertools import accumulate
 from pathlib import Path
@@ -12,6 +12,7 @@ from rag.app.index_state import check_vaults, open_index
 from rag.app.notes.names import Lines, Named, find_named, notes_like
 from rag.config import RAGConfig
 from rag.exceptions import NotFoundError, Remedy, UsageError
+from rag.index.links.tables import Link
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.vault.chunk_lines import chunk_lines, joined_line
@@ -28,6 +29,7 @@ class NoteReport:
     :param notice: what is to be known of the lines.
     :param part: which lines were asked for, as it is written after a note's name.
     :param more: how many of them are left out, where a limit was given.
+    :param backlinks: the links of other notes to it.
     """
 
     note: FoundNote
@@ -36,6 +38,7 @@ class NoteReport:
     notice: str = ""
     part: str = ""
     more: int = 0
+    backlinks: list[Link] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ def get_note(
     with open_index(config) as manifest:
         check_vaults(vaults, manifest.vaults())
         named = find_named(manifest, name, list(vaults) if vaults else None, folder)
-    return _read(config, named, limits or Limits())
+        backlinks = manifest.links.links_to(named.note.row)
+    return replace(_read(config, named, limits or Limits()), backlinks=backlinks)
 
 
 def get_notes(
@@ -109,8 +113,11 @@ def get_notes(
             for named in like:
                 row = named.note.row
                 found[row.vault, row.path, named.heading, named.lines] = named
+        links = manifest.links
+        backlinks = [links.links_to(named.note.row) for named in found.values()]
     read = [_read(config, named, limits or Limits()) for named in found.values()]
-    return NotesReport(read, several)
+    notes = [replace(one, backlinks=into) for one, into in zip(read, backlinks, strict=True)]
+    return NotesReport(notes, several)
 
 
 def _read(config: RAGConfig, named: Named, limits: Limits) -> NoteReport:

@@ -26,6 +26,7 @@ _WRITERS = {
     "SourcesReport": "chat.sources_to_json",
     "ClearedReport": "chat.cleared_to_json",
     "ChatCommandsReport": "chat.commands_to_json",
+    "LinksReport": "related.links_to_json",
     "RelatedReport": "related.related_to_json",
     "NoteReport": "index.note_to_json",
     "NotesReport": "index.notes_to_json",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rag.app.schema.related import link_to_json
 from rag.support.vector_digest import shortened
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def note_to_json(report: NoteReport) -> dict[str, Any]:
         "created": row.created,
         "modified": row.modified,
         "links": [*row.links],
+        "backlinks": [link_to_json(link) for link in report.backlinks],
         "problems": row.problems,
         "line_start": report.first,
         "line_end": max(report.first, report.first + len(report.lines) - 1),
@@ -69,7 +71,15 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
         },
         "not_indexed": report.not_indexed,
         "problems": [asdict(problem) for problem in report.problems],
+        **_wrong_links(report),
     }
+
+
+def _wrong_links(report: StatusReport) -> dict[str, Any]:
+    """Return the links that lead to no one note, where they were asked for."""
+    if report.wrong_links is None:
+        return {}
+    return {"links": [link_to_json(link) for link in report.wrong_links]}
 
 
 def _embedded(embedded: Embedded) -> dict[str, Any]:

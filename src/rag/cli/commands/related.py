@@ -16,6 +16,7 @@ from rag.exceptions import UsageError
 
 if TYPE_CHECKING:
     from rag.app.related import RelatedReport
+    from rag.app.requests import LinksRequest
 
 
 def related(
@@ -40,6 +41,15 @@ def related(
         float | None,
         typer.Option("--min-score", min=0, max=1, metavar="X", help="Leave out what scores less."),
     ] = None,
+    links: Annotated[
+        str,
+        typer.Option(
+            "--links", metavar="out|in|both", help="Walk its links instead: out, in, both."
+        ),
+    ] = "",
+    depth: Annotated[
+        int, typer.Option("--depth", min=1, max=3, metavar="N", help="With --links: how far.")
+    ] = 1,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each passage scores, and all reasons.")
     ] = False,
@@ -60,12 +70,16 @@ def related(
     rag related "Error budgets"
     rag related runbooks/Rollback.md --include-linked --limit 5
     rag related 用語集 --vault エンジニア --json
+    rag related Glossary --links in      what links to it, with the lines
     """
-    from rag.app.requests import RelatedRequest
+    from rag.app.requests import LinksRequest, RelatedRequest
     from rag.app.workspace import Workspace
 
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
+    if links:
+        _walk(LinksRequest(note, links, depth, Path.cwd()), config_file, json)
+        return
     request = RelatedRequest(
         note,
         make_filters(vaults, tags, None, None, None),
@@ -92,6 +106,24 @@ def related(
     if not report.results:
         if not json:
             _print_nothing(report)
+        raise typer.Exit(1)
+
+
+def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
+    """Print the links of a note."""
+    from rag.app.workspace import Workspace
+
+    with Workspace(load_settings(config_file)) as workspace:
+        report = workspace.links(request)
+    if json:
+        print_report(report)
+    else:
+        from rag.cli.render.related import print_links
+
+        print_links(report)
+    if not report.steps:
+        if not json:
+            say(f"{report.note.row.title!r} has no such links")
         raise typer.Exit(1)
 
 

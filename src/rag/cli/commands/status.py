@@ -24,6 +24,10 @@ def status(
     problems: Annotated[
         bool, typer.Option("--problems", help="List the notes that could not be read as meant.")
     ] = False,
+    links: Annotated[
+        bool,
+        typer.Option("--links", help="List the links that no note answers to, or several do."),
+    ] = False,
     json: Json = False,
     config_file: ConfigFile = None,
 ) -> None:
@@ -32,15 +36,18 @@ def status(
     \b
     rag status
     rag status --problems
+    rag status --problems --links
     """
     from rag.app.workspace import Workspace
 
     with Workspace(load_settings(config_file)) as workspace:
-        found = workspace.status()
+        found = workspace.status(links)
     if json:
         print_report(found)
-    elif problems:
-        _print_problems(found)
+    elif problems or links:
+        if problems:
+            _print_problems(found)
+        _print_links(found)
     else:
         _print(found)
 
@@ -97,3 +104,14 @@ def _print_problems(found: StatusReport) -> None:
         mark = "not read: " if note.failed else ""
         for problem in note.problems:
             print_line(f"{note.vault}/{note.path}: {mark}{problem}")
+
+
+def _print_links(found: StatusReport) -> None:
+    if found.wrong_links is None:
+        return
+    from rag.cli.render.related import link_line
+
+    if not found.wrong_links:
+        print_line("every link leads to one note")
+    for link in found.wrong_links:
+        print_line(link_line(link))

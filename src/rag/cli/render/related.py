@@ -9,12 +9,14 @@ from rich.style import Style
 from rich.text import Text
 
 from rag.app.notes.links import link_to
-from rag.cli.render.console import make_console, print_between_words, visible
+from rag.cli.render.console import make_console, print_between_words, print_line, visible
 from rag.cli.render.results import print_indented
 from rag.text.messages import brief
 
 if TYPE_CHECKING:
     from rag.app.related import Reasons, RelatedNote, RelatedReport
+    from rag.app.related.walk import LinksReport
+    from rag.index.links.tables import Link
 
 _LONGEST = 160  # characters of a passage
 _SOURCES = 3  # notes that link to both, that are named
@@ -59,3 +61,18 @@ def _reasons(found: RelatedNote, explain: bool) -> Iterator[str]:
         parts.append("already linked")
     if parts:
         yield "why: " + "; ".join(parts)
+
+
+def print_links(report: LinksReport) -> None:
+    """Print a line for each link that was walked, further in the further away it is."""
+    for step in report.steps:
+        print_line(f"{'  ' * (step.depth - 1)}{link_line(step.link)}")
+
+
+def link_line(link: Link) -> str:
+    """Return where a link stands, what it says, and where it leads."""
+    where = f"{link.source.vault}/{link.source.path}:{link.line}: [[{link.target}]]"
+    if not link.notes:
+        return f"{where} leads nowhere"
+    names = ", ".join(f"{note.vault}/{note.path}" for note in link.notes)
+    return f"{where} → {names}" if link.is_clear else f"{where} may be any of {names}"
