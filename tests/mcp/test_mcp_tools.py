@@ -250,6 +250,38 @@ class TestGetMany:
         assert said in error(tool("get_many", **arguments))
 
 
+class TestRelated:
+    def test_a_related_note_has_passages_why_and_a_link(self, tool: Tool):
+        result = tool("related", note="daily/2026-11-01.md", limit=3)
+        [found, *_] = data(result)["results"]
+        assert found["path"].startswith("daily/2026-11-")
+        assert found["link"] == f"[[{found['path'].rpartition('/')[2].removesuffix('.md')}]]"
+        assert "quokka" in found["passages"][0]["text"]
+        assert found["uri"] == f"rag://note/work/{found['path']}"
+        assert found["passages"][0]["text"] in text(result)
+
+    def test_what_instructs_a_model_is_left_out(self, tool: Tool):
+        assert "unlimited" not in text(tool("related", note="Backups", limit=50))
+
+    def test_links_are_walked(self, tool: Tool):
+        result = tool("related", note="Backups", links="both", depth=2)
+        assert data(result) == {"results": [], "links": []}
+        assert "no such links" in text(result)
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ({"note": " "}, "note is empty"),
+            ({"note": "Backups", "depth": 2}, "depth goes with links"),
+            ({"note": "Backups", "links": "up"}, "out, in"),
+            ({"note": "Backups", "links": "in", "depth": 4}, "depth"),
+            ({"note": "Backup"}, "Backups"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused_in_words(self, tool: Tool, arguments: Any, said: str):
+        assert said in error(tool("related", **arguments))
+
+
 class TestAsk:
     def test_an_answer_has_its_source_with_the_line(self, tool: Tool):
         result = tool("ask", question="How long do we keep backups?")
@@ -288,6 +320,7 @@ def test_every_tool_gives_what_its_schema_requires(tool: Tool):
         "search": {"query": "backups"},
         "get": {"note": "Backups"},
         "get_many": {"notes": ["Backups", "None"]},
+        "related": {"note": "Backups"},
         "ask": {"question": "How long do we keep backups?"},
         "status": {},
     }.items():

@@ -22,3 +22,17 @@ def read_uri(uri: str) -> tuple[str, str]:
         raise ArgumentError(f"a note's address is {TEMPLATE}")
     vault, path = (normalize("NFC", unquote(part, errors="replace")) for part in (vault, path))
     return vault, path
+
+
+def name_of(given: str) -> str:
+    """Return the name of a note that was named by its address, or by any of its names.
+
+    :raises ArgumentError: for none, and for an address that is no note's.
+    """
+    name = given.strip()
+    if name.startswith(PREFIX):
+        vault, path = read_uri(name)
+        return f"{vault}/{path}"
+    if not name:
+        raise ArgumentError("note is empty; give a path, a title or an id")
+    return name

@@ -55,7 +55,6 @@ _RESULT = {
     "type": "object",
     "properties": {
         **dict.fromkeys(("id", "vault", "path", "title", "snippet", "uri"), _TEXT),
-        "heading": _TEXTS,
         "line": _COUNT,
         "score": _NUMBER,
     },
@@ -101,10 +100,7 @@ TOOLS: tuple[Definition, ...] = (
         _output(
             {
                 "results": {"type": "array", "items": _RESULT},
-                "corrections": {"type": "object"},
-                "missing": _TEXTS,
                 "notices": _TEXTS,
-                "index": {"type": "object"},
                 "cursor": _TEXT,
             },
             "results",
@@ -126,9 +122,7 @@ TOOLS: tuple[Definition, ...] = (
         ),
         _output(
             {
-                **dict.fromkeys(("id", "vault", "path", "title", "content", "uri"), _TEXT),
-                "line_start": _COUNT,
-                "line_end": _COUNT,
+                **dict.fromkeys(("vault", "path", "title", "content"), _TEXT),
                 "next_line": _COUNT,
             },
             "path",
@@ -150,6 +144,24 @@ TOOLS: tuple[Definition, ...] = (
         _output({"notes": _OBJECTS, "total": _COUNT}, "notes"),
     ),
     _tool(
+        "related",
+        "Related notes",
+        "Notes like a note in words or meaning, with passages, why, and a [[link]]; those linked"
+        " with it are left out. With links: what its links lead to.",
+        _schema(
+            {
+                "note": _TEXT,
+                "limit": {**_COUNT, "minimum": 1, "maximum": 50},
+                "include_linked": {"type": "boolean"},
+                "min_score": _NUMBER,
+                "links": {"type": "string", "enum": ["out", "in", "both"]},
+                "depth": {**_COUNT, "maximum": 3},
+            },
+            "note",
+        ),
+        _output({"results": _OBJECTS, "links": _OBJECTS}, "results"),
+    ),
+    _tool(
         "ask",
         "Ask the notes",
         "Answer a question from the notes: sentences that were checked against them, each with [n]"
@@ -168,8 +180,6 @@ TOOLS: tuple[Definition, ...] = (
                 "answer": _TEXT,
                 "found": {"type": "boolean"},
                 "sources": _OBJECTS,
-                "citations": _OBJECTS,
-                "notices": _TEXTS,
             },
             "answer",
             "found",
@@ -179,10 +189,10 @@ TOOLS: tuple[Definition, ...] = (
         "status",
         "State of the index",
         "Which vaults there are, how many notes, whether the index is up to date and knows"
-        " meaning, and which notes could not be read.",
+        " meaning, and what could not be read.",
         _schema({}),
         _output(
-            {"index": {"type": "object"}, "vaults": {"type": "object"}, "problems": _OBJECTS},
+            {"index": {"type": "object"}, "vaults": {"type": "object"}},
             "index",
             "vaults",
         ),

@@ -21,7 +21,7 @@ from rag.mcp.results import (
     that_fit,
     uri_of,
 )
-from rag.mcp.uris import PREFIX, read_uri
+from rag.mcp.uris import name_of
 
 if TYPE_CHECKING:
     from rag.app.notes import NoteReport
@@ -43,7 +43,7 @@ def run_get(library: Library, arguments: dict[str, Any], call: Call) -> ToolResu
     heading, first = arguments.get("heading", "").strip(), arguments.get("from_line")
     if heading and first:
         raise ArgumentError("give heading or from_line, not both")
-    name, part = _name(arguments["note"]), ""
+    name, part = name_of(arguments["note"]), ""
     if heading:
         part = f"#{heading.lstrip('#').strip()}"
     elif first:
@@ -87,25 +87,11 @@ def run_get_many(library: Library, arguments: dict[str, Any], call: Call) -> Too
 
 def _one_of_many(workspace: Workspace, name: str, share: int) -> tuple[str, dict[str, Any]]:
     try:
-        return _shown(_read(workspace, _name(name), "", _MOST_LINES), max(100, share - 500))
+        return _shown(_read(workspace, name_of(name), "", _MOST_LINES), max(100, share - 500))
     except (RAGError, ArgumentError) as error:
         told = error_details(error) if isinstance(error, RAGError) else {"message": str(error)}
         text = error_text(error) if isinstance(error, RAGError) else str(error)
         return f"{clean_line(name)[:200]}: {text}"[:1000], {"note": name, "error": told}
-
-
-def _name(given: str) -> str:
-    """Return the name of a note that was named by its address, or by any of its names.
-
-    :raises ArgumentError: for an address that is none.
-    """
-    name = given.strip()
-    if name.startswith(PREFIX):
-        vault, path = read_uri(name)
-        return f"{vault}/{path}"
-    if not name:
-        raise ArgumentError("note is empty; give a path, a title or an id")
-    return name
 
 
 def _read(workspace: Workspace, name: str, part: str, most: int) -> NoteReport:
