@@ -74,7 +74,10 @@ class Library:
             yield workspace
 
     def close(self) -> None:
-        """Close what is open and not in use."""
+        """Close what is open, once what is being loaded is."""
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
         if self._readers is not None:
             self._readers.close()
 

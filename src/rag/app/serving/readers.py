@@ -21,7 +21,7 @@ _LOOK = 2.0  # seconds that one may take
 
 
 class Readers:
-    """Lends workspaces of one configuration; `close` closes those that are not lent.
+    """Lends workspaces of one configuration, until it is closed.
 
     The one that was given back last is lent first, so that requests that come one after the other
     are all answered by one reader, whose caches are warm.
@@ -32,6 +32,7 @@ class Readers:
         self._free = threading.BoundedSemaphore(_MOST)
         self._mutex = threading.Lock()
         self._idle: list[Workspace] = []
+        self._is_closed = False
         self._changed: int | None = None
         self._is_looking = False
         self._looked = 0.0
@@ -56,7 +57,12 @@ class Readers:
         self._look_beside()
 
     def close(self) -> None:
-        """Close the workspaces that are not lent."""
+        """Close the workspaces; one that is lent is closed when it is given back."""
+        with self._mutex:
+            self._is_closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
         with self._mutex:
             idle, self._idle = self._idle, []
         for workspace in idle:
@@ -67,7 +73,7 @@ class Readers:
             workspace = self._idle.pop() if self._idle else None
         if workspace is not None and not _is_current(workspace):
             workspace.close()
-            self.close()  # the others are as old
+            self._close_idle()  # the others are as old
             self._changed, self._looked = None, 0.0
             workspace = None
         if workspace is None:
@@ -78,7 +84,10 @@ class Readers:
 
     def _give_back(self, workspace: Workspace) -> None:
         with self._mutex:
-            self._idle.append(workspace)
+            if not self._is_closed:
+                self._idle.append(workspace)
+                return
+        workspace.close()
 
     def _look_beside(self) -> None:
         """Look for changed notes in a thread, where the last look was a while ago."""

@@ -52,6 +52,15 @@ def test_a_request_keeps_its_snapshot_to_its_end(config: RAGConfig, folder: Path
     readers.close()
 
 
+def test_one_that_is_given_back_after_the_end_is_closed(config: RAGConfig, folder: Path):
+    readers = Readers(config)
+    with readers.reader() as workspace:
+        readers.close()
+        assert workspace.search(SearchRequest("wombat")).response.total == 1
+    with readers.reader() as another:
+        assert another is not workspace
+
+
 def test_requests_one_after_the_other_share_a_reader(config: RAGConfig, folder: Path):
     readers = Readers(config)
     with readers.reader() as first:
