@@ -39,6 +39,7 @@ _VALUES = st.recursive(
 )
 _LIKELY = {
     "string": _WORDS,
+    "number": st.floats(-1, 2),
     "integer": st.integers(-5, 60),
     "boolean": st.booleans(),
     "array": st.lists(_WORDS, max_size=5),

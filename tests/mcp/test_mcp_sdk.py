@@ -21,6 +21,7 @@ TOOLS = {
     "search": {"query": "backups"},
     "get": {"note": "Backups"},
     "get_many": {"glob": "runbooks/*"},
+    "related": {"note": "Backups"},
     "ask": {"question": "How long do we keep backups?", "model": "none"},
     "status": {},
 }
