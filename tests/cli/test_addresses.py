@@ -31,6 +31,8 @@ COMMANDS = {
     "audit": ["audit"],
     "chat": ["chat"],
     "get": ["get", "Backups"],
+    "related": ["related", "Backups"],
+    "mcp": ["mcp", "--print-config", "claude-code"],
     "status": ["status"],
     "eval": ["eval", "questions.jsonl", "--modes", "auto"],
     "config": ["config"],

@@ -345,6 +345,7 @@ class TestGet:
             "created",
             "modified",
             "links",
+            "backlinks",
             "problems",
             "line_start",
             "line_end",
