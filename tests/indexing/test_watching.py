@@ -73,7 +73,9 @@ def test_the_end_by_a_page_without_a_block_is_that_of_the_disk(
 @pytest.fixture
 def sleeper(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A process that watches a child, which sleeps; and the number of the child."""
-    with start("print(os.getpid(), flush=True); time.sleep(60)", tmp_path) as process:
+    with start(
+        "print(os.getpid(), flush=True); [time.sleep(0.1) for _ in range(600)]", tmp_path
+    ) as process:
         assert process.stdout
         yield process, int(process.stdout.readline())
         process.kill()

@@ -8,8 +8,10 @@ index is written by a child, and this process says what became of it. The index 
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -30,6 +32,7 @@ _PLENTY = 4 << 30  # free bytes; a disk that has them is not full before the ind
 _SHORT = 256 << 20  # free bytes, with the room that the child left: with more it was not the disk
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _PR_SET_PDEATHSIG = 1
+_LOOK = 0.5  # seconds between two looks for a signal
 
 
 def watch(directory: IndexDirectory, work: Callable[[Tell], T]) -> T:
@@ -84,13 +87,31 @@ class _Child:
         return result
 
     def _listen(self) -> None:
-        with suppress(EOFError, pickle.UnpicklingError), self.answers:
+        """Hear what the child says, until its outcome or its end.
+
+        A signal that comes just before a read is seen after it: so none lasts long.
+        """
+        received = b""
+        with self.answers:
             while self.outcome is None:
-                answer = pickle.load(self.answers)
+                if select.select([self.answers], [], [], _LOOK)[0]:
+                    said = os.read(self.answers.fileno(), 1 << 16)
+                    if not said:
+                        return
+                    received = self._take(received + said)
+
+    def _take(self, received: bytes) -> bytes:
+        """Take note of what was said whole, and return the rest."""
+        stream, taken = io.BytesIO(received), 0
+        with suppress(EOFError, pickle.UnpicklingError):
+            while self.outcome is None:
+                answer = pickle.load(stream)
+                taken = stream.tell()
                 if isinstance(answer, int):
                     self.size = answer
                 else:
                     self.outcome = answer
+        return received[taken:]
 
     def _forward(self, number: int, _: FrameType | None) -> None:
         with suppress(ProcessLookupError):
