@@ -22,7 +22,6 @@ answers.jsonl that are answered, and of the answerable ones that are not.
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,15 +31,13 @@ import numpy as np
 
 from answer_set import VAULTS, Question, folder_of, read_set
 from answers import Quotation, is_right
-from kept_vectors import embed
+from kept_vectors import indexed
 from paragraph_questions import DATA, LANGUAGES, Line, fitted, help_of, notes_of
 from rag.answers.quotation.evidence import Evidence, evidence
 from rag.answers.quotation.question import Question as Asked
 from rag.answers.quotation.units import QuotableUnit
 from rag.answers.quotation.weights import JUDGED
 from rag.app.workspace import Workspace
-from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
-from rag.indexing.run import IndexRun
 from rag.qa.found_passages import FoundPassage, found_passages, line_in_file
 from rag.qa.pipeline import create_qa_pipeline
 from rag.search.planning import ANALYZER
@@ -116,22 +113,11 @@ def gather(meaning: Path | None) -> dict[str, list[Gathered]]:
 @contextmanager
 def searching(name: str, folder: Path, meaning: Path | None) -> Iterator[Search]:
     """Index a vault, and give what finds the passages for a question in it."""
-    with tempfile.TemporaryDirectory() as data:
-        config = RAGConfig(
-            data_dir=Path(data),
-            embedding=EmbeddingConfig("builtin" if meaning else "none"),
-            chat=ChatConfig("none"),
-        )
-        with IndexRun(config) as run:
-            run.index_vault(name, folder)
-            run.publish()
-        if meaning:
-            embed(config, meaning / f"{name}.sqlite3")
-        with Workspace(config) as workspace:
-            store = workspace._snapshot.store
-            pipeline = create_qa_pipeline(store, config)
-            with store.pinned():
-                yield lambda query: _passages(pipeline, store, query, config.ask.top_k)
+    with indexed(name, folder, meaning) as config, Workspace(config) as workspace:
+        store = workspace._snapshot.store
+        pipeline = create_qa_pipeline(store, config)
+        with store.pinned():
+            yield lambda query: _passages(pipeline, store, query, config.ask.top_k)
 
 
 def _passages(

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -30,11 +29,9 @@ from pathlib import Path
 from statistics import fmean
 
 from answer_set import HALVES, VAULTS, Question, folder_of, read_set
-from kept_vectors import embed
+from kept_vectors import indexed
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
-from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
-from rag.indexing.run import IndexRun
 from rag.qa.answer import Answer
 
 BINS = 10
@@ -97,22 +94,11 @@ def ask(vault: str, meaning: Path | None = None) -> Iterator[Asked]:
 
     :param meaning: embed it with the built-in model too; vectors are kept in this folder.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        config = RAGConfig(
-            data_dir=Path(folder),
-            embedding=EmbeddingConfig("builtin" if meaning else "none"),
-            chat=ChatConfig("none"),
-        )
-        with IndexRun(config) as run:
-            run.index_vault(vault, folder_of(vault))
-            run.publish()
-        if meaning:
-            embed(config, meaning / f"{vault}.sqlite3")
-        with Workspace(config) as workspace:
-            for question in read_set():
-                if question.vault == vault:
-                    request = AskRequest(question.query, no_model=True)
-                    yield _asked(question, workspace.ask(request).answer)
+    with indexed(vault, folder_of(vault), meaning) as config, Workspace(config) as workspace:
+        for question in read_set():
+            if question.vault == vault:
+                request = AskRequest(question.query, no_model=True)
+                yield _asked(question, workspace.ask(request).answer)
 
 
 def is_right(question: Question, quotation: Quotation) -> bool:

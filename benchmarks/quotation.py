@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
-from kept_vectors import embed
+from kept_vectors import indexed
 from paragraph_questions import DATA, LANGUAGES, REPORTED, Line, help_of, notes_of, reported
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
-from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
-from rag.indexing.run import IndexRun
 from rag.qa.answer import Answer
 
 AIMS = {"en": (0.80, 0.08), "ja": (0.78, 0.05)}
@@ -58,21 +55,8 @@ def _print(language: str, asked: list[Line], right: list[Answer], wrong: list[An
 
 
 def _answers(folder: Path, name: str, asked: list[Line], meaning: Path | None) -> list[Answer]:
-    with tempfile.TemporaryDirectory() as data:
-        config = RAGConfig(
-            data_dir=Path(data),
-            embedding=EmbeddingConfig("builtin" if meaning else "none"),
-            chat=ChatConfig("none"),
-        )
-        with IndexRun(config) as run:
-            run.index_vault(name, folder)
-            run.publish()
-        if meaning:
-            embed(config, meaning / f"{name}.sqlite3")
-        with Workspace(config) as workspace:
-            return [
-                workspace.ask(AskRequest(line["query"], no_model=True)).answer for line in asked
-            ]
+    with indexed(name, folder, meaning) as config, Workspace(config) as workspace:
+        return [workspace.ask(AskRequest(line["query"], no_model=True)).answer for line in asked]
 
 
 if __name__ == "__main__":
