@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rag.app.requests import LinksRequest, RelatedRequest
-from rag.app.schema.related import link_to_json, related_to_json
+from rag.app.schema.related import links_to_json, related_to_json
 from rag.mcp.arguments import ArgumentError
 from rag.mcp.calls import Call
 from rag.mcp.library import Library
 from rag.mcp.remedies import worded
-from rag.mcp.results import ToolResult, as_data, clean, clean_line, room, uri_of
+from rag.mcp.results import ToolResult, as_data, blocks_that_fit, clean, clean_line, uri_of
 from rag.mcp.uris import name_of
 from rag.text.messages import brief, plural
 
@@ -57,7 +56,7 @@ def _related(report: RelatedReport) -> ToolResult:
     left_out = ""
     if report.left_out:
         left_out = f"{plural(report.left_out, 'note')} that it is linked with left out"
-    blocks = _that_fit(_block(found) for found in structured["results"])
+    blocks = blocks_that_fit(_block(found) for found in structured["results"])
     structured["results"] = structured["results"][: len(blocks)]
     if not blocks:
         text = f"No note is related to {title!r}."
@@ -86,11 +85,8 @@ def _block(found: dict[str, Any]) -> str:
 
 def _linked(report: LinksReport) -> ToolResult:
     title = clean_line(report.note.row.title)
-    links = [
-        {"depth": step.depth, "direction": step.direction, **link_to_json(step.link)}
-        for step in report.steps
-    ]
-    blocks = _that_fit(_link_block(link) for link in links)
+    links = links_to_json(report)["links"]
+    blocks = blocks_that_fit(_link_block(link) for link in links)
     if not blocks:
         return ToolResult(f"{title!r} has no such links.", {"results": [], "links": []})
     text = f"Links of {title!r}, the nearest first.\n{as_data(chr(10).join(blocks))}"
@@ -107,15 +103,3 @@ def _link_block(link: dict[str, Any]) -> str:
     return clean_line(
         f"{link['depth']}. {link['direction']}: {source} → {ends or link['target']}{state}"
     )
-
-
-def _that_fit(blocks: Iterable[str]) -> list[str]:
-    """Return as many of some texts as a result has room for."""
-    kept: list[str] = []
-    left = room() - 2000  # for what is said besides
-    for block in blocks:
-        left -= len(block) + 1
-        if left < 0:
-            break
-        kept.append(block)
-    return kept

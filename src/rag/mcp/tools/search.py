@@ -14,7 +14,7 @@ from rag.mcp.arguments import ArgumentError
 from rag.mcp.calls import Call
 from rag.mcp.library import Library
 from rag.mcp.remedies import worded
-from rag.mcp.results import ToolResult, as_data, clean, clean_line, room, uri_of
+from rag.mcp.results import ToolResult, as_data, blocks_that_fit, clean, clean_line, uri_of
 from rag.mcp.tools.filters import filters_of
 from rag.search.matching_line import excerpt
 from rag.text.messages import plural
@@ -63,10 +63,11 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
         page = hits[skipped : min(_MOST, skipped + limit)]
         ids = workspace.note_ids([(hit.result.vault, hit.result.file_path) for hit in page])
     found = [_to_json(hit, id_) for hit, id_ in zip(page, ids, strict=True)]
-    shown, blocks = _that_fit(page, found, skipped)
-    is_last = skipped + len(shown) >= min(_MOST, len(hits))
-    cursor = "" if is_last else _cursor(arguments, skipped + len(shown))
-    return _result(reports, queries, found[: len(shown)], blocks, skipped, cursor)
+    pairs = enumerate(zip(found, page, strict=True), skipped + 1)
+    blocks = blocks_that_fit(_block(rank, one, hit.result) for rank, (one, hit) in pairs)
+    shown = skipped + len(blocks)
+    cursor = "" if shown >= min(_MOST, len(hits)) else _cursor(arguments, shown)
+    return _result(reports, queries, found[: len(blocks)], blocks, skipped, cursor)
 
 
 def _queries(arguments: dict[str, Any]) -> list[str]:
@@ -105,21 +106,6 @@ def _to_json(hit: Hit, id_: str) -> dict[str, Any]:
         "uri": uri_of(result.vault, result.file_path),
     }
     return made | ({"gone": True} if result.gone else {})
-
-
-def _that_fit(
-    page: list[Hit], found: list[dict[str, Any]], skipped: int
-) -> tuple[list[Hit], list[str]]:
-    """Return as many results as a text has room for, and the text of each."""
-    blocks: list[str] = []
-    left = room() - 2000  # for what is said of the search
-    for rank, one in enumerate(found, skipped + 1):
-        block = _block(rank, one, page[rank - skipped - 1].result)
-        left -= len(block) + 1
-        if left < 0 and blocks:
-            break
-        blocks.append(block[: room() - 2000])
-    return page[: len(blocks)], blocks
 
 
 def _block(rank: int, one: dict[str, Any], result: SearchResult) -> str:
