@@ -111,6 +111,7 @@ class Remedy(StrEnum):
     SAVE_SAME_SET = "save_same_set"
     NAME_SAVED_FILE = "name_saved_file"
     EXPLAIN_QUESTIONS = "explain_questions"
+    ADD_EXTRA = "add_extra"
 
 
 class Message(str):

@@ -15,7 +15,7 @@ import pytest
 from rag.clients.builtin import document_pool, engine
 from rag.clients.builtin.providers import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
-from rag.exceptions import ConnectionError, ModelError, QueryError
+from rag.exceptions import ConnectionError, ModelError, QueryError, Remedy
 from rag.text.token_estimate import count_tokens
 
 pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
@@ -187,7 +187,7 @@ def test_without_the_library_it_says_how_to_install_it(monkeypatch) -> None:
     assert not absent.is_configured
     with pytest.raises(ConnectionError, match="not installed") as caught:
         absent.check_listening()
-    assert "pip install 'rag[builtin]'" in caught.value.hint
+    assert (caught.value.remedy, caught.value.hint.subject) == (Remedy.ADD_EXTRA, "builtin")
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ _WORDS: dict[Remedy, str] = {
     Remedy.EMBED_OR_CHOOSE_MODE: "Leave out mode, or use lexical.",
     Remedy.ASK_AT_ONCE: "Leave out model, or say none to have the notes quoted.",
     Remedy.CHECK_CHAT_MODEL: "Leave out model, or say none to have the notes quoted.",
+    Remedy.ADD_EXTRA: "Tell the user to run `rag doctor`, which names the command.",
     Remedy.SEE_DOCTOR: "Tell the user to run `rag doctor`.",
 }
 

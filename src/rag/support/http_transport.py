@@ -15,6 +15,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from rag.exceptions import ConfigError, Remedy
+
 _PAGE = re.compile(r"[\s\ufeff]*<(!--|(!doctype|html|head|body|title|center|h1)\b)", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^>]*>([^<]*)", re.IGNORECASE)
 
@@ -107,6 +109,24 @@ def proxy_for(address: httpx.URL) -> str | None:
         return None
     proxies = getproxies()
     return proxies.get(address.scheme) or proxies.get("all")
+
+
+def unusable_proxy(address: str, error: Exception) -> ConfigError:
+    """Return what it means that `DeadlineTransport` cannot be made for an address."""
+    if isinstance(error, ImportError):
+        return ConfigError(
+            f"the environment's proxy for {address} cannot be used",
+            "a SOCKS proxy needs the library socksio, which is not installed",
+            hint="Install it, or put the host in NO_PROXY.",
+            remedy=Remedy.ADD_EXTRA,
+            subject="socks",
+        )
+    return ConfigError(
+        f"the environment's proxy or certificates for {address} cannot be used",
+        str(error),
+        hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in"
+        " NO_PROXY.",
+    )
 
 
 def is_caused_by(error: BaseException | None, kind: type[BaseException]) -> bool:

@@ -86,6 +86,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.SAVE_SAME_SET: "Make a baseline with the same set: `rag eval QUESTIONS --save FILE`",
     Remedy.NAME_SAVED_FILE: "Name another file: --save FILE",
     Remedy.EXPLAIN_QUESTIONS: "`rag eval --help` says what a question set is.",
+    Remedy.ADD_EXTRA: "{hint} To install it: `{subject}`; `rag doctor` then checks it.",
 }
 # Subjects that are typed, and so quoted for a shell.
 _TYPED = {
@@ -105,5 +106,9 @@ def worded(text: str) -> str:
         from shlex import quote
 
         subject = quote(subject)
+    elif text.remedy is Remedy.ADD_EXTRA:
+        from rag.cli.framework.installation import command_to_add
+
+        subject = command_to_add(subject)
     words = WORDS[text.remedy].format(hint=text.hint, subject=subject).strip()
     return f"{text.cause}{text.joint}{words}" if text.cause else words

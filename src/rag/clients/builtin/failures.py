@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from rag.exceptions import ConnectionError, ModelError
+from rag.exceptions import ConnectionError, ModelError, Remedy
 
 PLACE = "this machine's processor"
 _HINT = "Report it with the text; another embedding.provider does without the engine."
@@ -39,5 +39,7 @@ def not_installed() -> ConnectionError:
     return ConnectionError(
         "the built-in embedding model is not installed",
         PLACE,
-        hint="Install it with `pip install 'rag[builtin]'`, or set another embedding.provider.",
+        hint="Install it, or set another embedding.provider.",
+        remedy=Remedy.ADD_EXTRA,
+        subject="builtin",
     )

@@ -20,7 +20,7 @@ from rag.clients.servers.probe import make_sure_it_answers
 from rag.config import OllamaConfig
 from rag.config.validation import is_address
 from rag.exceptions import ConfigError, Remedy
-from rag.support.http_transport import DeadlineTransport
+from rag.support.http_transport import DeadlineTransport, unusable_proxy
 
 _ENVIRONMENT = ("OLLAMA_HOST", "OLLAMA_API_KEY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -77,11 +77,7 @@ class OllamaClient(ollama.Client):
                 trust_env=False,
             )
         except (ImportError, ValueError, OSError) as error:
-            raise ConfigError(
-                f"the environment's proxy or certificates for {url} cannot be used",
-                str(error),
-                hint="Check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in NO_PROXY.",
-            ) from error
+            raise unusable_proxy(url, error) from error
         self._client.headers.pop("authorization", None)
 
     def close(self) -> None:

@@ -20,8 +20,7 @@ from rag.clients.openai.errors import BELOW, Refusal, diagnose, refused, what_it
 from rag.clients.servers.probe import make_sure_it_answers
 from rag.clients.servers.trouble import Trouble
 from rag.config import OllamaConfig
-from rag.exceptions import ConfigError
-from rag.support.http_transport import DeadlineTransport
+from rag.support.http_transport import DeadlineTransport, unusable_proxy
 
 DONE = {"[DONE]": True}  # the event that ends a stream
 _LONGEST_LINE = 16 << 20  # bytes
@@ -58,11 +57,7 @@ class OpenAIClient:
                 trust_env=False,
             )
         except (ImportError, ValueError, OSError) as error:
-            raise ConfigError(
-                f"the environment's proxy or certificates for {self.url} cannot be used",
-                str(error),
-                hint="Check HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or put the host in NO_PROXY.",
-            ) from error
+            raise unusable_proxy(self.url, error) from error
 
     def explain(self, error: Exception) -> Trouble:
         """Explain one of `failures`."""

