@@ -98,6 +98,7 @@ warm-load: install
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml
 	$(BIN)/python -m rag.cli.framework.reference > docs/commands.md
+	$(BIN)/python -m rag.cli.framework.shell_files share
 
 index: install
 	$(RAG) index $(if $(ACTION),$(if $(filter preview,$(ACTION)),--dry-run,$(error ACTION is preview, or nothing)))
