@@ -105,10 +105,13 @@ warm: install
 warm-load: install
 	$(BIN)/python benchmarks/warm_load.py
 
+# The files that are made from the program, and docs/ as a site in site/.
 docs: install
 	$(BIN)/rag config --defaults > config/rag.toml
 	$(BIN)/python -m rag.cli.framework.reference > docs/commands.md
 	$(BIN)/python -m rag.cli.framework.shell_files share
+	$(BIN)/mkdocs build --strict --quiet
+	@echo 'Read it:  $(BIN)/python -m http.server --bind 127.0.0.1 --directory site'
 
 index: install
 	$(RAG) index $(if $(ACTION),$(if $(filter preview,$(ACTION)),--dry-run,$(error ACTION is preview, or nothing)))
@@ -150,5 +153,5 @@ rag-ask: ask
 rag-status: status
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -62,6 +62,31 @@ def test_the_tests_that_are_named_are_there(page: Path):
     assert gone == []
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documents as a site; a link that leads nowhere is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    done = subprocess.run(build, cwd=DOCS.parent, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_the_site_has_every_page(site: Path):
+    assert {page.stem for page in DOCS.glob("*.md")} <= {page.stem for page in site.glob("*.html")}
+
+
+def test_a_page_of_the_site_loads_nothing_from_elsewhere(site: Path):
+    loads = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*//""")
+    assert [
+        page.name for page in site.glob("*.html") if loads.search(page.read_text("utf-8"))
+    ] == []
+    styles = re.compile(r"@import|url\([\"']?(?:https?:)?//")
+    assert [
+        file.name for file in site.rglob("*.css") if styles.search(file.read_text("utf-8"))
+    ] == []
+
+
 def test_the_page_of_benchmarks_is_made_of_their_results(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(DOCS.parent / "benchmarks")
     from peer_report import page
