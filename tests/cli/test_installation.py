@@ -119,5 +119,5 @@ def test_a_proxy_that_needs_another_library_says_which_command_adds_it(
     assert "socksio" in str(error)
     assert worded(error.hint) == (
         "Install it, or put the host in NO_PROXY."
-        f" To install it: `pipx inject rag-notes {SOCKS}`; `rag doctor` then checks it."
+        f" That takes `pipx inject rag-notes {SOCKS}`; `rag doctor` then checks it."
     )

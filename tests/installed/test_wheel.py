@@ -122,6 +122,6 @@ def test_the_manual_page_and_completions_are_where_man_and_shells_look(environme
 def test_the_command_that_is_named_installs_a_missing_library(rag: Rag) -> None:
     away = {"ALL_PROXY": "socks5://127.0.0.1:1", "RAG_OLLAMA__URL": "http://ollama.example"}
     said = rag("doctor", **away).stdout
-    [command] = re.findall(r"To install it: `(.*?)`", said)
+    [command] = re.findall(r"That takes `(.*?)`", said)
     subprocess.run([*shlex.split(command), "--quiet"], check=True)
-    assert "To install it" not in rag("doctor", **away).stdout
+    assert "That takes" not in rag("doctor", **away).stdout

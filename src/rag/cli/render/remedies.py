@@ -86,7 +86,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.SAVE_SAME_SET: "Make a baseline with the same set: `rag eval QUESTIONS --save FILE`",
     Remedy.NAME_SAVED_FILE: "Name another file: --save FILE",
     Remedy.EXPLAIN_QUESTIONS: "`rag eval --help` says what a question set is.",
-    Remedy.ADD_EXTRA: "{hint} To install it: `{subject}`; `rag doctor` then checks it.",
+    Remedy.ADD_EXTRA: "{hint} That takes `{subject}`; `rag doctor` then checks it.",
 }
 # Subjects that are typed, and so quoted for a shell.
 _TYPED = {
