@@ -15,6 +15,7 @@ from rag.cli.framework.reference import all_commands, parameters
 from rag.cli.framework.shell_files import manual, shell_files
 
 SHARE = Path(__file__).resolve().parents[2] / "share"
+FILES = dict(shell_files())
 _BASH = """
 source "$1"
 COMP_WORDS=(rag sea); COMP_CWORD=1
@@ -51,14 +52,14 @@ def do(tmp_path: Path) -> Do:
     return run
 
 
-@pytest.mark.parametrize("path", shell_files())
+@pytest.mark.parametrize("path", FILES)
 def test_a_file_is_what_the_program_says(path: str) -> None:
-    assert (SHARE / path).read_text("utf-8") == shell_files()[path], "run `make docs`"
+    assert (SHARE / path).read_text("utf-8") == FILES[path], "run `make docs`"
 
 
 def test_nothing_else_is_installed_beside_them() -> None:
     there = {str(file.relative_to(SHARE)) for file in SHARE.rglob("*") if file.is_file()}
-    assert there == set(shell_files())
+    assert there == set(FILES)
 
 
 def test_the_manual_names_every_option_of_every_command() -> None:

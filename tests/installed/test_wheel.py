@@ -77,7 +77,7 @@ def test_it_is_small_and_holds_the_package_and_what_shells_read() -> None:
     names = zipfile.ZipFile(WHEEL).namelist()
     others = {name for name in names if not name.startswith("rag/") and ".dist-info/" not in name}
     data = f"{Path(WHEEL).name.rpartition('-py3')[0]}.data/data/share"
-    assert others == {f"{data}/{path}" for path in shell_files()}
+    assert others == {f"{data}/{path}" for path, _ in shell_files()}
 
 
 def test_what_it_installs_is_not_much(environment: Path) -> None:
@@ -115,7 +115,7 @@ def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str,
 
 
 def test_the_manual_page_and_completions_are_where_man_and_shells_look(environment: Path) -> None:
-    for path, text in shell_files().items():
+    for path, text in shell_files():
         assert (environment / "share" / path).read_text("utf-8") == text
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,13 @@ _FILES = {
 }
 
 
-def shell_files() -> dict[str, str]:
-    """Return the text of each file by its path below the `share` of an installation."""
-    zsh = _completion("zsh")
-    return {
-        "man/man1/rag.1": manual(),
-        "bash-completion/completions/rag": _completion("bash"),
-        # zsh reads the file at the first completion, which it has to answer too.
-        "zsh/site-functions/_rag": f'{zsh}_rag_completion "$@"\n',
-        "fish/vendor_completions.d/rag.fish": _completion("fish"),
-    }
+def shell_files() -> Iterator[tuple[str, str]]:
+    """Yield the path of each file below the `share` of an installation, and its text."""
+    yield "man/man1/rag.1", manual()
+    yield "bash-completion/completions/rag", _completion("bash")
+    # zsh reads the file at the first completion, which it has to answer too.
+    yield "zsh/site-functions/_rag", f'{_completion("zsh")}_rag_completion "$@"\n'
+    yield "fish/vendor_completions.d/rag.fish", _completion("fish")
 
 
 def _completion(shell: str) -> str:
@@ -58,8 +56,8 @@ def manual() -> str:
     lines += [".SH DESCRIPTION", _escaped(" ".join(_DESCRIPTION.split())), ".SH COMMANDS"]
     for name, command in all_commands():
         lines += _command(name, command)
-    lines += [".SH EXIT STATUS", *_list({str(code): text for code, text in EXIT_CODES.items()})]
-    lines += [".SH ENVIRONMENT", *_list(_ENVIRONMENT), ".SH FILES", *_list(_FILES)]
+    lines += [".SH EXIT STATUS", *_list((str(code), text) for code, text in EXIT_CODES.items())]
+    lines += [".SH ENVIRONMENT", *_list(_ENVIRONMENT.items()), ".SH FILES", *_list(_FILES.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -74,11 +72,9 @@ def _command(name: str, command: Any) -> list[str]:
     return lines
 
 
-def _list(items: dict[str, str]) -> list[str]:
+def _list(items: Iterable[tuple[str, str]]) -> list[str]:
     return [
-        line
-        for name, text in items.items()
-        for line in (".TP", rf"\fB{_escaped(name)}\fR", _escaped(text))
+        line for name, text in items for line in (".TP", rf"\fB{_escaped(name)}\fR", _escaped(text))
     ]
 
 
@@ -90,7 +86,7 @@ def _escaped(text: str) -> str:
 
 def main(folder: Path) -> None:
     """Write the files below a folder."""
-    for path, text in shell_files().items():
+    for path, text in shell_files():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
