@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import uuid4
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, NotFoundError
 from rag.index.lookup import find_note, open_manifest
+from rag.index.manifest import Manifest
+from rag.index.note_rows import ChunkKey, NoteRow
 
 NOTES = {
     "work": {
@@ -157,3 +164,31 @@ def test_a_name_longer_than_any_path_is_no_note(find):
     with pytest.raises(NotFoundError) as raised:
         find("a\u0301\u0316" * 50_000)
     assert len(str(raised.value)) < 300
+
+
+class Unnarrowed(Manifest):
+    """A manifest of which every name is compared."""
+
+    def names(self, *called):
+        return super().names()
+
+
+PIECES = ("a", "A", "é", "e", "カ", "ｶ", " ", ".", ".md", ".base", "x/", "v.1", "ß", "#")
+NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES, NAMES), min_size=1, max_size=5), NAMES)
+def test_what_is_compared_at_first_holds_every_note_that_may_be_meant(notes, name):
+    def outcome(kind: type[Manifest]) -> str:
+        with kind.empty() as manifest:
+            manifest.set_vault("work", "/notes")
+            for number, (path, title, alias) in enumerate(notes):
+                file, chunk = f"{number % 3}/{path}.md", ChunkKey(str(uuid4()), bytes(16))
+                row = NoteRow("work", file, file, 1, 1, False, b"", [chunk], id=f"{number}")
+                manifest.commit_write([replace(row, title=title, aliases=[alias])])
+            try:
+                return find_note(manifest, name).row.path
+            except NotFoundError as error:
+                return f"{error} {error.suggestions}"
+
+    assert outcome(Manifest) == outcome(Unnarrowed)

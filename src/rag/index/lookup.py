@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain
@@ -25,6 +25,7 @@ from rag.vault.suffixes import SUFFIXES
 
 _SUGGESTED = 5
 _LONGEST_NAME = 4096  # characters, as in the longest path of a system
+_Named = tuple[str, str, str, list[str], str]  # vault, path, title, aliases, id
 _SHORT_ID = re.compile(r"#?[0-9a-f]{6,36}(?:-[0-9a-f]+)*$")
 
 
@@ -76,26 +77,15 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     if len(name) > _LONGEST_NAME:
         raise NotFoundError(f"no note called {brief(name)!r}", hint="No path is as long as that.")
     wanted = name_key(name)
-    names = [n for n in manifest.names() if not vaults or n[0] in vaults]
     roots = manifest.vaults()
-    tiers: list[list[tuple[str, str]]] = [[], [], [], [], []]
-    for vault, path, title, aliases, identity in names:
-        paths = {
-            name_key(path),
-            name_key(f"{vault}/{path}"),
-            name_key(f"{roots.get(vault)}/{path}"),
-        }
-        if wanted in paths or f"{wanted}.md" in paths:
-            tiers[0].append((vault, path))
-        elif any(f"{wanted}{suffix}" in paths for suffix in SUFFIXES):
-            tiers[1].append((vault, path))
-        elif wanted in map(name_key, (title, Path(path).stem, path.rpartition("/")[2])):
-            tiers[2].append((vault, path))
-        elif wanted in map(name_key, aliases):
-            tiers[3].append((vault, path))
-        elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
-            tiers[4].append((vault, path))
-    matches = next((tier for tier in tiers if tier), [])
+    last = wanted.rpartition("/")[2]
+    stems = (last.removesuffix(suffix) for suffix in ("", *SUFFIXES))
+    # All that may match but for an id; to compare every name takes as long as there are notes.
+    names = _within(vaults, manifest.names(wanted, *dict.fromkeys(stems)))
+    matches = _matching(wanted, names, roots)
+    if not matches:
+        names = _within(vaults, manifest.names())
+        matches = _matching(wanted, names, roots)
     if len(matches) == 1:
         vault, path = matches[0]
         row = manifest.note(vault, path)
@@ -116,7 +106,34 @@ def find_note(manifest: Manifest, name: str, vaults: list[str] | None = None) ->
     )
 
 
-def _near(wanted: str, names: list[tuple[str, str, str, list[str], str]]) -> list[str]:
+def _within(vaults: list[str] | None, names: list[_Named]) -> list[_Named]:
+    return [named for named in names if not vaults or named[0] in vaults]
+
+
+def _matching(wanted: str, names: list[_Named], roots: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return vault and path of the notes that answer to a name, in the first way that any does:
+    by path, by path without suffix, by title or file name, by alias, by id."""
+    tiers: list[list[tuple[str, str]]] = [[], [], [], [], []]
+    for vault, path, title, aliases, identity in names:
+        paths = {
+            name_key(path),
+            name_key(f"{vault}/{path}"),
+            name_key(f"{roots.get(vault)}/{path}"),
+        }
+        if wanted in paths or f"{wanted}.md" in paths:
+            tiers[0].append((vault, path))
+        elif any(f"{wanted}{suffix}" in paths for suffix in SUFFIXES):
+            tiers[1].append((vault, path))
+        elif wanted in map(name_key, (title, Path(path).stem, path.rpartition("/")[2])):
+            tiers[2].append((vault, path))
+        elif wanted in map(name_key, aliases):
+            tiers[3].append((vault, path))
+        elif _SHORT_ID.match(wanted) and identity.startswith(wanted.lstrip("#")):
+            tiers[4].append((vault, path))
+    return next((tier for tier in tiers if tier), [])
+
+
+def _near(wanted: str, names: list[_Named]) -> list[str]:
     """Return notes whose path or name holds what was typed, or else is like it."""
     spoken: dict[str, list[str]] = {}
     for vault, path, title, aliases, _ in names:

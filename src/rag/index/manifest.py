@@ -211,11 +211,15 @@ class Manifest:
         for row in rows:
             yield from_row(row)
 
-    def names(self) -> list[tuple[str, str, str, list[str], str]]:
-        """Return vault, path, title, aliases and id of every indexed note."""
+    def names(self, *called: str) -> list[tuple[str, str, str, list[str], str]]:
+        """Return vault, path, title, aliases and id of every indexed note, or of those with one of
+        some names as title, alias or file name."""
+        marks = ", ".join("?" * len(called))
         rows = self._db.execute(
-            "SELECT vault, path, title, aliases, id FROM notes"
-            " WHERE length(chunks) > 0 ORDER BY vault, path"
+            "SELECT vault, path, title, aliases, id FROM notes WHERE length(chunks) > 0"
+            + (f" AND id IN (SELECT id FROM names WHERE key IN ({marks}))" if called else "")
+            + " ORDER BY vault, path",
+            [_key(name) for name in called],
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
