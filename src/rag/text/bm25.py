@@ -57,6 +57,7 @@ CHARACTERS_PER_WORD = 3.0
 
 BESIDE = ("properties", "addresses")
 FIELDS = ("words", "grams", "shingles", "edges", *BESIDE)
+_ORDER = {field: at for at, field in enumerate(FIELDS)}
 _HASH_MASK = (1 << 29) - 1
 # Words have the upper bits 0. Edges of four letters have others than those of six.
 SHINGLES, EDGES, GRAMS, SHORT_EDGES = (field << 29 for field in (1, 2, 3, 4))
@@ -231,14 +232,16 @@ def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tu
         subject += [
             ("properties", f"{a} {b}", stated_dimension(a, b), weights.stated) for a, b in pairs
         ]
-    merged: dict[int, QueryTerm] = {}
-    for term in map(QueryTerm._make, subject):
-        before = merged.get(term.dimension)
-        weight = term.weight + (before.weight if before else 0.0)
-        merged[term.dimension] = (before or term)._replace(weight=weight)
-    heaviest = sorted(merged.values(), key=lambda term: -term.weight)[:MOST_TERMS]
-    kept = merged.values() if len(merged) <= MOST_TERMS else heaviest
-    return tuple(sorted(kept, key=lambda term: FIELDS.index(term.field)))
+    first: dict[int, tuple[str, str]] = {}  # field and text of each dimension
+    summed: dict[int, float] = {}
+    for field, text, dimension, weight in subject:
+        first.setdefault(dimension, (field, text))
+        summed[dimension] = summed.get(dimension, 0.0) + weight
+    kept = list(summed)
+    if len(kept) > MOST_TERMS:
+        kept = sorted(kept, key=lambda dimension: -summed[dimension])[:MOST_TERMS]
+    kept.sort(key=lambda dimension: _ORDER[first[dimension][0]])
+    return tuple(QueryTerm(*first[one], one, summed[one]) for one in kept)
 
 
 def _shingle(first: str, second: str) -> int:
