@@ -117,6 +117,33 @@ def test_words_of_japanese_are_given_whole(by_words) -> None:
     assert "障害" in " ".join(related(by_words, "障害対応").results[0].reasons.words)
 
 
+@pytest.fixture(scope="session")
+def of_one_subject(build_index: Callable[..., RAGConfig]) -> RAGConfig:
+    """Thirty notes that all speak of maintenance; two also of heat pumps."""
+    notes = {f"{n}.md": f"# Job {n}\n\nMaintenance of machine k{n}x.\n" for n in range(30)}
+    pump = "# {}\n\nThe maintenance of a heat pump: its pumps are oiled. ヒートポンプの整備手順。\n"
+    notes |= {"Pump.md": pump.format("Pump"), "House.md": pump.format("House")}
+    notes["Other.md"] = "# ポンプ\n\nポンプの手順と整備。\n"
+    return build_index({"work": notes})
+
+
+def test_a_word_that_most_notes_hold_is_no_reason(of_one_subject) -> None:
+    words = related(of_one_subject, "Pump").results[0].reasons.words
+    assert "heat" in words and "maintenance" not in words
+
+
+def test_a_word_is_named_in_one_of_its_forms(of_one_subject) -> None:
+    words = related(of_one_subject, "Pump").results[0].reasons.words
+    assert len({"pump", "pumps"} & {*words}) == 1
+
+
+def test_a_piece_of_a_longer_word_in_katakana_is_no_reason(of_one_subject) -> None:
+    found = related(of_one_subject, "Pump", limit=50).results
+    words = {one.note.row.path: one.reasons.words for one in found}
+    assert "ヒートポンプ" in " ".join(words["House.md"])
+    assert [word for word in words["Other.md"] if "ポンプ" in word] == []
+
+
 def test_the_link_is_the_shortest_that_leads_there(build_index) -> None:
     text = "# {}\n\nThe walrus keeps the ledger.\n"
     same = {path: text.format(path) for path in ("a.md", "x/Log.md", "y/Log.md", "z/One.md")}

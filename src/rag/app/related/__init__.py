@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,8 @@ from rag.app.index_state import IndexState, check_vaults
 from rag.app.notes.names import find_named
 from rag.app.related.meaning import near_in_meaning
 from rag.app.related.ranking import PASSAGES, Passage, Ranked, passages_of
-from rag.app.related.words import (
-    Weighty,
-    near_in_words,
-    passages_with,
-    shared_words,
-    weightiest_words,
-)
+from rag.app.related.shared_words import SharedWords
+from rag.app.related.words import Weighty, near_in_words, passages_with, weightiest_words
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.search.filters import all_of, none_of, one_of
@@ -114,8 +110,7 @@ def related(snapshot: Snapshot, request: RelatedRequest) -> RelatedReport:
         if ranked is None:
             by, ranked = WORDS, near_in_words(store, words, ids, filters)
         ranked = [one for one in ranked if one.score >= request.min_score][: request.limit]
-        own = {text for chunk in chunks for _, text in passages_of(chunk)}
-        results = _Describer(store, manifest, note.row, words, linked, own).describe(ranked)
+        results = _Describer(store, manifest, note.row, chunks, words, linked).describe(ranked)
     left_out = 0 if request.include_linked else len(linked)
     elapsed = round((time.monotonic() - started) * 1000)
     return RelatedReport(note, by, results, left_out, asked.notices, snapshot.state, elapsed)
@@ -136,9 +131,8 @@ def _targets(links: LinkTables, note: NamedNote | NoteRow) -> set[str]:
 class _Describer:
     """Says of notes that were found what they are, and why.
 
-    :param note: that to which they are related, with its weightiest words.
+    :param note: that to which they are related, with its chunks and weightiest words.
     :param linked: the ids of the notes that are linked with it.
-    :param own: its sentences.
     """
 
     def __init__(
@@ -146,19 +140,16 @@ class _Describer:
         store: BaseDocumentStore,
         manifest: Manifest,
         note: NoteRow,
+        chunks: Sequence[Document],
         words: Weighty,
         linked: set[str],
-        own: set[str],
     ) -> None:
         self._store, self._manifest, self._links = store, manifest, manifest.links
         self._roots = manifest.vaults()
-        self._note, self._words, self._linked, self._own = note, words, linked, own
-        # Where the notes that link to it lead besides, by the vault and path of these.
-        self._beside = {
-            (source.vault, source.path): _targets(self._links, source)
-            for source in {link.source for link in self._links.links_to(note)}
-        }
+        self._note, self._chunks, self._words, self._linked = note, chunks, words, linked
+        self._linking = {link.source.id for link in self._links.links_to(note)}
         self._weights = weigh_terms(words.text, store.counts.rarity)
+        self._shared = SharedWords(words, store.counts.rarity, chunks)
 
     def describe(self, ranked: Sequence[Ranked]) -> list[RelatedNote]:
         """Return the notes that were found, as far as the manifest has them."""
@@ -172,20 +163,30 @@ class _Describer:
     def _describe(self, one: Ranked, row: NoteRow, known: dict[str, Document]) -> RelatedNote:
         chunks = [known[chunk] for chunk in one.chunks[:PASSAGES] if chunk in known]
         if one.nearest:
-            passages = _nearest_passages(one, known, self._own)
+            passages = _nearest_passages(one, known, self._sentences)
         else:
             passages = passages_with(self._words, self._weights, chunks)
         reasons = Reasons(
-            shared_words(self._words, self._weights, chunks),
+            self._shared.among(chunks),
             one.likeness,
             _shared_tags(self._note, row),
-            sorted(
-                f"{vault}/{path}" for (vault, path), ids in self._beside.items() if row.id in ids
-            ),
+            self._linked_by(row),
         )
         is_linked = one.id in self._linked
         found = FoundNote(row, Path(self._roots[row.vault]))
         return RelatedNote(found, one.score, passages, reasons, self._link_to(row), is_linked)
+
+    @cached_property
+    def _sentences(self) -> set[str]:
+        """Those of the note itself."""
+        return {text for chunk in self._chunks for _, text in passages_of(chunk)}
+
+    def _linked_by(self, row: NoteRow) -> list[str]:
+        """Return vault and path of the notes that link to both."""
+        if not self._linking:
+            return []
+        both = {link.source for link in self._links.links_to(row, self._linking)}
+        return sorted(f"{source.vault}/{source.path}" for source in both)
 
     def _link_to(self, row: NoteRow) -> str:
         """Return the shortest wiki link that leads to a note."""

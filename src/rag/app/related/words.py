@@ -24,7 +24,6 @@ _WORDS = 40  # that are sought
 _TITLE, _HEADING = 3.0, 1.5  # what a word there counts for, against one in the text
 _FOUND = 300  # chunks
 _SHARES = (1.0, 0.5, 0.25, 0.125)  # of a note's score, for its best chunks
-_NAMED = 5  # words that are given as a reason
 
 
 @dataclass(frozen=True)
@@ -126,27 +125,3 @@ def passages_with(
 
 def _worth(text: str, words: Weighty, weights: dict[str, float]) -> float:
     return sum(weigh_matches(find_matches(text, words.text), weights).values())
-
-
-def shared_words(
-    words: Weighty, weights: dict[str, float], chunks: Sequence[Document]
-) -> list[str]:
-    """Return the weightiest words that stand in some chunks too, as they are written there.
-
-    :param weights: from `rag.text.matches.weigh_terms`.
-    """
-    found: dict[str, float] = {}
-    for chunk in chunks:
-        text = lexical_parts(chunk.meta, chunk.content)[-1]
-        begin = end = -1
-        worth = 0.0
-        for match in [*find_matches(text, words.text), None]:
-            if match and match.start < end:  # two characters each of a longer word
-                end, worth = match.end, worth + weights.get(match.term, 0.0)
-                continue
-            if end > begin >= 0:
-                word = text[begin:end].lower()
-                found[word] = max(worth, found.get(word, 0.0))
-            if match:
-                begin, end, worth = match.start, match.end, weights.get(match.term, 0.0)
-    return sorted(found, key=lambda word: (-found[word], word))[:_NAMED]

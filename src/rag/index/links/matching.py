@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from rag.text.normalize import fold_accents, name_key
@@ -23,6 +24,7 @@ class NamedNote(NamedTuple):
     aliases: tuple[str, ...]
 
 
+@lru_cache(1 << 14)  # of each link of each note that may lead somewhere
 def link_key(name: str) -> str:
     """Return what a link and a name of its note have in common: the last part of either, without
     the suffix of a note, in lower case and without accents."""

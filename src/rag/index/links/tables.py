@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import posixpath
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -45,7 +45,7 @@ class LinkTables:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._known: dict[tuple[str, str], list[NamedNote]] = {}
+        self._known: dict[str, list[NamedNote]] = {}  # by target
 
     # -- writing -----------------------------------------------------------------------
 
@@ -67,15 +67,14 @@ class LinkTables:
         :param target: what the link names, without heading.
         :param vault: that of the note with the link, and `path` its path there.
         """
-        keys = (fold_accents(name_key(target)), link_key(target))
-        if keys not in self._known:
+        if target not in self._known:
             rows = self._db.execute(
                 f"SELECT DISTINCT {_NOTE} FROM names CROSS JOIN notes ON notes.id = names.id"
                 " WHERE key IN (?, ?) ORDER BY vault, path",
-                keys,
+                (fold_accents(name_key(target)), link_key(target)),
             )
-            self._known[keys] = [_note(*row) for row in rows]
-        return matching_notes(target, vault, posixpath.dirname(path), self._known[keys])
+            self._known[target] = [_note(*row) for row in rows]
+        return matching_notes(target, vault, posixpath.dirname(path), self._known[target])
 
     def links_from(self, vault: str, path: str) -> list[Link]:
         """Return the links of a note, in the order of its text; those to files that are no notes
@@ -85,8 +84,13 @@ class LinkTables:
         )
         return [link for links, *row in rows for link in self._of(_note(*row), json.loads(links))]
 
-    def links_to(self, note: NamedNote | NoteRow) -> list[Link]:
-        """Return the links of other notes to a note, by the vault and path of these."""
+    def links_to(
+        self, note: NamedNote | NoteRow, among: Collection[str] | None = None
+    ) -> list[Link]:
+        """Return the links of other notes to a note, by the vault and path of these.
+
+        :param among: the ids of the notes whose links are looked at; all, where there are none.
+        """
         names = (PurePath(note.path).stem, note.title, *note.aliases)
         keys = {link_key(name) for name in names}
         rows = self._db.execute(
@@ -97,6 +101,7 @@ class LinkTables:
         return [
             link
             for links, *row in rows.fetchall()
+            if among is None or row[0] in among
             for link in self._of(_note(*row), json.loads(links), keys)
             if [one.id for one in link.notes] == [note.id]
         ]

@@ -1,0 +1,98 @@
+"""The words that two related notes share, as a reason for a reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rag.app.related.words import Weighty
+from rag.index.searchable_text import lexical_parts
+from rag.text.matches import find_matches, weigh_terms
+from rag.text.scripts import HAN, KATAKANA
+
+if TYPE_CHECKING:
+    from haystack import Document
+
+_NAMED = 5
+# The inverse document frequency from which a word is a reason, that of a twentieth of the chunks;
+# in a small index, how much less it may be than that of the note's rarest word. "off" and "time"
+# tell nothing by themselves.
+_TELLING, _LESS = 3.0, 2.0
+_UNSEGMENTED = re.compile(f"[{HAN}{KATAKANA}]")
+_KATAKANA = re.compile(f"[{KATAKANA}]")
+
+
+class SharedWords:
+    """Tells which of a note's weightiest words others have.
+
+    :param rarity: the inverse document frequency of a dimension of the lexical index.
+    :param own: the note's chunks.
+    """
+
+    def __init__(
+        self, words: Weighty, rarity: Callable[[int], float], own: Sequence[Document]
+    ) -> None:
+        rarest = max(map(rarity, words.dimensions), default=0.0)
+        least = min(_TELLING, rarest - _LESS)
+        self._query = words.text
+        self._weights = weigh_terms(
+            words.text, lambda one: rarity(one) if rarity(one) >= least else 0.0
+        )
+        self._written = "\n".join(map(_text, own))
+
+    def among(self, chunks: Sequence[Document]) -> list[str]:
+        """Return the weightiest that stand in some chunks, as they are written there, each in one
+        form."""
+        best: dict[str, tuple[float, str]] = {}  # by term
+        for chunk in chunks:
+            for term, worth, word in self._found(_text(chunk)):
+                best[term] = max((worth, word), best.get(term, (0.0, "")))
+        named: list[str] = []
+        for worth, word in sorted(best.values(), key=lambda one: (-one[0], one[1])):
+            if worth > 0 and not any(_is_part(word, other) for other in named):
+                named.append(word)
+        return named[:_NAMED]
+
+    def _found(self, text: str) -> Iterator[tuple[str, float, str]]:
+        """Yield term, worth and word of what a text has."""
+        begin = end = -1
+        term, worth = "", 0.0
+        for match in [*find_matches(text, self._query), None]:
+            if match and match.start < end:  # two characters each of a longer word
+                end, worth = match.end, worth + self._weights.get(match.term, 0.0)
+                continue
+            word = _whole(text, begin, end, self._written) if worth else ""
+            if word:
+                yield (term if term.isascii() else word), worth, word
+            if match:
+                begin, end, term = match.start, match.end, match.term
+                worth = self._weights.get(term, 0.0)
+
+
+def _is_part(word: str, other: str) -> bool:
+    """Return whether one of two words in scripts without spaces is part of the other."""
+    return not word.isascii() and (word in other or other in word)
+
+
+def _whole(text: str, begin: int, end: int, written: str) -> str:
+    """Return a part of a text in lower case; of a run of kanji and katakana, as much around it as
+    both texts have, and nothing where that is still a piece of a word in katakana."""
+    if not _UNSEGMENTED.match(text, begin):
+        return text[begin:end].lower()
+    while begin and _UNSEGMENTED.match(text, begin - 1) and text[begin - 1 : end] in written:
+        begin -= 1
+    while _UNSEGMENTED.match(text, end) and text[begin : end + 1] in written:
+        end += 1
+    edges = ((begin - 1, begin), (end - 1, end))
+    if any(_is_katakana(text, one) and _is_katakana(text, other) for one, other in edges):
+        return ""
+    return text[begin:end]
+
+
+def _is_katakana(text: str, at: int) -> bool:
+    return at >= 0 and _KATAKANA.match(text, at) is not None
+
+
+def _text(chunk: Document) -> str:
+    return lexical_parts(chunk.meta, chunk.content)[-1]
