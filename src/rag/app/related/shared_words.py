@@ -20,7 +20,9 @@ _NAMED = 5
 # tell nothing by themselves.
 _TELLING, _LESS = 3.0, 2.0
 _UNSEGMENTED = re.compile(f"[{HAN}{KATAKANA}]")
+_PARTICLES = "のをはがにでともへや"
 _KATAKANA = re.compile(f"[{KATAKANA}]")
+_FIRST_KATAKANA, _LAST_KATAKANA = re.compile(f"^[{KATAKANA}]+"), re.compile(f"[{KATAKANA}]+$")
 
 
 class SharedWords:
@@ -77,21 +79,19 @@ def _is_part(word: str, other: str) -> bool:
 
 def _whole(text: str, begin: int, end: int, written: str) -> str:
     """Return a part of a text in lower case; of a run of kanji and katakana, as much around it as
-    both texts have, and nothing where that is still a piece of a word in katakana."""
+    both texts have, without particles and pieces of words in katakana."""
     if not _UNSEGMENTED.match(text, begin):
         return text[begin:end].lower()
     while begin and _UNSEGMENTED.match(text, begin - 1) and text[begin - 1 : end] in written:
         begin -= 1
     while _UNSEGMENTED.match(text, end) and text[begin : end + 1] in written:
         end += 1
-    edges = ((begin - 1, begin), (end - 1, end))
-    if any(_is_katakana(text, one) and _is_katakana(text, other) for one, other in edges):
-        return ""
-    return text[begin:end]
-
-
-def _is_katakana(text: str, at: int) -> bool:
-    return at >= 0 and _KATAKANA.match(text, at) is not None
+    word = text[begin:end]
+    if begin and _KATAKANA.match(text, begin - 1):
+        word = _FIRST_KATAKANA.sub("", word)
+    if _KATAKANA.match(text, end):
+        word = _LAST_KATAKANA.sub("", word)
+    return word.strip(_PARTICLES)
 
 
 def _text(chunk: Document) -> str:
