@@ -23,9 +23,10 @@ from rag.app.service.programs import properties
 from rag.app.service.systemd import exec_start, service_unit, unquoted
 from rag.exceptions import UsageError
 
-WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=12)
+SHOWN = st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\ufffe\uffff")
+WORDS = st.text(SHOWN, max_size=12)
 NAMES = st.text(
-    st.one_of(st.sampled_from(" %$\\\"'`#*;日本"), st.characters(exclude_categories=("Cc", "Cs"))),
+    st.one_of(st.sampled_from(" %$\\\"'`#*;日本"), SHOWN),
     min_size=1,
     max_size=12,
 ).map(lambda name: "/" + name.replace("/", "."))
@@ -138,7 +139,7 @@ def test_cron_and_the_shell_read_the_words_of_a_line(cron, name: str, word: str)
     assert rest == ["nice", "-n", "10", name, word, ""]
 
 
-@given(NAMES, WORDS.filter(lambda word: not re.search("[\ufffe\uffff]", word)))
+@given(NAMES, WORDS)
 @example(ODD, ODD)
 def test_launchd_reads_an_agent(name: str, word: str) -> None:
     told = plistlib.loads(agent(job(name, word), Interval(15)).encode())
@@ -147,7 +148,7 @@ def test_launchd_reads_an_agent(name: str, word: str) -> None:
     assert told["EnvironmentVariables"] == {"RAG_DATA_DIR": name, "RAG_X": word}
 
 
-@pytest.mark.parametrize("name", ["/a\nb", "/a\tb", "/\x1b[2J", "/\x85", "/\udce9"])
+@pytest.mark.parametrize("name", ["/a\nb", "/a\tb", "/\x1b[2J", "/\x85", "/\udce9", "/\uffff"])
 def test_what_no_scheduler_can_hold_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="no scheduler takes"):
         job(name)

@@ -13,6 +13,7 @@ from rag.config import RAGConfig
 from rag.config.files import nearest_file
 from rag.exceptions import UsageError
 
+_NO_XML = "\ufffe\uffff"  # which the files of launchd cannot hold
 _ROOT = Path("/")  # where no project's file is found
 
 
@@ -38,7 +39,7 @@ class Job:
         """
         given = (*self.command, str(self.folder), *self.environment.values())
         for text in given:
-            if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+            if any(unicodedata.category(one) in ("Cc", "Cs") or one in _NO_XML for one in text):
                 raise UsageError(
                     f"no scheduler takes {text!r}: it holds a control character or is not UTF-8",
                     hint="Rename the folder or the file, or change the setting.",
