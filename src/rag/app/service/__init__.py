@@ -109,7 +109,7 @@ def _choose(wanted: str) -> tuple[Scheduler, list[str]]:
         raise ConnectionError(
             f"{wanted} cannot be used here: {reasons[wanted]}",
             wanted,
-            hint="Let the first that works here be chosen.",
+            hint="Name none, and the first that works here is taken.",
             remedy=Remedy.SCHEDULE_ELSEWHERE,
         )
     causes = "; ".join(f"{name}: {reasons[name]}" for name in (Systemd.name, Cron.name))
