@@ -127,25 +127,15 @@ ask: install
 status: install
 	@$(RAG) status
 
-# A line for `crontab -e`. A % means a new line to cron and must be escaped.
+# Index every 15 minutes, by one scheduler or another; `rag service remove` undoes it.
 cron: install
-	@echo "*/15 * * * * cd '$(subst %,\%,$(CURDIR))' && '$(subst %,\%,$(CURDIR))/$(RAG)' index -q"
+	@$(RAG) service install --with cron
 
-FILL = sed 's|@CHECKOUT@|$(CURDIR)|g'
-UNITS = $(HOME)/.config/systemd/user
-AGENTS = $(HOME)/Library/LaunchAgents
-
-# The same for systemd (Linux) and launchd (macOS), filled in for this checkout.
 timer: install
-	mkdir -p $(UNITS)
-	$(FILL) config/rag-index.service > $(UNITS)/rag-index.service
-	cp config/rag-index.timer $(UNITS)/
-	@echo 'Now:  systemctl --user daemon-reload && systemctl --user enable --now rag-index.timer'
+	@$(RAG) service install --with systemd
 
 launchd: install
-	mkdir -p $(AGENTS)
-	$(FILL) config/org.rag.index.plist > $(AGENTS)/org.rag.index.plist
-	@echo 'Now:  launchctl load $(AGENTS)/org.rag.index.plist'
+	@$(RAG) service install --with launchd
 
 rag-index: index
 rag-search: search

@@ -38,6 +38,7 @@ COMMANDS = {
     "config": ["config"],
     "doctor": ["doctor", "--json"],
     "init": ["init", ".", "--force"],
+    "service": ["service", "remove"],
     "vault": ["vault", "list"],
     "trust": ["trust", "--list"],
     "--version": ["--version"],
@@ -86,6 +87,7 @@ def prepared(server, notes, rag, empty_home, monkeypatch) -> None:
     assert rag("index", "-q", notes).code == 0
     assert rag("search", "notes tagged ops", "--plan").code == 0
     (notes / "new.md").write_text("A note of its own.")
+    monkeypatch.setenv("PATH", str(empty_home))  # where no scheduler is
     monkeypatch.setattr("sys.stdin", io.StringIO("How long does rolling back take?\n"))
     (empty_home / "questions.jsonl").write_text(
         '{"query": "rolling back", "relevant": ["runbooks/Rollback.md"]}\n'

@@ -41,6 +41,7 @@ _VOLATILE = [
         (r"[\d,.]+ [kMGT]?B\b", "SIZE"),
         (r"\d+ ms\b", "N ms"),
         (r"\d+(\.\d+)* (and|on) Python [\d.]+", "VERSION"),
+        (r'/[^"\\ ]*/bin/rag\b', "PROGRAM"),
         (r"(\d\.\d{3})\d+", r"\1…"),  # scores are single precision
     )
 ]
@@ -152,6 +153,12 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     "serve": ("plain", ["serve --status"], 1),
     "serve-stop": ("plain", ["serve --stop"], 0),
     "serve-usage": ("plain", ["serve"], 2),
+    "service": ("timer", ["service install --every 2h", "service status"], 0),
+    "service-install": ("timer", ["service install"], 0),
+    "service-none": ("plain", ["service status"], 1),
+    "service-remove": ("timer", ["service install", "service remove"], 0),
+    "service-interval": ("timer", ["service install --every 90s"], 2),
+    "service-nowhere": ("plain", ["service install"], 4),
     "vault": ("plain", ["vault list"], 0),
     "vault-changed": ("changed", ["vault list"], 0),
     "init": ("empty", ["init {notes}"], 0),
@@ -206,6 +213,10 @@ def prepare(
         os.utime(note, (_NOTED, _NOTED))
     if what in ("model", "gone"):
         request.getfixturevalue("ollama")
+    # Those of the machine would be found, and changed.
+    machine = request.getfixturevalue("machine")
+    if what == "timer":
+        machine.add("systemctl")
     if what == "empty":
         return
     assert rag("index", "-q", notes).code == 0

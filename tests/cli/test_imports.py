@@ -58,6 +58,7 @@ TABLE = {
     "mcp --print-config cursor": f"{FILES} app mcp disk_space",
     "vault list": f"{MANIFEST} app lazy_imports stores",
     "vault --help": CONFIG,
+    "service status": f"{FILES} app",
 }
 # These bring many, and other releases of them others: only what we depend on counts beside them.
 _BIG = {"haystack", "ollama"}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcp_client import legacy
-from rag.app.serving.server_start import server_start
+from rag.app.serving.program_start import program_start
 from rag.cli.app import run
 from rag.cli.commands.mcp import _CLIENTS
 from rag.config import load_config
@@ -92,18 +92,35 @@ def test_a_file_without_trust_is_not_named(
     project.write_text(f'data_dir = "{tmp_path / "elsewhere"}"\n')
     config = load_config()
     assert config.project
-    assert server_start(config).config_file is None
+    assert program_start(config).config_file is None
     record(config.project.file, config.project.digest, True)
-    assert server_start(load_config()).config_file == project.resolve()
+    assert program_start(load_config()).config_file == project.resolve()
 
 
 def test_settings_of_the_environment_are_named_and_others_not(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RAG_SEARCH__TOP_K", "7")
     monkeypatch.setenv("RAG_API_KEY_OF_MINE", "secret")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    environment = server_start(load_config()).environment
+    environment = program_start(load_config()).environment
     assert environment["RAG_SEARCH__TOP_K"] == "7"
     assert "secret" not in environment.values()
+
+
+def test_a_folder_that_the_environment_names_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAG_VAULTS_DIR", "my notes")
+    assert program_start(load_config()).environment["RAG_VAULTS_DIR"] == str(tmp_path / "my notes")
+
+
+def test_a_folder_with_the_name_of_the_program_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "rag").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["rag", "mcp"])  # as in the warm process
+    assert program_start(load_config()).program[0] != str(tmp_path / "rag")
 
 
 def test_the_command_prints_it_and_where_it_goes(capsys: pytest.CaptureFixture[str]):

@@ -37,6 +37,8 @@ _BY_CHANCE = [
     (re.compile(pattern, re.MULTILINE), new)
     for pattern, new in (
         (r'(warm +|"warm": \{"value": )(true|false)', r"\1WARM"),
+        (r'(RAG_WARM(=|": "))[01]', r"\1WARM"),  # in what is to be run later
+        (r"^(next +)\d{4}-\d\d-\d\d \d\d:\d\d$", r"\1TIME"),
         (r"(127\.0\.0\.1|localhost):\d+", r"\1:PORT"),
         (r"\bindex-[0-9a-f]{12}\b", "index-SERVER"),
         (r"(?<!\d)\d{4}-\d\d-\d\d-\d{6}(-\d+)?\b", "SESSION"),

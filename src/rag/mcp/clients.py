@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from shlex import join
 
-from rag.app.serving.server_start import ClientConfig, ServerStart, server_start
+from rag.app.serving.program_start import ClientConfig, ProgramStart, program_start
 from rag.config import RAGConfig
 
 NAME = "notes"  # of the server, in the client
@@ -21,17 +21,17 @@ def client_config(client: str, config: RAGConfig) -> ClientConfig:
 
     :param client: one of `CLIENTS`.
     """
-    start = server_start(config)
+    start = program_start(config)
     make, place = CLIENTS[client]
     return ClientConfig(client, make(start), place)
 
 
-def _arguments(start: ServerStart) -> list[str]:
+def _arguments(start: ProgramStart) -> list[str]:
     named = ["--config", str(start.config_file)] if start.config_file else []
     return [*start.program[1:], "mcp", *named]
 
 
-def _claude_code(start: ServerStart) -> str:
+def _claude_code(start: ProgramStart) -> str:
     given = [
         part for name, value in start.environment.items() for part in ("-e", f"{name}={value}")
     ]
@@ -39,8 +39,8 @@ def _claude_code(start: ServerStart) -> str:
     return join(["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", *command])
 
 
-def _json(*path: str, kind: str = "") -> Callable[[ServerStart], str]:
-    def make(start: ServerStart) -> str:
+def _json(*path: str, kind: str = "") -> Callable[[ProgramStart], str]:
+    def make(start: ProgramStart) -> str:
         server: dict[str, object] = {"type": kind} if kind else {}
         server |= {
             "command": start.program[0],
@@ -55,7 +55,7 @@ def _json(*path: str, kind: str = "") -> Callable[[ServerStart], str]:
     return make
 
 
-def _toml(start: ServerStart) -> str:
+def _toml(start: ProgramStart) -> str:
     environment = ", ".join(f"{name} = {_quoted(v)}" for name, v in start.environment.items())
     return "\n".join(
         [
@@ -73,7 +73,7 @@ def _quoted(text: str) -> str:
 
 
 # A client -> what makes its configuration, and where that goes.
-CLIENTS: dict[str, tuple[Callable[[ServerStart], str], str]] = {
+CLIENTS: dict[str, tuple[Callable[[ProgramStart], str], str]] = {
     "claude-code": (_claude_code, "run it in a shell"),
     "claude-desktop": (
         _json("mcpServers"),

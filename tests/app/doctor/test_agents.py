@@ -33,7 +33,7 @@ def test_another_index_is_a_failure(
     other = tmp_path / "other"
     shutil.copytree(indexed.data_dir, other)
     monkeypatch.setattr(
-        "rag.app.serving.server_start._environment", lambda config: {"RAG_DATA_DIR": str(other)}
+        "rag.app.serving.program_start._environment", lambda config: {"RAG_DATA_DIR": str(other)}
     )
     [check] = check_agents(Examination(indexed, IndexView()))
     assert check.status == "fail"
@@ -43,7 +43,7 @@ def test_another_index_is_a_failure(
 def test_a_server_that_cannot_start_is_a_failure(
     indexed: RAGConfig, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("rag.app.serving.server_start._program", lambda: ["/nowhere/rag"])
+    monkeypatch.setattr("rag.app.serving.program_start._program", lambda: ["/nowhere/rag"])
     [check] = check_agents(Examination(indexed, IndexView()))
     assert check.status == "fail"
     assert "does not answer" in check.message

@@ -21,6 +21,7 @@ from rag.app.doctor.model_servers import check_models, check_servers
 from rag.app.doctor.plugins import check_transforms
 from rag.app.doctor.qdrant_server import check_server
 from rag.app.doctor.server_catalog import check_catalog
+from rag.app.doctor.service import check_service
 from rag.app.doctor.vaults import check_vaults
 from rag.app.doctor.vectors import check_vectors
 from rag.config import RAGConfig
@@ -61,6 +62,7 @@ _CHECKS: dict[str, Checker] = {
     "qdrant": check_server,
     "catalog": check_catalog,
     "agents": check_agents,
+    "service": check_service,
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.app.doctor.check import Check, Examination
-from rag.app.serving.server_start import BARE, server_start
+from rag.app.serving.program_start import BARE, program_start
 from rag.exceptions import Message, Remedy
 
 _NAME = "agents"
@@ -26,7 +26,7 @@ def check_agents(examination: Examination) -> Iterator[Check]:
     """
     if examination.index is None:
         return
-    start = server_start(examination.config)
+    start = program_start(examination.config)
     environment = {name: os.environ[name] for name in BARE if name in os.environ}
     environment |= start.environment
     if start.config_file:

@@ -47,6 +47,9 @@ _WRITERS = {
     "StoppedReport": "setup.stopped_to_json",
     "ClientConfig": "setup.client_config_to_json",
     "StatusReport": "index.status_to_json",
+    "InstallReport": "service.install_to_json",
+    "RemovalReport": "service.removal_to_json",
+    "ServiceReport": "service.service_to_json",
 }
 
 

@@ -8,7 +8,7 @@ from rag.support.vector_digest import shortened
 
 if TYPE_CHECKING:
     from rag.app.doctor import Check, DoctorReport
-    from rag.app.serving.server_start import ClientConfig
+    from rag.app.serving.program_start import ClientConfig
     from rag.app.settings import (
         SettingsReport,
         TrustListReport,

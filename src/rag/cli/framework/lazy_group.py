@@ -68,6 +68,7 @@ COMMANDS = {
         "mcp.mcp",
         "Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.",
     ),
+    "service": ("service.app", "Keep the index up to date by the scheduler of the system."),
     "vault": ("vault.app", "List, add, rename and remove vaults."),
 }
 

@@ -17,7 +17,7 @@ BARE = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 
 
 @dataclass(frozen=True)
-class ServerStart:
+class ProgramStart:
     """A program and what it is given.
 
     :param program: the words that start it, the first a whole path.
@@ -40,12 +40,12 @@ class ClientConfig:
     place: str
 
 
-def server_start(config: RAGConfig) -> ServerStart:
+def program_start(config: RAGConfig) -> ProgramStart:
     """Return how this program is started so that it reads what these settings name.
 
     A project's file that asks for trust and has none is left out: to name it would trust it.
     """
-    return ServerStart(_program(), _project_file(config), _environment(config))
+    return ProgramStart(_program(), _project_file(config), _environment(config))
 
 
 def _project_file(config: RAGConfig) -> Path | None:
@@ -60,7 +60,8 @@ def _project_file(config: RAGConfig) -> Path | None:
 def _program() -> list[str]:
     """Return the words that start this program, as it was started."""
     name = Path(sys.argv[0]).absolute()
-    if name.name == "rag" and os.access(name, os.X_OK):
+    # A bare `rag`, as in the warm process, is not a file of the working folder.
+    if name.name == "rag" and "/" in sys.argv[0] and os.access(name, os.X_OK):
         return [str(name)]
     beside = Path(sys.executable).with_name("rag")
     if os.access(beside, os.X_OK):
@@ -73,4 +74,6 @@ def _environment(config: RAGConfig) -> dict[str, str]:
     if "XDG_CONFIG_HOME" in os.environ:  # where the user's own file is
         names.add("XDG_CONFIG_HOME")
     found = {name: value for name, value in os.environ.items() if name in names}
+    if found.get("RAG_VAULTS_DIR"):  # which may be relative to the folder we are in
+        found["RAG_VAULTS_DIR"] = str(config.vaults_dir)
     return {**found, "RAG_DATA_DIR": str(config.data_dir.absolute())}
