@@ -114,6 +114,12 @@ def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str,
     assert found["title"] == "Sourdough"
 
 
+def test_a_job_runs_this_very_program(rag: Rag, environment: Path) -> None:
+    planned = rag("service", "install", "--every", "15m", "--with", "cron", "--dry-run")
+    assert planned.returncode == 0
+    assert f"{environment}/bin/rag" in planned.stdout and "*/15 * * * *" in planned.stdout
+
+
 def test_the_manual_page_and_completions_are_where_man_and_shells_look(environment: Path) -> None:
     for path, text in shell_files():
         assert (environment / "share" / path).read_text("utf-8") == text
