@@ -106,7 +106,7 @@ def related(snapshot: Snapshot, request: RelatedRequest) -> RelatedReport:
         ids = [key.id for key in note.row.chunks]
         chunks = store.get_documents(ids)
         words = weightiest_words(store, chunks)
-        by, ranked = MEANING, near_in_meaning(store, chunks, filters)
+        by, ranked = MEANING, near_in_meaning(store, chunks, filters, request.limit)
         if ranked is None:
             by, ranked = WORDS, near_in_words(store, words, ids, filters)
         ranked = [one for one in ranked if one.score >= request.min_score][: request.limit]

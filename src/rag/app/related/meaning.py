@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # Of a long note, the chunks with the most sentences are looked for; each costs a search.
 _MOST_ASKED = 12
 _FOUND = 60  # chunks, for each of them
-_COMPARED = 160  # chunks of all those found, sentence by sentence
+# Chunks of all those found, sentence by sentence: at least so many, and two for each note wanted.
+# 40 to 160 find as many of the notes that authors linked (benchmarks/related.py).
+_COMPARED = 60
 _BEST = 2  # of the note's sentences, those nearest to one of another note, that count
 # How near a sentence is to the other notes anyway, of what counts for one of them.
 _ANYWAY = 0.5
@@ -29,7 +31,7 @@ _OFFERED = 6  # of a note's sentences, from which its passages are taken
 
 
 def near_in_meaning(
-    store: BaseDocumentStore, chunks: Sequence[Document], filters: Filter | None
+    store: BaseDocumentStore, chunks: Sequence[Document], filters: Filter | None, limit: int
 ) -> list[Ranked] | None:
     """Return the notes nearest to one in meaning, the best first; `None` where it has no embedding.
 
@@ -40,13 +42,14 @@ def near_in_meaning(
 
     :param chunks: the note's own.
     :param filters: what others must pass; the note itself must not.
+    :param limit: how many notes are wanted.
     """
     import numpy as np
 
     own = store.embeddings_of([chunk.id for chunk in chunks])
     if not own:
         return None
-    found = _candidates(store, own, filters)
+    found = _candidates(store, own, filters, max(_COMPARED, 2 * limit))
     known = store.embeddings_of([*found])
     notes = sorted({found[chunk] for chunk in known})
     if not notes:
@@ -83,16 +86,19 @@ def near_in_meaning(
 
 
 def _candidates(
-    store: BaseDocumentStore, own: Mapping[str, list[list[float]]], filters: Filter | None
+    store: BaseDocumentStore,
+    own: Mapping[str, list[list[float]]],
+    filters: Filter | None,
+    count: int,
 ) -> dict[str, str]:
-    """Return the notes of the chunks nearest to a note's chunks, by chunk."""
+    """Return the notes of as many chunks nearest to a note's chunks, by chunk."""
     asked = sorted(own.values(), key=len, reverse=True)[:_MOST_ASKED]
     means = [_unit([_unit(rows).mean(axis=0)])[0].tolist() for rows in asked]
     best: dict[str, tuple[float, str]] = {}
     for listed in store.find_lists([(mean, _FOUND) for mean in means], filters):
         for one in listed:
             best[one.id] = max(best.get(one.id, (-1.0, one.note)), (one.score, one.note))
-    nearest = sorted(best, key=lambda chunk: (-best[chunk][0], chunk))[:_COMPARED]
+    nearest = sorted(best, key=lambda chunk: (-best[chunk][0], chunk))[:count]
     return {chunk: best[chunk][1] for chunk in nearest}
 
 
