@@ -44,7 +44,9 @@ def _serve(arguments: list[str]) -> int:
     from pathlib import Path
 
     from rag.mcp.stdio import serve
+    from rag.daemon.unused_libraries import leave_out_unused
 
+    leave_out_unused()
     return serve(Path(arguments[2]) if len(arguments) > 2 else None)
 
 
@@ -63,7 +65,9 @@ def _run_in_utf8() -> None:
 def _run_cold(arguments: list[str]) -> int:
     from rag.cli.app import run
     from rag.support import process_exit as leaving
+    from rag.daemon.unused_libraries import leave_out_unused
 
+    leave_out_unused()
     leaving.begin()
     code = leaving.finish(run(arguments))
     if arguments[:1] != ["serve"] and all(map(os.isatty, range(3))):
