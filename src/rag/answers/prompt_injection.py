@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from rag.answers.injection_patterns import SAY, TEMPLATE_TOKEN, legible, suspected_patterns
+from rag.text.sanitize import without_controls
 from rag.vault.sentences import sentence_spans
 
 
@@ -43,6 +44,15 @@ def without_instructions(text: str, mark: str) -> tuple[str, int]:
         paragraphs[at] = "\n".join([*kept, mark, *fence])
         count += 1
     return "".join(paragraphs), count
+
+
+def clean_name(name: str, mark: str) -> tuple[str, int]:
+    """Return a name, such as a path or a tag, as one line without prompt injections.
+
+    :returns: also how many passages that were.
+    """
+    text, count = without_instructions(without_controls(name), mark)
+    return " ".join(text.splitlines()), count
 
 
 def _sentences_before(line: str, suspected: Sequence[re.Pattern[str]]) -> list[str]:
