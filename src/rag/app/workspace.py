@@ -295,8 +295,7 @@ class Workspace:
     def note_ids(self, notes: Sequence[tuple[str, str]]) -> list[str]:
         """Return the ids of notes of its snapshot, by vault and path; empty where there is none."""
         with self._snapshot.manifest() as manifest:
-            rows = [manifest.note(vault, path) for vault, path in notes]
-        return [row.id if row else "" for row in rows]
+            return [manifest.note_id(vault, path) for vault, path in notes]
 
     def notes_like(self, pattern: str) -> list[str]:
         """Return `vault/path` of the notes whose path matches a pattern, such as `daily/2026-11-*`.
