@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rag.app.transform_preview import TransformReport
     from rag.app.vaults import VaultChange, VaultsReport
     from rag.search.planned_query import Intent
+    from rag.stores.edge.session import ShardAccess
 
 
 class Workspace:
@@ -51,11 +52,13 @@ class Workspace:
 
     All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
     lets it go.
+
+    :param access: what has begun to open it, from `rag.stores.begin_opening`.
     """
 
-    def __init__(self, config: RAGConfig) -> None:
+    def __init__(self, config: RAGConfig, access: ShardAccess | None = None) -> None:
         self.config = config
-        self._snapshot = Snapshot(config)
+        self._snapshot = Snapshot(config, access)
 
     # -- requests ----------------------------------------------------------------------
 

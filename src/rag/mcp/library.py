@@ -101,11 +101,12 @@ class Library:
             traceback.print_exc(file=sys.stderr)
 
     def _start_early(self) -> None:
-        """Start what takes its time in another process, while this one imports."""
+        """Start what takes its time outside the interpreter, while that imports."""
         readers = self._opened()
         from rag.app.serving.early_start import start_early
 
         start_early(readers.config)
+        readers.prepare()
 
     def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
         """Import modules, and do once what the first request that needs them would do."""
