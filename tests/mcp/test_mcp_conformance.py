@@ -1,8 +1,8 @@
 """The protocol's own conformance suite, against the server as a client starts it.
 
 It speaks HTTP alone, so a bridge stands between. Node 22 and the suite must be here:
-`npm install --global @modelcontextprotocol/conformance`. Many scenarios want a server made for them,
-with tools such as `test_simple_text`, or what ours does not declare: they are named below.
+`npm install --global @modelcontextprotocol/conformance`. Many scenarios want a server made for
+them, with tools such as `test_simple_text`, or what ours does not declare: they are named below.
 """
 
 from __future__ import annotations
