@@ -36,7 +36,8 @@ _ORDERS = "must|should|shall|will|have|instead|always"
 class _Rule(NamedTuple):
     """A pattern of instructions, and what is looked for before it.
 
-    :param needs: of each of these groups a text that it matches holds a word, in lower case.
+    :param needs: of each of these groups a text that it matches holds a word, in lower case; the
+        first is that of which most texts hold none.
     """
 
     pattern: re.Pattern[str]
@@ -66,15 +67,15 @@ _ENGLISH = (
     ),
     _rule(
         r"\byou are (?:now|no longer) (?:an?|in|my|free|bound|called|named|acting|going|dan)\b",
-        "you",
         "now|longer",
+        "you",
     ),
     _rule(
         rf"\b(?:act|behave|respond|pretend to be|pretend you are|role-?play)\b.{{0,12}}\b{_MODEL}",
         "act|behave|respond|pretend|role|roleplay",
         _MODELS,
     ),
-    _rule(rf"\bfrom now on\b.{{0,40}}\b(?:you\b|{_ANSWER}\b)", "from", "now"),
+    _rule(rf"\bfrom now on\b.{{0,40}}\b(?:you\b|{_ANSWER}\b)", "now", "from"),
     _rule(
         r"\b(?:system|developer|hidden) (?:prompt|message|instructions?)\b",
         "prompt|message|instruction|instructions",
@@ -207,6 +208,7 @@ _TEMPLATE = (
     r"|<(?:start|end)_of_turn>|<\uff5c[^<>\n]{1,40}\uff5c>"
 )
 RULES = (*_ENGLISH, *_JAPANESE)
+_NEEDED = frozenset(word for rule in _ENGLISH for word in rule.needs[0])
 TEMPLATE_TOKEN = re.compile(_TEMPLATE, re.IGNORECASE)
 # In a text that holds an instruction, what only tells somebody to say something is one too.
 SAY = re.compile(
@@ -230,6 +232,8 @@ def suspected_patterns(text: str) -> list[re.Pattern[str]]:
             if all(any(word in lower for word in group) for group in rule.needs)
         ]
     words = set(_WORD.findall(lower))
+    if _NEEDED.isdisjoint(words):
+        return patterns
     return patterns + [
         rule.pattern
         for rule in _ENGLISH
