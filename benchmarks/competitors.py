@@ -199,6 +199,10 @@ class Qmd(Competitor):
     def search(self, vault: Path, home: Path, query: str) -> Command:
         return self._command(home, "search", query)
 
+    def server(self, home: Path) -> Command:
+        """Return what serves its index to agents."""
+        return self._command(home, "mcp")
+
     def notes(self, home: Path, printed: str) -> int:
         found = re.search(r"Total:\s+(\d+)", _output("qmd", self._command(home, "status")))
         return int(found[1]) if found else 0

@@ -3,10 +3,11 @@
     python benchmarks/mcp.py [--notes 10000] [--rounds 5] [--queries 200] [--meaning]
     python benchmarks/mcp.py --servers 20 --rebuilds 20     while the index is made again and again
     python benchmarks/mcp.py --calls 20000                  whether memory stays as it is
-    python benchmarks/mcp.py --peer "qmd mcp" --peer-tool search
+    python benchmarks/mcp.py --peer         qmd beside it, where that is on the PATH
 
-Without --meaning the index has no embeddings. A peer reads an index of its own, made before. Exit
-code 1 when an answer was wrong or failed, or memory grew by more than 5 %.
+Without --meaning the index has no embeddings. qmd searches by words alone too, in an index of its
+own of the same vault: that needs no model. Exit code 1 when an answer was wrong or failed, or
+memory grew by more than 5 %.
 """
 
 from __future__ import annotations
@@ -14,27 +15,44 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+from baselines import PeerMissing
+from competitors import QMD, RAG, Qmd
 from measuring import memory_of_tree
 from vaults import make_vault, title_query
 
-RAG = [sys.executable, "-m", "rag"]
+RAG_COMMAND = [sys.executable, "-m", "rag"]
 _REVISION = "2025-11-25"
 _FIRST = 0.1  # of the calls, after which memory is compared
 _GROWTH = 1.05
 _PAUSE = 0.2  # seconds between two questions to one of many servers
+_FORMAT = "{:7.3f} {:7.3f} {:7.1f} {:7.1f} {:8.0f}{:8.0f}"
+_RATIOS = "{:7.2f} {:7.2f} {:7.2f} {:7.2f} {:8.2f}{:8.2f}"
+
+# What starts a server, with which variables, and how it is asked; by name.
+Program = tuple[Sequence[str], Mapping[str, str], Callable[[str], dict[str, Any]]]
+Programs = dict[str, Program]
+
+
+def _rag_call(query: str) -> dict[str, Any]:
+    return {"name": "search", "arguments": {"query": query, "limit": 10}}
+
+
+def _qmd_call(query: str) -> dict[str, Any]:
+    """Return a call of qmd that asks for words and no model."""
+    words = {"type": "lex", "query": query}
+    return {"name": "query", "arguments": {"searches": [words], "limit": 10, "rerank": False}}
 
 
 @dataclass
@@ -42,12 +60,12 @@ class Client:
     """A client of one server.
 
     :param command: what starts it.
-    :param tool: the name of its tool that searches.
+    :param search_call: makes the parameters of a call that searches, of a query.
     """
 
     command: Sequence[str]
-    environment: dict[str, str]
-    tool: str = "search"
+    environment: Mapping[str, str]
+    search_call: Callable[[str], dict[str, Any]] = _rag_call
     started: float = field(default_factory=time.perf_counter)
     _number: int = 0
 
@@ -87,7 +105,7 @@ class Client:
 
         :raises ValueError: for an error.
         """
-        result = self.ask("tools/call", name=self.tool, arguments={"query": query, "limit": 10})
+        result = self.ask("tools/call", **self.search_call(query))
         if result.get("isError"):
             raise ValueError(result["content"][0]["text"])
         return result
@@ -117,8 +135,7 @@ def main() -> int:
     parser.add_argument("--servers", type=int, default=0)
     parser.add_argument("--rebuilds", type=int, default=20)
     parser.add_argument("--calls", type=int, default=0)
-    parser.add_argument("--peer", action="append", default=[])
-    parser.add_argument("--peer-tool", default="search")
+    parser.add_argument("--peer", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mcp-") as name:
         folder = Path(name)
@@ -130,8 +147,30 @@ def main() -> int:
             return _crowd(folder, environment, queries, options.servers, options.rebuilds)
         if options.calls:
             return _soak(environment, queries, options.calls)
-        _compare(environment, queries, options)
+        programs: Programs = {RAG: ([*RAG_COMMAND, "mcp"], environment, _rag_call)}
+        if options.peer:
+            try:
+                programs[QMD] = _peer(folder)
+            except PeerMissing as reason:
+                print(f"left out: {QMD}: {reason}")
+        _compare(programs, queries, options)
     return 0
+
+
+def _peer(folder: Path) -> Program:
+    """Index the vault with qmd; return how its server is started and asked.
+
+    :raises PeerMissing: when it is not here.
+    """
+    home = folder / "qmd"
+    home.mkdir()
+    qmd = Qmd()
+    indexing = qmd.index(folder / "vault", home)
+    subprocess.run(
+        indexing.line, env=indexing.environment, cwd=home, check=True, stdout=subprocess.DEVNULL
+    )
+    server = qmd.server(home)
+    return server.line, server.environment, _qmd_call
 
 
 def _environment(folder: Path, meaning: bool) -> dict[str, str]:
@@ -141,39 +180,48 @@ def _environment(folder: Path, meaning: bool) -> dict[str, str]:
 
 
 def _index(folder: Path, environment: dict[str, str]) -> None:
-    command = [*RAG, "index", "-q", str(folder / "vault")]
+    command = [*RAG_COMMAND, "index", "-q", str(folder / "vault")]
     subprocess.run(command, env=environment, cwd=folder, check=True)
 
 
-def _compare(environment: dict[str, str], queries: list[str], options: Any) -> None:
-    """Print what each program takes, the median of some rounds."""
-    programs = {"rag": ([*RAG, "mcp"], "search")}
-    programs |= {peer: (shlex.split(peer), options.peer_tool) for peer in options.peer}
+def _compare(programs: Programs, queries: list[str], options: Any) -> None:
+    """Print what each program takes, the median of some rounds in which they take turns."""
+    found: dict[str, list[list[float]]] = {name: [] for name in programs}
+    later: dict[str, list[float]] = {name: [] for name in programs}
+    for _ in range(options.rounds):
+        for name, program in programs.items():
+            took, measured = _round(Client(*program), queries, options.queries)
+            later[name] += took
+            found[name].append(measured)
     print(
         f"{options.notes:,} notes; seconds, milliseconds and megabytes, of {options.rounds} rounds"
     )
     print(f"{'':20} connect   first   later     p95   memory  of it no files")
-    for name, (command, tool) in programs.items():
-        connects, firsts, later, memory, own = [], [], [], [], []
-        for _ in range(options.rounds):
-            client = Client(command, environment, tool)
-            connects.append(client.connect())
-            client.search(queries[0])
-            firsts.append(time.perf_counter() - client.started)
-            for query in islice(cycle(queries[1:]), options.queries):
-                began = time.perf_counter()
-                client.search(query)
-                later.append(1000 * (time.perf_counter() - began))
-            memory.append(client.memory())
-            own.append(client.memory("Anonymous"))
-            client.close()
-        later.sort()
-        p95 = later[int(0.95 * len(later))]
-        middle = statistics.median
-        print(
-            f"{name:20} {middle(connects):7.3f} {middle(firsts):7.3f}"
-            f" {middle(later):7.1f} {p95:7.1f} {middle(memory):8.0f}{middle(own):8.0f}"
-        )
+    rows = {}
+    for name in programs:
+        connect, first, memory, own = map(statistics.median, zip(*found[name], strict=True))
+        took = sorted(later[name])
+        rows[name] = connect, first, took[len(took) // 2], took[len(took) * 95 // 100], memory, own
+        print(f"{name:20} " + _FORMAT.format(*rows[name]))
+    for name in [*programs][1:]:
+        ratios = (ours / theirs for ours, theirs in zip(rows[RAG], rows[name], strict=True))
+        print(f"{f'{RAG} ÷ {name}':20} " + _RATIOS.format(*ratios))
+
+
+def _round(client: Client, queries: list[str], searches: int) -> tuple[list[float], list[float]]:
+    """Return the milliseconds of the later searches of a new server; and the seconds until it was
+    connected and had answered first, its memory, and that of it which is no file's."""
+    connected = client.connect()
+    client.search(queries[0])
+    first = time.perf_counter() - client.started
+    took = []
+    for query in islice(cycle(queries[1:]), searches):
+        began = time.perf_counter()
+        client.search(query)
+        took.append(1000 * (time.perf_counter() - began))
+    memory = client.memory(), client.memory("Anonymous")
+    client.close()
+    return took, [connected, first, *memory]
 
 
 def _crowd(
@@ -183,7 +231,7 @@ def _crowd(
 
     The notes that are asked for stay as they are, so that each must be the first result throughout.
     """
-    clients = [Client([*RAG, "mcp"], environment) for _ in range(servers)]
+    clients = [Client([*RAG_COMMAND, "mcp"], environment) for _ in range(servers)]
     for client in clients:
         client.connect()
     asked = queries[:20]
@@ -224,7 +272,7 @@ def _crowd(
 
 def _soak(environment: dict[str, str], queries: list[str], calls: int) -> int:
     """Ask one server very often; return 1 when its memory grew."""
-    client = Client([*RAG, "mcp"], environment)
+    client = Client([*RAG_COMMAND, "mcp"], environment)
     client.connect()
     first, then = int(calls * _FIRST), 0.0
     for number, query in enumerate(islice(cycle(queries), calls), 1):

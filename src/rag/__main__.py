@@ -43,8 +43,10 @@ def _is_server(arguments: list[str]) -> bool:
 def _serve(arguments: list[str]) -> int:
     from pathlib import Path
 
+    from rag.daemon.unused_libraries import leave_out_unused
     from rag.mcp.stdio import serve
 
+    leave_out_unused()
     return serve(Path(arguments[2]) if len(arguments) > 2 else None)
 
 
@@ -62,8 +64,10 @@ def _run_in_utf8() -> None:
 
 def _run_cold(arguments: list[str]) -> int:
     from rag.cli.app import run
+    from rag.daemon.unused_libraries import leave_out_unused
     from rag.support import process_exit as leaving
 
+    leave_out_unused()
     leaving.begin()
     code = leaving.finish(run(arguments))
     if arguments[:1] != ["serve"] and all(map(os.isatty, range(3))):

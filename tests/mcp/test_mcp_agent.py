@@ -1,9 +1,10 @@
-"""As an agent would: questions about the sample vaults, by searching and reading alone."""
+"""As an agent would: questions about vaults, by searching, reading and related notes alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,36 +34,92 @@ QUESTIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
-    """Call a tool of a server of the sample vaults: `agent("get", note="…")` gives the text."""
-    config = RAGConfig(data_dir=tmp_path_factory.mktemp("samples") / "data")
+HELP_QUESTIONS = {
+    "How long is version history kept on the Plus plan?": "12 months",
+    "What is the largest file that the Standard plan syncs?": "5 MB",
+    "Which encryption algorithm does Obsidian Sync use?": "AES-256",
+    "How many days after a purchase can I get a refund?": "within 7 days",
+    "How often does file recovery save a snapshot?": "minimum of 5 minutes",
+    "How do I add comments to a note?": "wrapping text with `%%`",
+    "In which folder are the settings of a vault?": ".obsidian",
+    "What does an insider pay for a Catalyst license?": "**$25**",
+    "How do I embed a web page in a note?": "iframe",
+    "Which keys open the command palette?": "Ctrl+P",
+}
+Agent = Callable[..., dict[str, Any]]
+
+
+@contextmanager
+def agent_of(data: Path, vaults: Mapping[str, Path]) -> Iterator[Agent]:
+    """Call a tool of a server of some vaults: `agent("get", note="…")` gives its result."""
+    config = RAGConfig(data_dir=data)
     with IndexRun(config) as run:
-        for folder in sorted(SAMPLES.iterdir()):
-            run.index_vault(folder.name, folder)
+        for name, folder in vaults.items():
+            run.index_vault(name, folder)
         run.publish()
     library = Library(lambda: config)
     dispatcher = Dispatcher(library)
 
-    def call(name: str, **arguments: Any) -> str:
+    def call(name: str, **arguments: Any) -> dict[str, Any]:
         message = modern("tools/call", name=name, arguments=arguments)
         answer = dispatcher.handle(message, Connection())
         assert isinstance(answer, dict)
         assert not answer["result"]["isError"]
-        return str(answer["result"]["content"][0]["text"])
+        result: dict[str, Any] = answer["result"]
+        return result
 
     yield call
     library.close()
 
 
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    vaults = {folder.name: folder for folder in sorted(SAMPLES.iterdir())}
+    with agent_of(tmp_path_factory.mktemp("samples") / "data", vaults) as call:
+        yield call
+
+
+@pytest.fixture(scope="module")
+def help_agent(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    vaults = {"help": shared_data / "vaults" / "obsidian-help-en"}
+    with agent_of(tmp_path_factory.mktemp("help") / "data", vaults) as call:
+        yield call
+
+
+def text_of(result: dict[str, Any]) -> str:
+    return str(result["content"][0]["text"])
+
+
 @pytest.mark.parametrize(("question", "fact"), QUESTIONS.items())
-def test_a_question_is_answered_in_few_calls(agent: Callable[..., str], question: str, fact: str):
+def test_a_question_is_answered_in_few_calls(agent: Agent, question: str, fact: str):
     """It reads no more than the text of results: where a result is, and the lines around it."""
-    found = agent("search", query=question, limit=_MOST_CALLS - 1)
+    found = text_of(agent("search", query=question, limit=_MOST_CALLS - 1))
     places = re.findall(r"^   (\S.*\.md):(\d+)$", found, re.MULTILINE)
     assert places
     read = [
         agent("get", note=note, from_line=max(1, int(line) - _AROUND), max_lines=2 * _AROUND)
         for note, line in places
     ]
-    assert fact in "\n".join([found, *read])
+    assert fact in "\n".join([found, *map(text_of, read)])
+
+
+@pytest.mark.parametrize(("question", "fact"), HELP_QUESTIONS.items())
+def test_a_question_about_real_notes_is_answered_in_few_calls(
+    help_agent: Agent, question: str, fact: str
+):
+    """It reads the sections of the first results by their addresses and headings, and what is
+    related to the first."""
+    found = help_agent("search", query=question)
+    first, second = found["structuredContent"]["results"][:2]
+    read = [help_agent("get", note=hit["uri"], **_part(hit)) for hit in (first, second)] + [
+        help_agent("related", note=first["uri"])
+    ]
+    assert 1 + len(read) <= _MOST_CALLS
+    assert fact in "\n".join(map(text_of, read))
+
+
+def _part(hit: dict[str, Any]) -> dict[str, Any]:
+    """Return what to read of a result: its section, or the lines around it where it has none."""
+    if hit["heading"]:
+        return {"heading": hit["heading"][-1]}
+    return {"from_line": max(1, hit["line"] - _AROUND), "max_lines": 2 * _AROUND}

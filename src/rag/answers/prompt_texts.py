@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from rag.answers.citations import without_citations
 from rag.answers.evidence import Evidence
 from rag.answers.language import language_of, marks_for
-from rag.answers.prompt_injection import without_instructions
+from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.answers.quotation.cut_points import cut_points
 from rag.answers.refusals import PHRASES
 from rag.text.data_delimiters import fenced
@@ -137,15 +137,6 @@ def as_said(text: str, question: str) -> str:
         text = text.replace(marks_for(language).no_source, "")
     text, _ = without_instructions(_DOUBTED.sub("", without_citations(text)), left_out)
     return _SPACES.sub("", text).strip() or left_out
-
-
-def clean_name(name: str, mark: str) -> tuple[str, int]:
-    """Return a name, such as a path or a tag, as one line without prompt injections.
-
-    :returns: also how many passages that were.
-    """
-    text, count = without_instructions(without_controls(name), mark)
-    return " ".join(text.splitlines()), count
 
 
 def clean(source: Source, mark: str) -> tuple[Source, int]:

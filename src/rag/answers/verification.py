@@ -30,8 +30,8 @@ from rag.answers.agreement import FRAME, Doubt, context_of, doubt
 from rag.answers.citations import CITATION, named_sources, outside_code, without_citations
 from rag.answers.evidence import MIN_SHARE, Evidence, claims, names, share
 from rag.answers.fabrications import Fabrications
+from rag.answers.injection_patterns import TEMPLATE_TOKEN
 from rag.answers.language import marks_for, tongue
-from rag.answers.prompt_injection import TEMPLATE_TOKEN
 from rag.answers.quantities import read_quantities
 from rag.answers.refusals import is_not_found, is_refusal
 from rag.answers.sentence_stream import BLANK, FENCE, HEADING, QUOTE, ROW, Unit, UnitSplitter

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rag.index.lookup import FoundNote
     from rag.index.manifest import Manifest
     from rag.stores.base.document_store import BaseDocumentStore
+    from rag.stores.edge.session import ShardAccess
 
 
 class NoteName(NamedTuple):
@@ -30,10 +31,14 @@ class NoteName(NamedTuple):
 
 
 class Snapshot:
-    """The index of a configuration, as it is when its store is first asked for."""
+    """The index of a configuration, as it is when its store is first asked for.
 
-    def __init__(self, config: RAGConfig) -> None:
+    :param access: from `rag.stores.begin_opening`.
+    """
+
+    def __init__(self, config: RAGConfig, access: ShardAccess | None = None) -> None:
         self.config = config
+        self._access = access  # what has begun to open it, until the store is made
         self._opened = ExitStack()
         self._pipelines: dict[tuple[Hashable, ...], Pipeline] = {}
         self._changed: int | None = None  # how many notes did since, where somebody just looked
@@ -73,7 +78,8 @@ class Snapshot:
         """The document store, which reads one snapshot."""
         from rag.stores import get_document_store
 
-        store = self._opened.enter_context(get_document_store(self.config))
+        access, self._access = self._access, None
+        store = self._opened.enter_context(get_document_store(self.config, access=access))
         self._opened.enter_context(store.pinned())
         return store
 
@@ -135,4 +141,6 @@ class Snapshot:
 
     def close(self) -> None:
         """Release all that was opened."""
+        if self._access is not None:
+            self._access.close()
         self._opened.close()

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rag.app.transform_preview import TransformReport
     from rag.app.vaults import VaultChange, VaultsReport
     from rag.search.planned_query import Intent
+    from rag.stores.edge.session import ShardAccess
 
 
 class Workspace:
@@ -51,11 +52,13 @@ class Workspace:
 
     All searches and answers are from that one snapshot, whatever is published meanwhile; `close`
     lets it go.
+
+    :param access: what has begun to open it, from `rag.stores.begin_opening`.
     """
 
-    def __init__(self, config: RAGConfig) -> None:
+    def __init__(self, config: RAGConfig, access: ShardAccess | None = None) -> None:
         self.config = config
-        self._snapshot = Snapshot(config)
+        self._snapshot = Snapshot(config, access)
 
     # -- requests ----------------------------------------------------------------------
 
@@ -295,8 +298,7 @@ class Workspace:
     def note_ids(self, notes: Sequence[tuple[str, str]]) -> list[str]:
         """Return the ids of notes of its snapshot, by vault and path; empty where there is none."""
         with self._snapshot.manifest() as manifest:
-            rows = [manifest.note(vault, path) for vault, path in notes]
-        return [row.id if row else "" for row in rows]
+            return [manifest.note_id(vault, path) for vault, path in notes]
 
     def notes_like(self, pattern: str) -> list[str]:
         """Return `vault/path` of the notes whose path matches a pattern, such as `daily/2026-11-*`.

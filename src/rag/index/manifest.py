@@ -203,6 +203,13 @@ class Manifest:
         """Return one note."""
         return next(self.notes("vault = ? AND path = ?", vault, path), None)
 
+    def note_id(self, vault: str, path: str) -> str:
+        """Return the id of a note; empty where there is none."""
+        found = self._db.execute(
+            "SELECT id FROM notes WHERE vault = ? AND path = ?", (vault, path)
+        ).fetchone()
+        return found[0] if found else ""
+
     def notes(self, where: str = "1", *values: Any) -> Iterator[NoteRow]:
         """Yield the notes that an SQL condition selects, by vault and path."""
         rows = self._db.execute(

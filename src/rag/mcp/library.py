@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # What the tools need. Nothing else may import any of it at the same time: modules of libraries
 # import each other in circles, which two threads at once do not survive.
 _FOR_NOTES = (
-    "rag.answers.prompt_texts",
+    "rag.answers.prompt_injection",
     "rag.app.interpretation_text",
     "rag.app.notes",
     "rag.app.schema.index",
@@ -27,7 +27,6 @@ _FOR_NOTES = (
     "rag.app.status",
 )
 _FOR_ANSWERS = ("rag.app.ask",)
-_FIRST = 1.0  # seconds that the first searches have the processor for themselves
 
 
 class Library:
@@ -43,8 +42,8 @@ class Library:
         self._mutex, self._starting = threading.Lock(), threading.Lock()
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
-        self._notes, self._answers = threading.Event(), threading.Event()
-        self._wanted = threading.Event()  # somebody asks a question
+        self._notes = threading.Event()
+        self._answering, self._has_answers = threading.Lock(), False
 
     def load(self) -> None:
         """Begin to import and open what requests need, in a thread. Once is enough."""
@@ -59,10 +58,13 @@ class Library:
         self._notes.wait()
 
     def wait_for_answers(self) -> None:
-        """Wait until questions can be answered too."""
-        self._wanted.set()
+        """Load what questions are answered with too, the first time: most clients never ask any,
+        and it takes 11 MB."""
         self.wait_for_notes()
-        self._answers.wait()
+        with self._answering:
+            if not self._has_answers:
+                self._attempt(lambda: self._warm_up(_FOR_ANSWERS, "warm_up_answers"))
+                self._has_answers = True
 
     @contextmanager
     def reader(self) -> Iterator[Workspace]:
@@ -75,7 +77,6 @@ class Library:
 
     def close(self) -> None:
         """Close what is open, once what is being loaded is."""
-        self._wanted.set()
         if self._thread is not None:
             self._thread.join()
         if self._readers is not None:
@@ -85,12 +86,8 @@ class Library:
         try:
             self._attempt(self._start_early)
             self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
-            self._notes.set()
-            self._wanted.wait(_FIRST)
-            self._attempt(lambda: self._warm_up(_FOR_ANSWERS, "warm_up_answers"))
         finally:
             self._notes.set()
-            self._answers.set()
 
     def _attempt(self, step: Callable[[], None]) -> None:
         """Do what spares the first request some time, if it can be done."""
@@ -104,11 +101,12 @@ class Library:
             traceback.print_exc(file=sys.stderr)
 
     def _start_early(self) -> None:
-        """Start what takes its time in another process, while this one imports."""
+        """Start what takes its time outside the interpreter, while that imports."""
         readers = self._opened()
         from rag.app.serving.early_start import start_early
 
         start_early(readers.config)
+        readers.prepare()
 
     def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
         """Import modules, and do once what the first request that needs them would do."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rag.answers.prompt_injection import without_instructions
-from rag.answers.prompt_texts import clean_name
+from rag.answers.prompt_injection import clean_name, without_instructions
 from rag.text.data_delimiters import fenced, unused_code
 from rag.text.sanitize import without_controls
 

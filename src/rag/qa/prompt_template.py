@@ -21,6 +21,7 @@ from haystack.dataclasses import Document
 
 from rag.answers import prompt_texts as words
 from rag.answers.language import marks_for
+from rag.answers.prompt_injection import clean_name
 from rag.answers.prompt_texts import Prompt, Source
 from rag.context.formatters import role_of
 from rag.context.models import ContextItem, SourceType
@@ -174,7 +175,7 @@ def _cleaned(document: Document, source: Source, mark: str) -> tuple[Document, S
 
 def _clean_value(value: Any, mark: str) -> tuple[Any, int]:
     if isinstance(value, str):
-        return words.clean_name(value, mark)
+        return clean_name(value, mark)
     if isinstance(value, list):
         cleaned = [_clean_value(one, mark) for one in value]
         return [one for one, _ in cleaned], sum(count for _, count in cleaned)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from rag.text.exact_forms import Kind as FormKind
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import Match, find_matches, weigh_matches, weigh_terms
 from rag.text.sanitize import without_controls
-from rag.text.snippets import Span, snippet
+from rag.text.snippets import Span, snippet, spans_of
 from rag.vault.markdown import Kind
 from rag.vault.readable import ReadableLine, readable_lines
 from rag.vault.sentence_units import sentence_units
@@ -24,6 +25,7 @@ _COLUMN = 0.5  # the name of a column, against what a row holds itself
 _NEARBY = 0.3  # what only the sentence before or after holds, of the same paragraph
 _ENDS = tuple(".!?…:;,。！？：；、，")  # after which no mark parts two lines
 _PARTED = " · "
+_LAST_MATCHED = 256  # lines of results
 # All words of a query, against a standard deviation of how near in meaning a sentence is.
 _WORDS = 4.0
 
@@ -159,7 +161,7 @@ def _scores(
 
 
 def _sentences(line: ReadableLine, query: str, weights: dict[str, float]) -> Iterator[_Sentence]:
-    matches = find_matches(line.text, query)
+    matches = _matches(line.text, query)
     if line.kind == Kind.TABLE:
         own = [m for m in matches if not _is_inside(m, line.names)]
         terms = {
@@ -175,6 +177,11 @@ def _sentences(line: ReadableLine, query: str, weights: dict[str, float]) -> Ite
         inside = matches[bisect_left(starts, start) : bisect_left(starts, end)]
         terms = weigh_matches(inside, weights)
         yield _Sentence(line.number, terms, line.goes_on or start > 0, counts)
+
+
+@lru_cache(_LAST_MATCHED)  # where a line matches is found first, then it is shown
+def _matches(text: str, query: str) -> tuple[Match, ...]:
+    return tuple(find_matches(text, query))
 
 
 def _is_inside(match: Match, spans: Sequence[Span]) -> bool:
@@ -194,11 +201,13 @@ def excerpt(result: SearchResult, query: str, width: int) -> tuple[str, list[Spa
         lines = lines[lines[0].text == result.heading[-1] :]
     wanted = result.line - result.line_start + result.repeated
     text, within = "", (0, 0)
+    spans: list[Span] = []  # no word goes on in the next line
     for line in lines:
         shown = " ".join(without_controls(line.text).split())
         if text and shown:
             text += " " if line.goes_on or text.endswith(_ENDS) else _PARTED
         if line.number == wanted:
             within = len(text), len(text) + len(shown)
+        spans += [(len(text) + a, len(text) + b) for a, b in spans_of(_matches(shown, query))]
         text += shown
-    return snippet(text, query, width, within if within[1] else None)
+    return snippet(text, query, width, within if within[1] else None, spans)

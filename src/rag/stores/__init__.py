@@ -6,15 +6,18 @@ second to import.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rag.config import StoreConfig
+from rag.exceptions import RAGError
 from rag.support.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.index.snapshots import IndexDirectory
     from rag.stores.base.document_store import BaseDocumentStore
+    from rag.stores.edge.session import ShardAccess
 
 COLLECTION_NAME = StoreConfig.collection
 
@@ -35,11 +38,14 @@ __all__ = [
 
 
 def get_document_store(
-    config: RAGConfig | None = None, directory: IndexDirectory | None = None
+    config: RAGConfig | None = None,
+    directory: IndexDirectory | None = None,
+    access: ShardAccess | None = None,
 ) -> BaseDocumentStore:
     """Return the store of the configured index; nothing is opened or contacted yet.
 
     :param directory: the index's folder, where the caller holds its lock already.
+    :param access: from `begin_opening`.
     """
     from rag.config import load_config
     from rag.index.snapshots import IndexDirectory
@@ -53,9 +59,32 @@ def get_document_store(
         return QdrantServerDocumentStore(path, config.store, directory)
     from rag.stores.edge.document_store import QdrantEdgeDocumentStore
 
-    store = QdrantEdgeDocumentStore(path, is_quantized=True)
+    store = QdrantEdgeDocumentStore(path, is_quantized=True, access=access)
     store.access.directory = directory
     return store
+
+
+def begin_opening(config: RAGConfig) -> ShardAccess | None:
+    """Begin to open the configured index in a thread, for all words: it is open sooner than what
+    else a search needs is imported, and who asks often would open it for all in the end.
+
+    :returns: what the store is made with; `None` where the index is on a server.
+    """
+    if config.store.url:
+        return None
+    from threading import Thread
+
+    from rag.index.snapshots import IndexDirectory
+    from rag.stores.edge.session import ShardAccess
+
+    access = ShardAccess(IndexDirectory.of(config))
+
+    def open_it() -> None:
+        with suppress(RAGError, OSError):  # the store meets it again, and tells
+            access.open_whole()
+
+    Thread(target=open_it, name="open", daemon=True).start()
+    return access
 
 
 def open_directory(config: RAGConfig, is_needed: bool = True) -> IndexDirectory:

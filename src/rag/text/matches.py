@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -182,7 +182,7 @@ def weigh_terms(query: str, rarity: Callable[[int], float] | None = None) -> dic
     return weights
 
 
-def weigh_matches(matches: list[Match], weights: dict[str, float]) -> dict[str, float]:
+def weigh_matches(matches: Sequence[Match], weights: dict[str, float]) -> dict[str, float]:
     """Return what each term that some matches are of counts for: its best form, and more where it
     stands beside another as in the query."""
     found: dict[str, float] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rag.text.matches import find_matches
+from collections.abc import Iterable
+
+from rag.text.matches import Match, find_matches
 
 Span = tuple[int, int]
 
@@ -12,12 +14,13 @@ def match_spans(text: str, query: str) -> list[Span]:
 
     In unsegmented scripts a part is marked when two characters together stand in the query.
     """
-    return _joined([(match.start, match.end) for match in find_matches(text, query)])
+    return spans_of(find_matches(text, query))
 
 
-def _joined(spans: list[Span]) -> list[Span]:
+def spans_of(matches: Iterable[Match]) -> list[Span]:
+    """Return the (start, end) of what some matches cover, in order; those that touch are one."""
     joined: list[Span] = []
-    for start, end in spans:
+    for start, end, *_ in matches:
         if joined and start <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
@@ -26,16 +29,22 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 
 def snippet(
-    text: str, query: str, width: int, within: Span | None = None
+    text: str,
+    query: str,
+    width: int,
+    within: Span | None = None,
+    spans: list[Span] | None = None,
 ) -> tuple[str, list[Span]]:
     """Return the stretch of `text` that speaks most of `query`, on one line, and its matches.
 
     :param width: about how many characters; cuts are marked by `…`.
     :param within: the (start, end) of the part of `text`, all of it on one line then, that the
         stretch must show some of; the part with the best match, if there is one.
+    :param spans: what of `text`, all of it on one line then, matches, where that is known.
     """
-    text = " ".join(text.split())
-    spans = match_spans(text, query)
+    if spans is None:
+        text = " ".join(text.split())
+        spans = match_spans(text, query)
     if len(text) <= width:
         return text, spans
     start = _best_start(text, spans, width, within or (0, len(text)))

@@ -71,6 +71,26 @@ def test_requests_one_after_the_other_share_a_reader(config: RAGConfig, folder: 
     readers.close()
 
 
+def test_the_reader_that_was_prepared_is_lent_first(config: RAGConfig, folder: Path):
+    readers = Readers(config)
+    readers.prepare()
+    with readers.reader() as first, readers.reader() as second:
+        assert first.search(SearchRequest("wombat")).response.total == 1
+        assert second.search(SearchRequest("wombat")).response.total == 1
+    readers.close()
+
+
+def test_what_was_published_since_it_was_prepared_is_read(
+    config: RAGConfig, folder: Path, refresh: Refresh
+):
+    readers = Readers(config)
+    readers.prepare()
+    (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
+    refresh(work=folder)
+    assert found(readers, "quokka") == 1
+    readers.close()
+
+
 def test_a_reader_is_lent_again_after_a_query_that_failed(config: RAGConfig, folder: Path):
     readers = Readers(config)
     with pytest.raises(QueryError), readers.reader() as first:

@@ -170,6 +170,25 @@ def test_a_closed_reader_holds_no_file(store: Store, path: str, publish: Publish
 
 
 @needs_proc
+def test_a_reader_that_was_closed_before_its_index_was_open_holds_no_file(
+    store: Store, reader: Store, path: str, publish: Publish
+) -> None:
+    publish(store, "first")
+    store.close()
+    reader.close()
+    reader.access.open_whole()
+    assert open_files(path) == []
+
+
+def test_an_index_that_was_opened_for_all_words_is_not_opened_again_for_others(
+    store: Store, reader: Store, publish: Publish
+) -> None:
+    publish(store, "first")
+    reader.access.open_whole()
+    assert reader.access.shard(frozenset({1})) is reader.access.shard(frozenset({2}))
+
+
+@needs_proc
 def test_a_closed_writer_holds_no_file(store: Store, path: str) -> None:
     store.write_documents([doc("a")])
     assert open_files(path)

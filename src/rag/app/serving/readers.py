@@ -14,6 +14,7 @@ from rag.app.index_state import count_changed, open_index
 from rag.app.workspace import Workspace
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError, RAGError
+from rag.stores import begin_opening
 
 _MOST = 4  # readers at once; who comes later waits
 _LOOK_EVERY = 5.0  # seconds between two looks for changed notes, while somebody asks
@@ -36,6 +37,10 @@ class Readers:
         self._changed: int | None = None
         self._is_looking = False
         self._looked = 0.0
+
+    def prepare(self) -> None:
+        """Begin to open the index for the first request."""
+        self._give_back(self._new())
 
     @contextmanager
     def reader(self) -> Iterator[Workspace]:
@@ -77,10 +82,13 @@ class Readers:
             self._changed, self._looked = None, 0.0
             workspace = None
         if workspace is None:
-            return Workspace(self.config)
+            return self._new()
         if self._looked:
             workspace.note_changes(self._changed)
         return workspace
+
+    def _new(self) -> Workspace:
+        return Workspace(self.config, begin_opening(self.config))
 
     def _give_back(self, workspace: Workspace) -> None:
         with self._mutex:

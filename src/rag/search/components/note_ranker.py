@@ -271,7 +271,7 @@ class NoteRanker:
         first, *others = sections.values()
         # The very words of the query count once for a note, however many of its sections hold them;
         # and so does meaning, or long notes would come first.
-        best = [first, *map(_by_words, others)]
+        best = [first, *map(_by_words, others[: len(self.weights) - 1])]
         parts = tuple(
             Part(c.id, weight, c.score, c.meaning, c.cosine, c.likeness, c.gains, c.forms)
             for weight, c in zip(self.weights, best, strict=False)

@@ -36,16 +36,23 @@ class QdrantEdgeDocumentStore(BaseDocumentStore):
     :param path: the folder of the index.
     :param similarity: how embeddings are compared: `cosine`, `dot_product` or `l2`.
     :param is_quantized: keep embeddings in 8 bits a number: a quarter of the disk.
+    :param access: what opens the index, where that has begun.
     """
 
     collection_name = StoreConfig.collection
     access: ShardAccess
 
-    def __init__(self, path: str, similarity: str = "cosine", is_quantized: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        similarity: str = "cosine",
+        is_quantized: bool = False,
+        access: ShardAccess | None = None,
+    ) -> None:
         if similarity not in ("cosine", "dot_product", "l2"):
             raise ValueError(f"similarity {similarity!r}: use cosine, dot_product or l2")
         self.is_quantized = is_quantized
-        access = ShardAccess(IndexDirectory(path))
+        access = access or ShardAccess(IndexDirectory(path))
         super().__init__(path, similarity, access, ShardBackend(access, similarity, is_quantized))
 
     def to_dict(self) -> dict[str, Any]:

@@ -55,6 +55,7 @@ class ShardAccess(Access):
         # longer than reading, so that those before it stay as long as the snapshot does.
         self._readers: list[qe.EdgeShard] = []
         self._known: frozenset[int] | None = frozenset()  # the last one's dimensions; None: all
+        self._may_open_whole = True  # until it is closed, perhaps before a thread gets to it
 
     # -- writing -----------------------------------------------------------------------
 
@@ -141,6 +142,17 @@ class ShardAccess(Access):
                 self._open_reader(snapshot, dimensions)
             return self._readers[-1]
 
+    def open_whole(self) -> None:
+        """Open the current snapshot for all dimensions, for who will ask for many.
+
+        :raises IndexUnavailableError: as for `shard`.
+        """
+        with self.mutex:
+            if not self._may_open_whole or self._readers:
+                return
+            if snapshot := self._hold():
+                self._open_reader(snapshot, None)
+
     @property
     def reads_work(self) -> bool:
         return self._writing is not None and self.holds_points()
@@ -163,15 +175,20 @@ class ShardAccess(Access):
             return snapshot.path if snapshot else None
 
     def _close_points(self) -> None:
+        self._may_open_whole = False
         try:
             self.close_work()
         finally:
             if keep(*self._readers):  # nobody asks them any more: a writer may remove their files
                 self._readers = []
 
-    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int]) -> None:
-        """Open a snapshot's shard: for the dimensions asked for at first, then for all."""
-        wanted = dimensions.union(self._known or ()) if len(self._readers) < _NARROW else None
+    def _open_reader(self, snapshot: IndexSnapshot, dimensions: frozenset[int] | None) -> None:
+        """Open a snapshot's shard: for the dimensions asked for at first, then for all.
+
+        :param dimensions: `None` are all.
+        """
+        is_narrow = dimensions is not None and len(self._readers) < _NARROW
+        wanted = (dimensions or frozenset()).union(self._known or ()) if is_narrow else None
         try:
             if not self._readers:
                 snapshot.check()
