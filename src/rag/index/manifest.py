@@ -23,23 +23,20 @@ from rag.index import note_rows
 from rag.index.catalog import TAGS, CatalogTables
 from rag.index.checksums import find_damage
 from rag.index.index_errors import damaged_index
+from rag.index.links import names
 from rag.index.links import tables as link_tables
+from rag.index.links.names import NameTable
 from rag.index.links.tables import LinkTables
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.sqlite import transaction, verify
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind
-from rag.text.normalize import fold_accents, name_key
 
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE vaults (name TEXT PRIMARY KEY, root TEXT NOT NULL) WITHOUT ROWID;
-{note_rows.SCHEMA}CREATE TABLE names (
-    id TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, key)
-) WITHOUT ROWID;
-CREATE INDEX names_by_key ON names (key);
-CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
+{note_rows.SCHEMA}{names.SCHEMA}CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 {catalog_tables.SCHEMA}{link_tables.SCHEMA}"""
 _UUID = 16  # bytes of a chunk's id, the first of `CHUNK`
 UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack their embedding
@@ -221,12 +218,11 @@ class Manifest:
     def names(self, *called: str) -> list[tuple[str, str, str, list[str], str]]:
         """Return vault, path, title, aliases and id of every indexed note, or of those with one of
         some names as title, alias or file name."""
-        marks = ", ".join("?" * len(called))
+        among = " AND id IN (SELECT value FROM json_each(?))" if called else ""
         rows = self._db.execute(
-            "SELECT vault, path, title, aliases, id FROM notes WHERE length(chunks) > 0"
-            + (f" AND id IN (SELECT id FROM names WHERE key IN ({marks}))" if called else "")
-            + " ORDER BY vault, path",
-            [_key(name) for name in called],
+            "SELECT vault, path, title, aliases, id FROM notes"
+            f" WHERE length(chunks) > 0{among} ORDER BY vault, path",
+            [json.dumps(self.name_table.ids(*called))] if called else [],
         )
         return [(v, p, t, json.loads(a), i) for v, p, t, a, i in rows]
 
@@ -252,8 +248,12 @@ class Manifest:
 
     def named(self, name: str) -> list[str]:
         """Return the ids of the notes with that title, alias or file name."""
-        rows = self._db.execute("SELECT id FROM names WHERE key = ? ORDER BY id", (_key(name),))
-        return [identity for (identity,) in rows]
+        return self.name_table.ids(name)
+
+    @property
+    def name_table(self) -> NameTable:
+        """What the notes are called."""
+        return NameTable(self._db)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -350,18 +350,12 @@ class Manifest:
         if not row.chunks:
             self._forget_names(row.id)
             return
-        self._db.execute("DELETE FROM names WHERE id = ?", (row.id,))
-        names = (*row.aliases, PurePath(row.path).stem, row.title)
-        keys = {_key(name): name for name in names}
-        self._db.executemany(
-            "INSERT INTO names VALUES (?, ?, ?)",
-            [(row.id, key, name) for key, name in keys.items() if key],
-        )
+        self.name_table.put(row.id, (*row.aliases, PurePath(row.path).stem, row.title))
         self.catalogue.put(row.id, row.title, row.modified, _facts(row))
         self.links.put(row.id, row.links)
 
     def _forget_names(self, identity: str) -> None:
-        self._db.execute("DELETE FROM names WHERE id = ?", (identity,))
+        self.name_table.drop(identity)
         self.catalogue.drop(identity)
         self.links.drop(identity)
 
@@ -390,11 +384,6 @@ def published_manifest(directory: IndexDirectory) -> Iterator[Manifest]:
         Manifest.open_snapshot(snapshot.path / MANIFEST) as manifest,
     ):
         yield manifest
-
-
-def _key(name: str) -> str:
-    """Return what the spellings of a name have in common, with and without accents."""
-    return fold_accents(name_key(name))
 
 
 def _facts(row: NoteRow) -> Iterator[tuple[str, str]]:
