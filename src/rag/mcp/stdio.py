@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 4 << 20  # bytes
 _AT_ONCE = 64  # requests; who sends more is answered later
+_WAITING = 1000  # requests; who sends more is not read, cancellations neither
 _LOOK = 2.0  # seconds between two looks for the program that started us
 _LAST_ANSWERS = 10.0  # seconds that requests have after the end of the input
 _CANCELLED = "notifications/cancelled"
@@ -94,7 +95,7 @@ class _Server:
         self._calls: dict[Id, Call] = {}
         self._changing = threading.Condition()
         self._running = 0
-        self._workers = Workers(_AT_ONCE)
+        self._workers = Workers(_AT_ONCE, _WAITING)
         self._is_gone = False
 
     def run(self) -> None:
