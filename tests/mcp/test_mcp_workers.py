@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import subprocess
+import sys
 import threading
 import time
+
+import pytest
 
 from rag.mcp.workers import Workers
 
@@ -49,3 +54,28 @@ def test_who_comes_when_too_many_wait_waits():
     free.set()
     assert later.wait(30)
     thread.join()
+
+
+_ALLOCATING = """
+import ctypes, threading
+from rag.mcp.workers import limit_arenas
+limit_arenas()
+barrier = threading.Barrier(8)
+def allocate():
+    kept = [bytes(1000 + number) for number in range(1000)]
+    barrier.wait()
+threads = [threading.Thread(target=allocate) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+libc = ctypes.CDLL(None)
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(ctypes.CDLL(None), "malloc_info"), reason="only glibc tells of its arenas"
+)
+def test_threads_share_two_arenas():
+    told = subprocess.run([sys.executable, "-c", _ALLOCATING], capture_output=True, text=True)
+    assert told.stdout.count("<heap nr=") == 2

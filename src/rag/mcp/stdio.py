@@ -29,7 +29,7 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
-from rag.mcp.workers import Workers
+from rag.mcp.workers import Workers, limit_arenas
 from rag.support import process_exit
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def serve(config_file: Path | None = None) -> int:
         sys.stderr.write(f"rag: no standard streams: {error.strerror}\n")
         return 2
     process_exit.go_on()
+    limit_arenas()
     library = Library(lambda: _settings(config_file))
     try:
         _Server(library, source, target).run()
