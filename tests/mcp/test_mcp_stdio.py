@@ -264,3 +264,18 @@ class TestWithAModel:
         assert code == 0
         assert not [answer for answer in answers if "id" in answer]
         assert "Traceback" not in printed
+
+    def test_a_cancellation_is_heard_though_more_wait_than_are_answered_at_once(
+        self, one: Server, server: OllamaServer
+    ):
+        self.wait_for_text(one)
+        server.fail("/api/chat", "endless", seconds=0.05, times=None)
+        one.send(*(modern("tools/call", 100 + number, **_ASK) for number in range(80)))
+        params = {"requestId": 7}
+        one.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        for _ in range(200):
+            if server.requests("/api/chat")[0].finished:
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the model goes on")

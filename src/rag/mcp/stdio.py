@@ -29,7 +29,7 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
-from rag.mcp.workers import Workers
+from rag.mcp.workers import Workers, limit_arenas
 from rag.support import process_exit
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 4 << 20  # bytes
 _AT_ONCE = 64  # requests; who sends more is answered later
+_WAITING = 1000  # requests; who sends more is not read, cancellations neither
 _LOOK = 2.0  # seconds between two looks for the program that started us
 _LAST_ANSWERS = 10.0  # seconds that requests have after the end of the input
 _CANCELLED = "notifications/cancelled"
@@ -53,6 +54,7 @@ def serve(config_file: Path | None = None) -> int:
         sys.stderr.write(f"rag: no standard streams: {error.strerror}\n")
         return 2
     process_exit.go_on()
+    limit_arenas()
     library = Library(lambda: _settings(config_file))
     try:
         _Server(library, source, target).run()
@@ -94,7 +96,7 @@ class _Server:
         self._calls: dict[Id, Call] = {}
         self._changing = threading.Condition()
         self._running = 0
-        self._workers = Workers(_AT_ONCE)
+        self._workers = Workers(_AT_ONCE, _WAITING)
         self._is_gone = False
 
     def run(self) -> None:

@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 
 Work = Callable[[], None]
+
+_ARENA_MAX = -8  # the number of this limit in glibc
+_ARENAS = 2
+
+
+def limit_arenas() -> None:
+    """Let all threads, those of the engine too, take memory from two stores of the allocator.
+
+    glibc has eight for each processor, and each keeps what it once needed: memory grew for the
+    first ten thousand searches. It must be called before there is a thread; other systems have no
+    such limit.
+    """
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
 
 
 class Workers:
@@ -17,19 +35,24 @@ class Workers:
     some, and a thread for each request would let it grow.
 
     :param most: how many there are at once.
+    :param waiting: how many works may wait for one.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._started = most, 0
+    def __init__(self, most: int, waiting: int) -> None:
+        self._most, self._started, self._room = most, 0, waiting
         self._idle: list[SimpleQueue[Work]] = []
+        self._waiting: deque[Work] = deque()
         self._changing = threading.Condition()
 
     def do(self, work: Work) -> None:
-        """Have a thread do some work; wait while all have some."""
+        """Have a thread do some work, now or when one is free; wait while too many do."""
         with self._changing:
-            self._changing.wait_for(lambda: self._idle or self._started < self._most)
+            self._changing.wait_for(lambda: len(self._waiting) < self._room)
             if self._idle:
                 self._idle.pop().put(work)
+                return
+            if self._started == self._most:
+                self._waiting.append(work)
                 return
             self._started += 1
         inbox: SimpleQueue[Work] = SimpleQueue()
@@ -40,5 +63,8 @@ class Workers:
         while True:
             inbox.get()()
             with self._changing:
-                self._idle.append(inbox)
+                if self._waiting:
+                    inbox.put(self._waiting.popleft())
+                else:
+                    self._idle.append(inbox)
                 self._changing.notify()
