@@ -17,7 +17,7 @@ from typer import _click
 
 from rag import __version__
 from rag.cli.framework.lazy_group import LazyGroup
-from rag.cli.framework.typer_parameters import HELP_OPTIONS, checked_late
+from rag.cli.framework.typer_parameters import HELP_OPTIONS, checked_late, mend_zsh
 from rag.cli.render.console import print_error, say
 from rag.exceptions import IndexUnavailableError, RAGError, UsageError
 from rag.support.process_exit import INTERRUPTED, interrupted
@@ -63,6 +63,7 @@ def root(
 @cache
 def program() -> _click.Command:
     """Return the commands as Typer makes them of `app`."""
+    mend_zsh()
     return checked_late(typer.main.get_command(app))
 
 

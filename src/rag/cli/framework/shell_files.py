@@ -12,6 +12,7 @@ from typing import Any
 from typer._completion_shared import get_completion_script
 
 from rag import __version__
+from rag.cli.app import program
 from rag.cli.framework.reference import EXIT_CODES, all_commands, help_and_examples, parameters
 
 _ABOUT = "search your Markdown notes and ask them questions"
@@ -20,6 +21,7 @@ rag reads folders of Markdown notes, indexes them, searches them by words and, b
 comes with it, by meaning, and answers questions from them with their sources. It needs no server.
 The notes are only ever read.
 """
+_HELP = (".TP", r"\fB\-\-help\fR, \fB\-h\fR", "Say what rag, or a command, takes.")
 _ENVIRONMENT = {
     "RAG_DATA_DIR": "The folder of the index.",
     "RAG_CONFIG": "The file of settings to read in the place of the project's.",
@@ -37,10 +39,10 @@ _FILES = {
 
 def shell_files() -> Iterator[tuple[str, str]]:
     """Yield the path of each file below the `share` of an installation, and its text."""
+    program()  # mends Typer's script for zsh
     yield "man/man1/rag.1", manual()
     yield "bash-completion/completions/rag", _completion("bash")
-    # zsh reads the file at the first completion, which it has to answer too.
-    yield "zsh/site-functions/_rag", f'{_completion("zsh")}_rag_completion "$@"\n'
+    yield "zsh/site-functions/_rag", _completion("zsh")
     yield "fish/vendor_completions.d/rag.fish", _completion("fish")
 
 
@@ -53,7 +55,8 @@ def manual() -> str:
     """Return the manual page, in the macros of man(7)."""
     lines = [f'.TH RAG 1 "" "rag {__version__}" "User Commands"', ".SH NAME"]
     lines += [rf"rag \- {_ABOUT}", ".SH SYNOPSIS", r"\fBrag\fR \fICOMMAND\fR [\fIOPTION\fR]..."]
-    lines += [".SH DESCRIPTION", _escaped(" ".join(_DESCRIPTION.split())), ".SH COMMANDS"]
+    lines += [".SH DESCRIPTION", _escaped(" ".join(_DESCRIPTION.split()))]
+    lines += [".SH OPTIONS", *_options(program()), *_HELP, ".SH COMMANDS"]
     for name, command in all_commands():
         lines += _command(name, command)
     lines += [".SH EXIT STATUS", *_list((str(code), text) for code, text in EXIT_CODES.items())]
@@ -66,6 +69,11 @@ def _command(name: str, command: Any) -> list[str]:
     lines = [f".SS rag {name}", _escaped(text)]
     if examples:
         lines += [".PP", ".EX", *map(_escaped, examples), ".EE"]
+    return lines + _options(command)
+
+
+def _options(command: Any) -> list[str]:
+    lines = []
     for names, value, says in parameters(command):
         label = ", ".join(rf"\fB{_escaped(one)}\fR" for one in names)
         lines += [".TP", label + (rf" \fI{_escaped(value)}\fR" if value else ""), _escaped(says)]

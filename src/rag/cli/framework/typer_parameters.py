@@ -54,3 +54,13 @@ def checked_late(command: _click.Command) -> _click.Command:
         of = parameter.type_descriptor
         parameter._runtime_param = _Late(of.parameter_info, of.annotation, of)
     return command
+
+
+def mend_zsh() -> None:
+    """Let Typer's script for zsh complete at the first Tab too: zsh reads it then, and takes it for
+    the completion itself."""
+    from typer import _completion_shared
+
+    scripts, again = _completion_shared._completion_scripts, '%(complete_func)s "$@"'
+    if again not in scripts["zsh"]:
+        scripts["zsh"] = f"{scripts['zsh'].rstrip()}\n{again}\n"
