@@ -137,6 +137,13 @@ def test_a_word_is_named_in_one_of_its_forms(of_one_subject) -> None:
     assert len({"pump", "pumps"} & {*words}) == 1
 
 
+def test_numbers_hashes_and_letters_are_no_reasons(build_index) -> None:
+    text = "# {}\n\nSee e f786db9fac45774f and 1968 at 100x145 of the walrus.\n"
+    notes = {"One.md": text.format("One"), "Two.md": text.format("Two"), "Else.md": "# Else\n"}
+    [found] = related(build_index({"v": notes}), "One").results
+    assert sorted(found.reasons.words) == ["see", "walrus"]
+
+
 def test_a_piece_of_a_longer_word_in_katakana_is_no_reason(of_one_subject) -> None:
     found = related(of_one_subject, "Pump", limit=50).results
     words = {one.note.row.path: one.reasons.words for one in found}
@@ -206,3 +213,24 @@ class TestByMeaning:
             3,
             "A bad deployment is undone by installing the old build of it again.",
         )
+
+
+@needs_model
+def test_it_says_when_few_notes_have_embeddings(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    config = RAGConfig(
+        data_dir=tmp_path / "data",
+        embedding=EmbeddingConfig("builtin"),
+        ollama=OllamaConfig(enabled=False),
+    )
+    (work / "Tea.md").write_text(NOTES["Tea.md"], "utf-8")
+    (work / "Bread.md").write_text(NOTES["Bread.md"], "utf-8")
+    with Workspace(config) as workspace:
+        workspace.sync(SyncRequest([work], embed=True))
+    for name in ("Index.md", "Oncall.md"):
+        (work / name).write_text(NOTES[name], "utf-8")
+    with Workspace(replace(config, embedding=EmbeddingConfig("none"))) as workspace:
+        workspace.sync(SyncRequest())
+    [notice] = related(config, "Tea").notices
+    assert "2 of 4 chunks have embeddings: notes without any are not compared" in notice

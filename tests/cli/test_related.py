@@ -92,6 +92,22 @@ class TestLinks:
         assert rag("related", "d", "--links", "up").code == 2
         assert rag("related", "d", "--links", "in", "--depth", "4").code == 2
 
+    def test_a_limit_leaves_out_the_furthest_links_and_says_how_many(self, rag, chain):
+        ran = rag("related", "a", "--links", "out", "--depth", "2", "--limit", "1")
+        assert ran.out == "work/a.md:1: [[b]] → work/b.md\n"
+        assert ran.err == "2 more links left out by --limit\n"
+
+    @pytest.mark.parametrize(
+        "options", [["--links", "in", "--min-score", ".3"], ["--links", "in", "--paths"]]
+    )
+    def test_what_does_not_go_with_links_is_refused(self, rag, chain, options):
+        ran = rag("related", "a", *options)
+        assert ran.code == 2 and f"{options[2]} does not go with --links" in ran.err
+
+    def test_a_depth_goes_with_links(self, rag, chain):
+        ran = rag("related", "a", "--depth", "2")
+        assert ran.code == 2 and "--depth goes with --links" in ran.err
+
     def test_get_gives_backlinks_with_their_lines(self, rag, chain):
         [link] = rag("get", "c", "--json").json["backlinks"]
         assert (link["from"]["path"], link["line"], link["target"]) == ("b.md", 3, "c")

@@ -274,7 +274,9 @@ class TestRelated:
             ({"note": " "}, "note is empty"),
             ({"note": "Backups", "depth": 2}, "depth goes with links"),
             ({"note": "Backups", "links": "up"}, "out, in"),
-            ({"note": "Backups", "links": "in", "depth": 4}, "depth"),
+            ({"note": "Backups", "links": "in", "depth": 4}, "depth must be from 1 to 3, not 4"),
+            ({"note": "Backups", "links": "in", "depth": 0}, "depth must be from 1 to 3, not 0"),
+            ({"note": "Backups", "links": "in", "min_score": 0.3}, "does not go with links"),
             ({"note": "Backup"}, "Backups"),
         ],
     )

@@ -75,12 +75,14 @@ class LinksRequest:
 
     :param direction: `out`, `in` or `both`.
     :param depth: how many links after each other, 1 to 3.
+    :param limit: how many links at most, the nearest first; all, where there is none.
     :param folder: where a path may begin too.
     """
 
     note: str
     direction: str = "both"
     depth: int = 1
+    limit: int | None = None
     folder: Path | None = None
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Raise it when the text that a chunk is embedded by changes.
 TEXT_VERSION = 2
 _KEY = "embedding"
+_NEARLY_ALL = 0.9  # of the chunks that a model can read; who has embedded so many need not be told
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ class Embedded:
     def share(self) -> float:
         """The share of those that have an embedding; 0 where there are none."""
         return min(1.0, self.embedded / self.readable) if self.readable > 0 else 0.0
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether so many have none that it shows."""
+        return self.share < _NEARLY_ALL
 
     def to_json(self) -> dict[str, Any]:
         """Return all facts as one flat mapping, but for how fast that was."""

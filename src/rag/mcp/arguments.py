@@ -7,6 +7,7 @@ from which a model learns what to send.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -62,7 +63,7 @@ def _checked(name: str, value: Any, schema: Schema) -> Any:
             _text(key): _checked(f"{name}.{_text(key)[:40]}", item, items)
             for key, item in value.items()
         }
-    low, high = schema.get("minimum", value), schema.get("maximum", value)
+    low, high = schema.get("minimum", -inf), schema.get("maximum", inf)
     if not low <= value <= high:
         bounds = f"from {low} to {high}" if "maximum" in schema else f"{low} or more"
         raise ArgumentError(f"{name} must be {bounds}, not {_brief(value)}")

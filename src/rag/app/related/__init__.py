@@ -15,6 +15,8 @@ from rag.app.related.meaning import near_in_meaning
 from rag.app.related.ranking import PASSAGES, Passage, Ranked, passages_of
 from rag.app.related.shared_words import SharedWords
 from rag.app.related.words import Weighty, near_in_words, passages_with, weightiest_words
+from rag.exceptions import Message, Remedy
+from rag.index.embedding_space import read_embedded
 from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.search.filters import all_of, none_of, one_of
@@ -111,9 +113,23 @@ def related(snapshot: Snapshot, request: RelatedRequest) -> RelatedReport:
             by, ranked = WORDS, near_in_words(store, words, ids, filters)
         ranked = [one for one in ranked if one.score >= request.min_score][: request.limit]
         results = _Describer(store, manifest, note.row, chunks, words, linked).describe(ranked)
+        notices = [*asked.notices, *filter(None, [_partly(manifest) if by == MEANING else ""])]
     left_out = 0 if request.include_linked else len(linked)
     elapsed = round((time.monotonic() - started) * 1000)
-    return RelatedReport(note, by, results, left_out, asked.notices, snapshot.state, elapsed)
+    return RelatedReport(note, by, results, left_out, notices, snapshot.state, elapsed)
+
+
+def _partly(manifest: Manifest) -> str:
+    """Say of an index with few embeddings that notes without are not compared."""
+    embedded = read_embedded(manifest)
+    if embedded is None or not embedded.is_partial:
+        return ""
+    return Message(
+        f"{embedded.embedded:,} of {embedded.readable:,} chunks have embeddings: notes without any"
+        " are not compared",
+        remedy=Remedy.EMBED_REST,
+        joint=" ",
+    )
 
 
 def _linked(links: LinkTables, note: NoteRow) -> set[str]:

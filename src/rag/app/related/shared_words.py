@@ -10,6 +10,7 @@ from rag.app.related.words import Weighty
 from rag.index.searchable_text import lexical_parts
 from rag.text.matches import find_matches, weigh_terms
 from rag.text.scripts import HAN, KATAKANA
+from rag.text.tokenizer import stem
 
 if TYPE_CHECKING:
     from haystack import Document
@@ -20,6 +21,8 @@ _NAMED = 5
 # tell nothing by themselves.
 _TELLING, _LESS = 3.0, 2.0
 _UNSEGMENTED = re.compile(f"[{HAN}{KATAKANA}]")
+# One letter, a number, and what addresses and hashes are made of.
+_NO_WORD = re.compile(r"\w|\d+|(?=(?:.*\d){3}).+|.{25,}")
 _PARTICLES = "のをはがにでともへや"
 _KATAKANA = re.compile(f"[{KATAKANA}]")
 _FIRST_KATAKANA, _LAST_KATAKANA = re.compile(f"^[{KATAKANA}]+"), re.compile(f"[{KATAKANA}]+$")
@@ -46,10 +49,10 @@ class SharedWords:
     def among(self, chunks: Sequence[Document]) -> list[str]:
         """Return the weightiest that stand in some chunks, as they are written there, each in one
         form."""
-        best: dict[str, tuple[float, str]] = {}  # by term
+        best: dict[str, tuple[float, str]] = {}
         for chunk in chunks:
-            for term, worth, word in self._found(_text(chunk)):
-                best[term] = max((worth, word), best.get(term, (0.0, "")))
+            for common, worth, word in self._found(_text(chunk)):
+                best[common] = max((worth, word), best.get(common, (0.0, "")))
         named: list[str] = []
         for worth, word in sorted(best.values(), key=lambda one: (-one[0], one[1])):
             if worth > 0 and not any(_is_part(word, other) for other in named):
@@ -57,19 +60,18 @@ class SharedWords:
         return named[:_NAMED]
 
     def _found(self, text: str) -> Iterator[tuple[str, float, str]]:
-        """Yield term, worth and word of what a text has."""
+        """Yield what the forms of a word have in common, its worth, and the word."""
         begin = end = -1
-        term, worth = "", 0.0
+        worth = 0.0
         for match in [*find_matches(text, self._query), None]:
             if match and match.start < end:  # two characters each of a longer word
                 end, worth = match.end, worth + self._weights.get(match.term, 0.0)
                 continue
             word = _whole(text, begin, end, self._written) if worth else ""
             if word:
-                yield (term if term.isascii() else word), worth, word
+                yield (stem(word) if word.isascii() else word), worth, word
             if match:
-                begin, end, term = match.start, match.end, match.term
-                worth = self._weights.get(term, 0.0)
+                begin, end, worth = match.start, match.end, self._weights.get(match.term, 0.0)
 
 
 def _is_part(word: str, other: str) -> bool:
@@ -81,7 +83,8 @@ def _whole(text: str, begin: int, end: int, written: str) -> str:
     """Return a part of a text in lower case; of a run of kanji and katakana, as much around it as
     both texts have, without particles and pieces of words in katakana."""
     if not _UNSEGMENTED.match(text, begin):
-        return text[begin:end].lower()
+        word = text[begin:end].lower()
+        return "" if _NO_WORD.fullmatch(word) else word
     while begin and _UNSEGMENTED.match(text, begin - 1) and text[begin - 1 : end] in written:
         begin -= 1
     while _UNSEGMENTED.match(text, end) and text[begin : end + 1] in written:

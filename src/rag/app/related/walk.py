@@ -30,11 +30,15 @@ class Step:
 
 @dataclass(frozen=True)
 class LinksReport:
-    """The links that lead from a note, or to it, the nearest first."""
+    """The links that lead from a note, or to it, the nearest first.
+
+    :param total: how many there are; `steps` has no more than were asked for.
+    """
 
     note: FoundNote
     direction: str
     steps: list[Step]
+    total: int
 
 
 def walk_links(config: RAGConfig, request: LinksRequest) -> LinksReport:
@@ -65,7 +69,7 @@ def walk_links(config: RAGConfig, request: LinksRequest) -> LinksReport:
                         reached[other.id] = other
             seen |= reached.keys()
             level = [*reached.values()]
-    return LinksReport(note, request.direction, steps)
+    return LinksReport(note, request.direction, steps[: request.limit], len(steps))
 
 
 def _links_of(

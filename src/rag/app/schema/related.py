@@ -59,7 +59,7 @@ def links_to_json(report: LinksReport) -> dict[str, Any]:
         "note": {"id": row.id, "vault": row.vault, "path": row.path, "title": row.title},
         "direction": report.direction,
         "links": [_step_to_json(step) for step in report.steps],
-        "total": len(report.steps),
+        "total": report.total,
     }
 
 

@@ -30,7 +30,7 @@ def mcp(
     """Serve the notes to agents and editors, by the Model Context Protocol on stdin and stdout.
 
     A client starts it, and it ends with the client. It reads notes and writes none. Tools: search,
-    get, get_many, ask, status; resources rag://note/VAULT/PATH; prompts.
+    get, get_many, related, ask, status; resources rag://note/VAULT/PATH; prompts.
 
     \b
     rag mcp --print-config claude-code     what to paste, with whole paths

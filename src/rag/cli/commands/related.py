@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rag.app.requests import LinksRequest
 
 
+_LIMIT = 10
+
+
 def related(
     note: Annotated[
         str,
@@ -31,8 +34,11 @@ def related(
     vaults: Vaults = None,
     tags: Tags = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, max=1000, metavar="N", help="How many notes.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            "--limit", min=1, max=1000, metavar="N", help="How many notes (10), or links (all)."
+        ),
+    ] = None,
     include_linked: Annotated[
         bool,
         typer.Option("--include-linked", help="Also notes that it links to, or that link to it."),
@@ -48,8 +54,9 @@ def related(
         ),
     ] = "",
     depth: Annotated[
-        int, typer.Option("--depth", min=1, max=3, metavar="N", help="With --links: how far.")
-    ] = 1,
+        int | None,
+        typer.Option("--depth", min=1, max=3, metavar="N", help="With --links: how far, 1 to 3."),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each passage scores, and all reasons.")
     ] = False,
@@ -78,12 +85,17 @@ def related(
     if not note.strip():
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
     if links:
-        _walk(LinksRequest(note, links, depth, Path.cwd()), config_file, json)
+        unfit = {"--vault": vaults, "--tag": tags, "--include-linked": include_linked}
+        unfit |= {"--min-score": min_score is not None, "--explain": explain}
+        unfit |= {"--paths": paths, "--print0": print0}
+        _refuse(next((name for name, given in unfit.items() if given), ""), "does not go")
+        _walk(LinksRequest(note, links, depth or 1, limit, Path.cwd()), config_file, json)
         return
+    _refuse("--depth" if depth else "", "goes")
     request = RelatedRequest(
         note,
         make_filters(vaults, tags, None, None, None),
-        limit=limit,
+        limit=limit or _LIMIT,
         include_linked=include_linked,
         min_score=min_score or 0.0,
         folder=Path.cwd(),
@@ -109,6 +121,12 @@ def related(
         raise typer.Exit(1)
 
 
+def _refuse(option: str, how: str) -> None:
+    """:raises UsageError: for an option that does not fit the others."""
+    if option:
+        raise UsageError(f"{option} {how} with --links", hint="`rag related --help` has examples.")
+
+
 def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
     """Print the links of a note."""
     from rag.app.workspace import Workspace
@@ -121,6 +139,8 @@ def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
         from rag.cli.render.related import print_links
 
         print_links(report)
+        if more := report.total - len(report.steps):
+            say(f"{plural(more, 'more link')} left out by --limit")
     if not report.steps:
         if not json:
             say(f"{report.note.row.title!r} has no such links")

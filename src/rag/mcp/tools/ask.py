@@ -65,7 +65,7 @@ def _result(report: AnswerReport) -> ToolResult:
         shown = "\n".join([text, "", *map(_source_line, sources)])
         body = [_origin(answer), as_data(shown[: LONGEST - 2000])]
     else:
-        body = [f"Not found in the notes. {text}"]
+        body = ["Not found in the notes."]
         near = [_source(number, one) for number, one in enumerate(answer.near, 1)]
         if near:
             body.append("These notes are nearest, and do not answer it; search may find more.")

@@ -155,7 +155,7 @@ TOOLS: tuple[Definition, ...] = (
                 "include_linked": {"type": "boolean"},
                 "min_score": _NUMBER,
                 "links": {"type": "string", "enum": ["out", "in", "both"]},
-                "depth": {**_COUNT, "maximum": 3},
+                "depth": {**_COUNT, "minimum": 1, "maximum": 3},
             },
             "note",
         ),

@@ -52,6 +52,6 @@ def _day(arguments: dict[str, Any], name: str, *, is_last: bool = False) -> date
     try:
         days = parse_date_range(arguments[name])
     except RAGError as error:
-        raise ArgumentError(f"{name}: {error} {error.hint}".strip()) from error
+        raise ArgumentError(f"{name}: {error}. {error.hint.rstrip('.')}") from error
     found: date | None = days.last if is_last else days.first
     return found

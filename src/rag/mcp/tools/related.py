@@ -31,11 +31,15 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
     name, direction = name_of(arguments["note"]), arguments.get("links")
     if direction is None and "depth" in arguments:
         raise ArgumentError("depth goes with links")
+    others = [one for one in ("include_linked", "min_score") if one in arguments]
+    if direction is not None and others:
+        raise ArgumentError(f"{others[0]} does not go with links")
     with library.reader() as workspace:
         call.check()
         if direction is not None:
             depth = arguments.get("depth", 1)
-            return _linked(workspace.links(LinksRequest(name, direction, depth)))
+            walk = LinksRequest(name, direction, depth, arguments.get("limit"))
+            return _linked(workspace.links(walk))
         request = RelatedRequest(
             name,
             limit=arguments.get("limit", _LIMIT),
@@ -74,7 +78,8 @@ def _block(found: dict[str, Any]) -> str:
     parts += [
         f"tags {' '.join(f'#{clean_line(tag)}' for tag in why['tags'])}" if why["tags"] else ""
     ]
-    parts += [f"{plural(len(why['linked_by']), 'note')} link to both" if why["linked_by"] else ""]
+    if linking := len(why["linked_by"]):
+        parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
     lines = [
         f"{found['rank']}. {found['title']}  ({found['score']:.2f})",
         f"   {clean_line(found['vault'] + '/' + found['path'])}  {clean_line(found['link'])}",
@@ -90,8 +95,8 @@ def _linked(report: LinksReport) -> ToolResult:
     if not blocks:
         return ToolResult(f"{title!r} has no such links.", {"results": [], "links": []})
     text = f"Links of {title!r}, the nearest first.\n{as_data(chr(10).join(blocks))}"
-    if len(blocks) < len(links):
-        text += f"\n{len(links) - len(blocks)} more do not fit; ask for a smaller depth."
+    if len(blocks) < report.total:
+        text += f"\n{report.total - len(blocks)} more are left out."
     return ToolResult(text, {"results": [], "links": links[: len(blocks)]})
 
 

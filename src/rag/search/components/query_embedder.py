@@ -30,9 +30,6 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.edge.retrievers import with_store
 from rag.support.vector_digest import has_sample, may_be_same
 
-_MOST = 0.9  # of the chunks that a model can read; who has embedded so many need not be told
-
-
 _BY_MEANING = "no note holds a word of it: it is searched by meaning alone"
 
 
@@ -260,7 +257,7 @@ class QueryEmbedder:
 
 def _partly(embedded: Embedded) -> str:
     """Say of an index with few embeddings how many it has, of others nothing."""
-    if embedded.share >= _MOST:
+    if not embedded.is_partial:
         return ""
     done, chunks = embedded.embedded, embedded.readable
     return Message(
