@@ -211,6 +211,14 @@ def text_terms(query: str, weights: FieldWeights | None = None) -> list[QueryTer
     return [term for term in query_terms(query, weights=weights) if term.field not in BESIDE]
 
 
+def subject_terms(text: str) -> list[QueryTerm]:
+    """Return the words and grams of a text that name its subject, as often as they stand there."""
+    weights = FieldWeights()
+    content = _content(text, weights, is_bare=True)
+    content = content or _content(text, weights, asking=True, is_bare=True)
+    return [QueryTerm(*term) for term in content]
+
+
 @lru_cache(8)  # a search asks for them to open the index, to rank and to weigh what it found
 def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tuple[QueryTerm, ...]:
     subject = _content(query, weights) or _content(query, weights, asking=True)
@@ -253,11 +261,13 @@ def _stem_dimension(word: str) -> int:
 
 
 def _content(
-    text: str, weights: FieldWeights, asking: bool = False
+    text: str, weights: FieldWeights, asking: bool = False, is_bare: bool = False
 ) -> list[tuple[str, str, int, float]]:
-    """Return field, text, dimension and weight of the words, grams and edges of a text.
+    """Return field, text, dimension and weight of the words, grams and edges of a text, and of what
+    is beside it.
 
     :param asking: with the words that only ask, too.
+    :param is_bare: words and grams alone.
     """
     words, unsegmented = pieces(cleaned(text))
     found = []
@@ -266,6 +276,8 @@ def _content(
         if word == _BREAK or (term in STOP_TERMS and not asking):
             continue
         found.append(("words", word, word_dimension(term), weights.words))
+        if is_bare:
+            continue
         found += [("edges", f"{e}…", edge_dimension(e), weights.edges) for e in edges(word)]
         found.append(("addresses", word, beside_dimension(ADDRESSES, term), weights.beside))
         found.append(("properties", word, beside_dimension(PROPERTIES, term), weights.beside))
@@ -283,7 +295,7 @@ def _content(
         found += [
             ("properties", g.text, beside_dimension(PROPERTIES, g.text), g.weight * weights.beside)
             for g in grams
-            if len(g.text) == 2
+            if len(g.text) == 2 and not is_bare
         ]
     return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag.app.related.ranking import PASSAGES, Passage, Ranked, passages_of
 from rag.index.searchable_text import lexical_parts
-from rag.text.bm25 import query_terms
+from rag.text.bm25 import subject_terms
 from rag.text.matches import find_matches, weigh_matches
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ def weightiest_words(store: BaseDocumentStore, chunks: Sequence[Document]) -> We
     counts: dict[int, float] = defaultdict(float)
     texts: dict[int, str] = {}
     for text, weight in _weighted_texts(chunks):
-        for term in query_terms(text):
-            if term.field in ("words", "grams"):
-                counts[term.dimension] += weight * term.weight
-                texts.setdefault(term.dimension, term.text)
+        for term in subject_terms(text):
+            counts[term.dimension] += weight * term.weight
+            texts.setdefault(term.dimension, term.text)
     weights = {dimension: count**0.5 for dimension, count in counts.items()}
     rarity = store.counts.rarity
     order = sorted(weights, key=lambda one: (-weights[one] * rarity(one), one))[:_WORDS]
