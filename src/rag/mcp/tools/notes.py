@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|#]+)[^\[\]]*\]\]$")
 _HEADER = 2000  # characters for what is said of a note
+_LAST_LINE = 999_999_999  # as a name of a note can hold
 _MOST_LINES = 2000
 _MOST_NOTES = 20
 _SHARED = 20_000
@@ -47,7 +48,7 @@ def run_get(library: Library, arguments: dict[str, Any], call: Call) -> ToolResu
     if heading:
         part = f"#{heading.lstrip('#').strip()}"
     elif first:
-        part = f":{first}"
+        part = f":{min(first, _LAST_LINE)}"
     most = min(_MOST_LINES, arguments.get("max_lines", _MOST_LINES))
     with library.reader() as workspace:
         report = _read(workspace, name, part, most)
