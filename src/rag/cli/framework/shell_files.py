@@ -53,7 +53,8 @@ def _completion(shell: str) -> str:
 
 def manual() -> str:
     """Return the manual page, in the macros of man(7)."""
-    lines = [f'.TH RAG 1 "" "rag {__version__}" "User Commands"', ".SH NAME"]
+    # Without hyphens of its own in the names of settings.
+    lines = [f'.TH RAG 1 "" "rag {__version__}" "User Commands"', ".nh", ".SH NAME"]
     lines += [rf"rag \- {_ABOUT}", ".SH SYNOPSIS", r"\fBrag\fR \fICOMMAND\fR [\fIOPTION\fR]..."]
     lines += [".SH DESCRIPTION", _escaped(" ".join(_DESCRIPTION.split()))]
     lines += [".SH OPTIONS", *_options(program()), *_HELP, ".SH COMMANDS"]
