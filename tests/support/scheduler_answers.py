@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 
@@ -13,6 +14,10 @@ def _begin(name: str, state: str, words: list[str]) -> Path:
     for what in (name, " ".join([name, *words[:1]])):
         if (folder / f"{what}.broken").exists():
             _fail((folder / f"{what}.broken").read_text())
+        if (folder / f"{what}.edits").exists():
+            (folder / f"{what}.edits").rename(folder / "crontab")
+        if (folder / f"{what}.hangs").exists():
+            time.sleep(60)
     return folder
 
 
