@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import plistlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rag.app.service import SCHEDULERS
 from scheduler_programs import NO_BUS, Machine
 
 Rag = Callable[..., Any]
@@ -181,7 +183,7 @@ class TestOthersLines:
         line = b"*/15 * * * * cd / && env RAG_X=1 nice -n 10 /x/rag index -q" + OURS
         systemd.crontab = line
         # While systemd does what takes it seconds, the user saves a crontab.
-        systemd.begin_with("systemctl", MINE + line)
+        systemd.begin_with("systemctl --user daemon-reload", MINE + line)
         assert rag("service", command).code == 0
         assert systemd.crontab == MINE
 
@@ -460,7 +462,12 @@ class TestChoosing:
     def test_one_that_does_not_exist_is_a_usage_error(self, machine, rag):
         ran = rag("service", "install", "--with", "at")
         assert ran.code == 2
-        assert "--with systemd, launchd, cron" in ran.err
+        assert "--with launchd, systemd, cron" in ran.err
+
+    def test_the_help_names_each_scheduler_that_there_is(self, rag):
+        out = rag("service", "install", "--help").out
+        [named] = re.findall(r"--with +(\S+)", out.split("Options")[-1])
+        assert {*named.split("|")} == {scheduler.name for scheduler in SCHEDULERS}
 
     def test_the_job_of_another_scheduler_is_removed(self, systemd, rag, units):
         systemd.crontab = MINE
@@ -524,6 +531,77 @@ class TestChoosing:
         assert "rag: cron: the crontab cannot be read" in ran.err
 
 
+class TestSilence:
+    """Programs that fail or hang: what they do not tell is not taken for a no."""
+
+    @pytest.fixture(autouse=True)
+    def seconds(self, monkeypatch):
+        """Shorten the time that programs have: long enough for those that answer."""
+        monkeypatch.setattr("rag.app.service.programs._TO_TELL", 2.0)
+        monkeypatch.setattr("rag.app.service.programs._TO_DO", 3.0)
+
+    def test_a_crontab_that_cannot_be_read_may_hold_a_job(self, cron, rag):
+        cron.break_down("crontab", "crontab: cannot open your crontab: Permission denied")
+        ran = rag("service", "status")
+        assert ran.code == 4
+        assert "whether anything is installed cannot be told" in ran.err
+        assert "unknown   cron: the crontab cannot be read" in ran.out
+        assert rag("service", "status", "--json").json["unknown"] != []
+        ran = rag("service", "remove")
+        assert ran.code == 4
+        assert "nothing was removed\nrag: cron: the crontab cannot be read" in ran.err
+        assert rag("service", "remove", "--json").code == 4
+
+    def test_a_crontab_that_cannot_be_written_leaves_what_else_was_removed_told(self, systemd, rag):
+        rag("service", "install", "--with", "cron")
+        systemd.break_down("crontab -r", "crontab: Permission denied")
+        ran = rag("service", "remove")
+        assert ran.code == 4
+        assert "rag: cron: `crontab -r` failed: crontab: Permission denied" in ran.err
+
+    def test_one_that_hangs_is_waited_for_for_seconds(self, cron, rag):
+        cron.hang("crontab -l")
+        ran = rag("service", "status")
+        assert ran.code == 4
+        assert "crontab has not answered for 2 seconds" in ran.out
+
+    def test_where_systemd_hangs_the_next_scheduler_is_taken(self, systemd, rag):
+        systemd.hang("systemctl")
+        ran = rag("service", "install")
+        assert ran.code == 0
+        assert "installed a line in your crontab" in ran.out
+        assert "systemd is not used: systemctl has not answered for 2 seconds" in ran.err
+
+    def test_a_job_of_a_systemd_that_does_not_answer_is_shown_and_its_state_unknown(
+        self, systemd, rag
+    ):
+        rag("service", "install")
+        systemd.break_down("systemctl", NO_BUS)
+        ran = rag("service", "status")
+        assert ran.code == 4
+        assert "by        systemd, every 15m\n" in ran.out
+        assert f"unknown   systemd does not tell how it is: {NO_BUS}" in ran.out
+
+    def test_what_may_fail_may_hang(self, mac, rag):
+        mac.hang("launchctl bootout")
+        assert rag("service", "install").code == 0
+        assert mac.is_active("org.rag.index")
+
+    def test_a_launchd_that_hangs_is_not_one_that_has_unloaded_the_agent(self, mac, rag):
+        rag("service", "install")
+        mac.hang("launchctl print")
+        ran = rag("service", "status")
+        assert ran.code == 4
+        assert "launchd does not tell how it is: launchctl has not answered" in ran.out
+
+    def test_a_job_without_a_cron_daemon_does_not_work(self, cron, rag):
+        cron.stop_cron()
+        assert "no cron daemon is seen here" in rag("service", "install").err
+        ran = rag("service", "status")
+        assert ran.code == 1
+        assert "wrong     no cron daemon is seen here, and without one nothing runs" in ran.out
+
+
 class TestTheJob:
     """What is run is what would be run here by hand."""
 
@@ -542,6 +620,22 @@ class TestTheJob:
         assert given["RAG_DATA_DIR"] == str(tmp_path / "data")
         assert given["RAG_VAULTS_DIR"] == str(Path.cwd() / "my notes")
         assert "secret" not in given.values()
+
+    def test_how_the_warm_process_is_used_is_not_part_of_it(self, cron, rag, monkeypatch):
+        monkeypatch.setenv("RAG_WARM", "0")
+        assert "RAG_WARM" not in self.job(rag)["environment"]
+
+    @pytest.mark.parametrize("name", ["systemd", "launchd", "cron"])
+    def test_the_names_of_its_variables_are_shown(self, machine, rag, monkeypatch, tmp_path, name):
+        machine.add("systemctl", "launchctl", "crontab")
+        monkeypatch.setenv("RAG_SEARCH__TOP_K", "7")
+        for command in ("install --dry-run", "install", "status"):
+            with_ = ["--with", name] if "install" in command else []
+            out = rag("service", *command.split(), *with_).out
+            [given] = [line for line in out.splitlines() if line.startswith("given ")]
+            assert f"RAG_DATA_DIR={tmp_path / 'data'}" in given
+            assert "RAG_SEARCH__TOP_K" in given
+            assert "RAG_SEARCH__TOP_K=" not in given
 
     def test_it_works_in_the_folder_of_the_project(self, cron, rag, monkeypatch, tmp_path):
         project = tmp_path / "メモ 100% $x"

@@ -47,7 +47,7 @@ class Machine:
 
     def break_down(self, name: str, message: str) -> None:
         """Let a program fail from now on, with this message: whatever its arguments are, or only
-        with the first one that is named, as in `crontab -`."""
+        with the first one or two that are named, as in `crontab -`."""
         (self._state / f"{name}.broken").write_text(message)
 
     def hang(self, name: str) -> None:

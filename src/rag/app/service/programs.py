@@ -46,14 +46,15 @@ def ask(words: list[str]) -> Done:
     return run(words, patience=_TO_TELL)
 
 
-def run(words: list[str], given: bytes = b"", patience: float = _TO_DO) -> Done:
+def run(words: list[str], given: bytes = b"", patience: float | None = None) -> Done:
     """Run a program to its end, its messages in English.
 
     One that does not end or cannot be started is told by its code, with the reason as its error.
 
     :param given: what it reads on stdin.
-    :param patience: the seconds after which it is killed.
+    :param patience: the seconds after which it is killed; without it, a minute.
     """
+    patience = patience or _TO_DO
     try:
         ran = subprocess.run(
             words,

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from rag.app.service import InstallReport, RemovalReport
     from rag.app.service.scheduler import Installed, LastRun, Step
 
+
+def _schedulers() -> list[str]:
+    from rag.app.service import SCHEDULERS
+
+    return [scheduler.name for scheduler in SCHEDULERS]
+
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep the index up to date by the scheduler of the system.",
 )
-_SCHEDULERS = ("systemd", "launchd", "cron")
 _FOLDER = "RAG_DATA_DIR"
 _NAMES = 10  # columns for what a line is about
 
@@ -42,9 +48,9 @@ def install(
         str,
         typer.Option(
             "--with",
-            metavar="|".join(_SCHEDULERS),
+            metavar="systemd|launchd|cron",
             help="By which scheduler; without it the first that works here.",
-            autocompletion=lambda: [*_SCHEDULERS],
+            autocompletion=_schedulers,
         ),
     ] = "",
     dry_run: Annotated[
@@ -69,9 +75,9 @@ def install(
     from rag.app.service.interval import parse_interval
     from rag.app.service.job import make_job
 
-    if scheduler not in ("", *_SCHEDULERS):
+    if scheduler not in ("", *_schedulers()):
         raise UsageError(
-            f"no scheduler {scheduler!r}", hint=f"Use --with {', '.join(_SCHEDULERS)}."
+            f"no scheduler {scheduler!r}", hint=f"Use --with {', '.join(_schedulers())}."
         )
     interval = parse_interval(every)
     config = load_settings(config_file, may_ask=not dry_run)
