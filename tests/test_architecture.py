@@ -39,8 +39,12 @@ NAMES_A_COMMAND = re.compile(
     rf"\brag ({'|'.join(COMMANDS)})\b|`rag\b|(?<![\w-])--[a-z][a-z-]+"
     rf"|(?<!\S)`?/({'|'.join(SLASH)})\b"
 )
-# What kept runs of questions begin with, and our line of a crontab ends with.
-FILE_MARKS = {"rag eval", "# rag service"}
+# What kept runs of questions begin with, our line of a crontab ends with, and the units begin with.
+FILE_MARKS = {
+    "rag eval",
+    "# rag-index: written by rag service",
+    "Written by `rag service install`; `rag service remove` takes it away.",
+}
 CALLS_OTHERS = {"rag.app.service.systemd"}  # programs, with flags of theirs
 # Private words that gave way to standard ones, and the standard words.
 RETIRED = {

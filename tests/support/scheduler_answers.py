@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 
@@ -10,9 +11,13 @@ def _begin(name: str, state: str, words: list[str]) -> Path:
     folder = Path(state)
     with (folder / "calls").open("a") as calls:
         calls.write(" ".join([name, *words]) + "\n")
-    for what in (name, " ".join([name, *words[:1]])):
+    for what in (" ".join([name, *words[:count]]) for count in range(3)):
         if (folder / f"{what}.broken").exists():
             _fail((folder / f"{what}.broken").read_text())
+        if (folder / f"{what}.edits").exists():
+            (folder / f"{what}.edits").rename(folder / "crontab")
+        if (folder / f"{what}.hangs").exists():
+            time.sleep(60)
     return folder
 
 

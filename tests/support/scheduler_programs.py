@@ -27,6 +27,10 @@ class Machine:
         self._programs.mkdir(parents=True)
         self._state.mkdir()
         patch.setenv("PATH", str(self._programs))
+        self._daemon = folder / "proc" / "7" / "comm"  # the machine of the tests may run none
+        self._daemon.parent.mkdir(parents=True)
+        self._daemon.write_text("cron\n")
+        patch.setattr("rag.app.service.cron._PROCESSES", folder / "proc")
 
     def add(self, *names: str) -> None:
         """Install programs."""
@@ -43,8 +47,20 @@ class Machine:
 
     def break_down(self, name: str, message: str) -> None:
         """Let a program fail from now on, with this message: whatever its arguments are, or only
-        with the first one that is named, as in `crontab -`."""
+        with the first one or two that are named, as in `crontab -`."""
         (self._state / f"{name}.broken").write_text(message)
+
+    def hang(self, name: str) -> None:
+        """Let a program give no answer from now on, with the arguments that `break_down` has."""
+        (self._state / f"{name}.hangs").touch()
+
+    def begin_with(self, name: str, crontab: bytes) -> None:
+        """Let a program, when it is next run, first write this crontab: somebody edits it then."""
+        (self._state / f"{name}.edits").write_bytes(crontab)
+
+    def stop_cron(self) -> None:
+        """End the cron daemon."""
+        self._daemon.write_text("sh\n")
 
     def tell(self, **values: str) -> None:
         """Let systemctl, loginctl or launchctl tell these values."""

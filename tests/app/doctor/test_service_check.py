@@ -40,3 +40,12 @@ def test_one_that_was_stopped_is_a_warning_with_what_installs_it(machine: Machin
     [check] = checks(config)
     assert (check.status, check.hint) == ("warn", Message(remedy=Remedy.INSTALL_SERVICE))
     assert isinstance(check.hint, Message) and check.hint.remedy is Remedy.INSTALL_SERVICE
+
+
+def test_what_cannot_be_told_is_a_warning(machine: Machine) -> None:
+    config = installed(machine)
+    machine.add("crontab")
+    machine.break_down("crontab", "crontab: Permission denied")
+    [check] = checks(config)
+    assert check.status == "warn"
+    assert "cron: the crontab cannot be read" in check.message

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from rag.app.service.cron import cron_fields
+from rag.app.service.crontab import cron_fields
 from rag.app.service.interval import EVEN, Interval, nearest_even, parse_interval
 from rag.exceptions import UsageError
 

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.app.service.cron import crontab_line, words_of
+from rag.app.service.crontab import crontab_line, read_entry
 from rag.app.service.interval import Interval
 from rag.app.service.job import Job
 from rag.app.service.launchd import agent
 from rag.app.service.programs import properties
-from rag.app.service.systemd import exec_start, service_unit, unquoted
+from rag.app.service.systemd import environment_of, exec_start, service_unit, unquoted
 from rag.exceptions import UsageError
 
 SHOWN = st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\ufffe\uffff")
@@ -29,7 +29,7 @@ NAMES = st.text(
     st.one_of(st.sampled_from(" %$\\\"'`#*;日本"), SHOWN),
     min_size=1,
     max_size=12,
-).map(lambda name: "/" + name.replace("/", "."))
+).map(lambda name: str(Path("/" + name.replace("/", "."))))
 ODD = "/a b%h $HOME ${X} \\ \\\\ \\% 100%% \"q\" 'it' `x` 日本 "
 SPECIFIERS = {"%": "%"}
 ESCAPES = {"\\": "\\", '"': '"', "'": "'"}
@@ -110,6 +110,12 @@ def test_a_command_of_a_unit_is_read_back(name: str, word: str) -> None:
     assert unquoted(exec_start([name, word])) == [name, word]
 
 
+@given(NAMES, WORDS)
+@example(ODD, ODD)
+def test_the_variables_of_a_unit_are_read_back(name: str, word: str) -> None:
+    assert environment_of(service_unit(job(name, word))) == job(name, word).environment
+
+
 def test_a_program_whose_name_systemd_refuses_is_started_by_another() -> None:
     assert exec_start(["/plain name%/rag", "index"]) == '"/plain name%%/rag" index'
     assert exec_start(["/it's/rag"]).startswith("/usr/bin/env nice -n 0 ")
@@ -119,9 +125,8 @@ def test_a_program_whose_name_systemd_refuses_is_started_by_another() -> None:
 @example(ODD, ODD)
 @example("/a=b/rag", "x=y")
 def test_a_command_of_a_crontab_is_read_back(name: str, word: str) -> None:
-    line = crontab_line(job(name, word), Interval(15))
-    command = line.removeprefix("*/15 * * * * ").removesuffix(" # rag service")
-    assert words_of(command) == (name, [name, word])
+    entry = read_entry(crontab_line(job(name, word), Interval(15)))
+    assert entry and (entry.fields, entry.job) == ("*/15 * * * *", job(name, word))
 
 
 @pytest.mark.parametrize("cron", [debian_cron, cronie, busybox])

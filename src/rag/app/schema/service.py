@@ -20,6 +20,7 @@ def install_to_json(report: InstallReport) -> dict[str, Any]:
         "environment": report.job.environment,
         "replaced": report.replaced,
         "steps": [_step(step) for step in report.steps],
+        "deleted": report.deleted,
         "installed": _installed(report.installed) if report.installed else None,
         "notices": report.notices,
     }
@@ -27,7 +28,7 @@ def install_to_json(report: InstallReport) -> dict[str, Any]:
 
 def removal_to_json(report: RemovalReport) -> dict[str, Any]:
     """Return what was taken out of which scheduler."""
-    return {"removed": report.removed, "notices": report.notices}
+    return {"removed": report.removed, "notices": report.notices, "failures": report.failures}
 
 
 def service_to_json(report: ServiceReport) -> dict[str, Any]:
@@ -36,14 +37,15 @@ def service_to_json(report: ServiceReport) -> dict[str, Any]:
         "installed": [_installed(found) for found in report.installed],
         "problems": report.problems,
         "notices": report.notices,
+        "unknown": report.unknown,
     }
 
 
 def _step(step: Step) -> dict[str, Any]:
-    from rag.app.service.scheduler import Call, Write
+    from rag.app.service.scheduler import Call, Edit, Write
 
-    if isinstance(step, Call):
-        return {"run": step.words, "line": step.line}
+    if isinstance(step, Call | Edit):
+        return {"run": step.words, "line": step.line if isinstance(step, Edit) else ""}
     return {"write" if isinstance(step, Write) else "delete": str(step.path)} | (
         {"text": step.text} if isinstance(step, Write) else {}
     )
@@ -56,6 +58,7 @@ def _installed(found: Installed) -> dict[str, Any]:
         "every": found.every,
         "command": found.command,
         "folder": found.folder,
+        "environment": found.environment,
         "waits": found.waits,
         "running": found.is_running,
         "next_run": _time(found.next_run),

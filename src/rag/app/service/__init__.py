@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rag.app.service.cron import Cron
 from rag.app.service.interval import Interval
 from rag.app.service.job import Job
 from rag.app.service.launchd import Launchd
-from rag.app.service.programs import run
-from rag.app.service.scheduler import Call, Installed, Scheduler, Step, Write
+from rag.app.service.scheduler import Delete, Edit, Installed, Removal, Scheduler, Step
+from rag.app.service.steps import carry_out
 from rag.app.service.systemd import Systemd, has_systemd
 from rag.config import RAGConfig
 from rag.config.keys import keys_in_use
 from rag.exceptions import ConnectionError, Message, Remedy
-from rag.support.durable_files import replace_durably
 
 # In the order in which one is chosen: only macOS has the first, and the last is on both.
 SCHEDULERS: tuple[Scheduler, ...] = (Launchd(), Systemd(), Cron())
@@ -28,6 +26,7 @@ class InstallReport:
     :param holder: what the job is to it: "the timer …".
     :param replaced: the schedulers that held one before.
     :param steps: what was written and run.
+    :param deleted: the files, and the lines of a crontab, that went; or would, as far as is known.
     :param installed: what the scheduler holds now; `None` when nothing was done.
     """
 
@@ -37,28 +36,36 @@ class InstallReport:
     job: Job
     replaced: list[str]
     steps: list[Step]
+    deleted: list[str]
     installed: Installed | None
     notices: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class RemovalReport:
-    """What was taken out of schedulers: what they held it in, by their names."""
+    """What was taken out of schedulers.
 
-    removed: dict[str, list[str]]
-    notices: list[str]
+    :param removed: the files and lines that are gone, by the name of the scheduler.
+    :param failures: of which scheduler it cannot be told, or done, and why.
+    """
+
+    removed: dict[str, list[str]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ServiceReport:
     """The job that is installed; several only where schedulers were changed by hand.
 
     :param problems: why it does not do what it should, each with its remedy.
+    :param unknown: what a scheduler does not tell: whether it holds a job, or how that is.
     """
 
-    installed: list[Installed]
-    problems: list[Message]
-    notices: list[str]
+    installed: list[Installed] = field(default_factory=list)
+    problems: list[Message] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 def install(
@@ -68,28 +75,37 @@ def install(
 
     :param wanted: the name of the scheduler; without it, the first that works here.
     :param dry_run: do nothing, and return what would be done.
-    :raises UsageError: for an interval that it cannot express.
+    :raises UsageError: for an interval that it cannot express, and where somebody else's file is in
+        the way.
     :raises ConnectionError: when no scheduler works here, or one does not do what it is asked.
     """
     scheduler, notices = _choose(wanted)
     steps = scheduler.plan_install(job, interval)
     held: list[str] = []
     for other in SCHEDULERS:
-        removal, failures = _planned_removal(other)
-        if removal:
+        removal = _planned_removal(other)
+        notices += removal.notices
+        if removal.steps:
             held.append(other.name)
         if other.name != scheduler.name:
-            steps += removal
-            notices += failures
+            steps += removal.steps
     notices += _lacks(config, scheduler)
-    installed = None
-    if not dry_run:
-        notices += _carry_out(steps)
-        installed = scheduler.find()
-        notices += installed.notices if installed else []
-    return InstallReport(
-        scheduler.name, scheduler.job, str(interval), job, held, steps, installed, notices
-    )
+    if dry_run:
+        deleted, installed = _to_be_deleted(steps), None
+    else:
+        outcome = carry_out(steps)
+        deleted, found = outcome.deleted, scheduler.find()
+        installed = found.job
+        now = [*outcome.notices, *found.notices, *found.unknown]
+        notices += [one for one in now if one not in notices]
+        notices += [installed.obstacle] if installed and installed.obstacle else []
+    name, holder = scheduler.name, scheduler.job
+    return InstallReport(name, holder, str(interval), job, held, steps, deleted, installed, notices)
+
+
+def _to_be_deleted(steps: list[Step]) -> list[str]:
+    files = [str(step.path) for step in steps if isinstance(step, Delete)]
+    return [*files, *(line for step in steps if isinstance(step, Edit) for line in step.deleted)]
 
 
 def _choose(wanted: str) -> tuple[Scheduler, list[str]]:
@@ -121,12 +137,12 @@ def _choose(wanted: str) -> tuple[Scheduler, list[str]]:
     )
 
 
-def _planned_removal(scheduler: Scheduler) -> tuple[list[Step], list[str]]:
-    """Return what takes the job out of a scheduler, and why that cannot be told."""
+def _planned_removal(scheduler: Scheduler) -> Removal:
+    """Return what takes the job out of a scheduler, or why that cannot be told."""
     try:
-        return scheduler.plan_removal(), []
+        return scheduler.plan_removal()
     except ConnectionError as error:
-        return [], [str(error)]
+        return Removal(notices=[str(error)])
 
 
 def _lacks(config: RAGConfig, scheduler: Scheduler) -> list[str]:
@@ -140,80 +156,37 @@ def _lacks(config: RAGConfig, scheduler: Scheduler) -> list[str]:
     return [*vaults, f"the job is not given {', '.join(variables)}, a secret. {scheduler.secrets}"]
 
 
-def _carry_out(steps: Sequence[Step]) -> list[str]:
-    """Do what was planned, and return what there is to know of it.
-
-    :raises ConnectionError: when a program fails that must not, or a file cannot be written.
-    """
-    notices: list[str] = []
-    for number, step in enumerate(steps):
-        if isinstance(step, Call):
-            has_written = any(isinstance(done, Write) for done in steps[:number])
-            notices += _call(step, Remedy.REMOVE_SERVICE if has_written else None)
-            continue
-        try:
-            if isinstance(step, Write):
-                step.path.parent.mkdir(parents=True, exist_ok=True)
-                replace_durably(step.path, step.text.encode())
-            else:
-                step.path.unlink(missing_ok=True)
-        except OSError as error:
-            raise ConnectionError(
-                f"{step.path} cannot be written", details=error.strerror or str(error)
-            ) from error
-    return notices
-
-
-def _call(step: Call, remedy: Remedy | None) -> list[str]:
-    """Run a program, and return what there is to know of it.
-
-    :param remedy: what undoes what was done before.
-    :raises ConnectionError: when it fails and must not.
-    """
-    done = run(step.words, step.given)
-    if done.code == 0 or step.failing == "normal":
-        return []
-    why = f"`{' '.join(step.words)}` failed: {done.error or f'exit code {done.code}'}"
-    if step.failing == "notice":
-        return [why]
-    raise ConnectionError(why, step.words[0], remedy=remedy)
-
-
 def remove() -> RemovalReport:
-    """Take the job out of every scheduler.
-
-    :raises ConnectionError: when one does not do what it is asked.
-    """
-    removed: dict[str, list[str]] = {}
-    notices: list[str] = []
+    """Take the job out of every scheduler; one that does not do what it is asked stops no other."""
+    report = RemovalReport()
     for scheduler in SCHEDULERS:
-        steps, failures = _planned_removal(scheduler)
-        notices += failures
-        if steps:
-            notices += _carry_out(steps)
-            removed[scheduler.name] = [
-                step.words[0] if isinstance(step, Call) else str(step.path)
-                for step in steps
-                if not isinstance(step, Call) or step.words[0] == "crontab"
-            ]
-    return RemovalReport(removed, notices)
+        try:
+            removal = scheduler.plan_removal()
+            report.notices += removal.notices
+            if removal.steps:
+                outcome = carry_out(removal.steps)
+                report.removed[scheduler.name] = outcome.deleted
+                report.notices += outcome.notices
+        except ConnectionError as error:
+            report.failures.append(f"{scheduler.name}: {error}")
+    return report
 
 
 def read_service() -> ServiceReport:
     """Return the job that is installed, and what is wrong with it."""
-    installed: list[Installed] = []
-    notices: list[str] = []
+    report = ServiceReport()
     for scheduler in SCHEDULERS:
         try:
             found = scheduler.find()
         except ConnectionError as error:
-            notices.append(str(error))
+            report.unknown.append(f"{scheduler.name}: {error}")
             continue
-        if found:
-            installed.append(found)
-            notices += found.notices
-    problems = [problem for found in installed for problem in _problems(found)]
-    return ServiceReport(installed, problems, notices)
+        report.notices += found.notices
+        report.unknown += found.unknown
+        if found.job:
+            report.installed.append(found.job)
+            report.problems += _problems(found.job)
+    return report
 
 
 def _problems(found: Installed) -> list[Message]:
@@ -225,7 +198,9 @@ def _problems(found: Installed) -> list[Message]:
     if not found.command:
         what = f"what {found.scheduler} runs cannot be told"
         problems.append(Message(what, remedy=Remedy.INSTALL_SERVICE))
-    if found.waits is False:
+    if found.obstacle:
+        problems.append(Message(found.obstacle))
+    elif found.waits is False:
         stopped = f"{found.scheduler} has it, but does not run it"
         problems.append(Message(stopped, remedy=Remedy.INSTALL_SERVICE))
     if found.last_run and found.last_run.failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from rag.config import RAGConfig
 from rag.config.files import nearest_file
 from rag.exceptions import UsageError
 
+# What the files that we write begin with: without it, one is somebody else's.
+HEADING = "Written by `rag service install`; `rag service remove` takes it away."
+# Words that no scheduler reads as anything but themselves.
+PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)
 _NO_XML = "\ufffe\uffff"  # which the files of launchd cannot hold
 _ROOT = Path("/")  # where no project's file is found
 
@@ -24,13 +29,11 @@ class Job:
     :param command: its words, the first the whole path of a program.
     :param folder: the folder that it works in.
     :param environment: variables beside those that the scheduler gives.
-    :param heading: a line on who wrote this, for those who read what was written.
     """
 
     command: list[str]
     folder: Path
     environment: dict[str, str]
-    heading: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what the files of schedulers cannot hold.
@@ -46,7 +49,7 @@ class Job:
                 )
 
 
-def make_job(config: RAGConfig, arguments: Sequence[str], is_named: bool, heading: str = "") -> Job:
+def make_job(config: RAGConfig, arguments: Sequence[str], is_named: bool) -> Job:
     """Return what runs this program as it is run here, in the same project and with the same index.
 
     :param arguments: those of the command.
@@ -55,11 +58,12 @@ def make_job(config: RAGConfig, arguments: Sequence[str], is_named: bool, headin
     """
     start = program_start(config)
     environment, folder = dict(start.environment), _ROOT
+    environment.pop("RAG_WARM", None)  # which is about the commands that a user types
     if not is_named:
         folder = _working_folder(Path.cwd())
         if named := os.environ.get("RAG_CONFIG"):
             environment["RAG_CONFIG"] = str(Path(named).expanduser())
-    return Job([*start.program, *arguments], folder, environment, heading)
+    return Job([*start.program, *arguments], folder, environment)
 
 
 def _working_folder(here: Path) -> Path:

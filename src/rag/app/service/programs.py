@@ -7,10 +7,10 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from rag.exceptions import ConnectionError
 from rag.text.messages import brief
 
-_PATIENCE = 60.0  # seconds
+UNANSWERED, NOT_STARTED = 124, 127  # as `timeout` and shells have them
+_TO_TELL, _TO_DO = 5.0, 60.0  # seconds that a program has
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Done:
     error: str
 
     @property
+    def failure(self) -> str:
+        """Why it failed; empty when it did not."""
+        return self.error or f"exit code {self.code}" if self.code else ""
+
+    @property
     def text(self) -> str:
         """What it printed, as text."""
         return self.output.decode("utf-8", "replace")
@@ -36,26 +41,33 @@ def is_there(program: str) -> bool:
     return shutil.which(program) is not None
 
 
-def run(words: list[str], given: bytes = b"") -> Done:
+def ask(words: list[str]) -> Done:
+    """Run a program that only tells something: as `run`, but it has seconds, not a minute."""
+    return run(words, patience=_TO_TELL)
+
+
+def run(words: list[str], given: bytes = b"", patience: float | None = None) -> Done:
     """Run a program to its end, its messages in English.
 
+    One that does not end or cannot be started is told by its code, with the reason as its error.
+
     :param given: what it reads on stdin.
-    :raises ConnectionError: when it cannot be started, or does not end.
+    :param patience: the seconds after which it is killed; without it, a minute.
     """
+    patience = patience or _TO_DO
     try:
         ran = subprocess.run(
             words,
             input=given,
             capture_output=True,
-            timeout=_PATIENCE,
+            timeout=patience,
             check=False,
             env={**os.environ, "LC_ALL": "C"},
         )
     except OSError as error:
-        raise ConnectionError(f"{words[0]} cannot be run", details=str(error)) from error
-    except subprocess.TimeoutExpired as error:
-        message = f"{words[0]} has not answered for {_PATIENCE:.0f} seconds"
-        raise ConnectionError(message, words[0]) from error
+        return Done(NOT_STARTED, b"", f"{words[0]} cannot be run ({error})")
+    except subprocess.TimeoutExpired:
+        return Done(UNANSWERED, b"", f"{words[0]} has not answered for {patience:.0f} seconds")
     said = ran.stderr.decode("utf-8", "replace")
     return Done(ran.returncode, ran.stdout, brief(said))
 

@@ -35,17 +35,41 @@ class Call:
     """A program to be run.
 
     :param given: what it reads on stdin.
-    :param line: the one line of that which is ours, to be shown.
     :param failing: whether it may fail: `error` stops, `notice` is told, `normal` is not.
     """
 
     words: list[str]
     given: bytes = b""
-    line: str = ""
     failing: Literal["error", "notice", "normal"] = "error"
 
 
-Step = Write | Delete | Call
+@dataclass(frozen=True)
+class Edit:
+    """A change of our line of the crontab, made in what the crontab is when it is carried out.
+
+    :param words: the program that it takes, as far as can be told before.
+    :param line: the line that it is to hold, without its end; empty: none.
+    :param deleted: the lines that go, as far as can be told before.
+    """
+
+    words: list[str]
+    line: str
+    deleted: list[str]
+
+
+Step = Write | Delete | Call | Edit
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What takes a job out of a scheduler.
+
+    :param steps: none when it holds no job.
+    :param notices: what is left, since somebody else wrote it, or what there is to know.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -70,9 +94,10 @@ class Installed:
 
     :param places: the files it is written in, or what else holds it.
     :param every: `15m`, or how the scheduler writes it where it was changed by hand.
+    :param environment: the variables that it is given.
     :param waits: whether the scheduler will run it; `None` where that is not told.
+    :param obstacle: why it will not, where that is known.
     :param log: where its output is, if it is a file.
-    :param notices: what there is to know.
     """
 
     scheduler: str
@@ -80,17 +105,32 @@ class Installed:
     every: str
     command: list[str]
     folder: str
+    environment: dict[str, str] = field(default_factory=dict)
     waits: bool | None = None
+    obstacle: str = ""
     is_running: bool = False
     next_run: datetime | None = None
     last_run: LastRun | None = None
     log: str = ""
-    notices: list[str] = field(default_factory=list)
 
     @property
     def missing(self) -> list[str]:
         """Paths that the job names and that are not there any more."""
         return missing_paths([*self.command, self.folder])
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a scheduler holds.
+
+    :param job: ours; `None` when it holds none.
+    :param notices: what there is to know, such as what has our name and is not ours.
+    :param unknown: what it does not tell.
+    """
+
+    job: Installed | None = None
+    notices: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 class Scheduler(Protocol):
@@ -106,17 +146,18 @@ class Scheduler(Protocol):
     def plan_install(self, job: Job, interval: Interval) -> list[Step]:
         """Return what puts a job into it, in the place of the one that it holds.
 
-        :raises UsageError: for an interval that it cannot express.
+        :raises UsageError: for an interval that it cannot express, and where somebody else's file
+            is in the way.
         :raises ConnectionError: when it does not say what it holds.
         """
 
-    def plan_removal(self) -> list[Step]:
-        """Return what takes the job out of it; nothing when it holds none.
+    def plan_removal(self) -> Removal:
+        """Return what takes the job out of it.
 
         :raises ConnectionError: as `plan_install`.
         """
 
-    def find(self) -> Installed | None:
+    def find(self) -> Found:
         """Return the job that it holds.
 
         :raises ConnectionError: as `plan_install`.

@@ -11,24 +11,26 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from rag.app.service.interval import EVEN, Interval
-from rag.app.service.job import Job
-from rag.app.service.programs import is_there, properties, run
+from rag.app.service.job import HEADING, PLAIN, Job
+from rag.app.service.own_files import is_ours, refuse_others, told_of_others
+from rag.app.service.programs import ask, is_there, properties
 from rag.app.service.scheduler import (
     Call,
     Delete,
+    Found,
     Installed,
     LastRun,
+    Removal,
     Step,
     Write,
 )
+from rag.exceptions import LockedError
 
 TIMER, SERVICE = "rag-index.timer", "rag-index.service"
-_BUSY = 75  # another run holds the index, which is no failure
 _LONGEST_DELAY = 300  # seconds
 _SECONDS = {"d": 86400, "h": 3600, "min": 60, "s": 1, "ms": 1e-3, "us": 1e-6}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _CONTROL = ["systemctl", "--user"]
-_PLAIN = re.compile(r"[\w./=:@,+-]+", re.ASCII)
 # Systemd refuses such a name of a program, or takes a `$` in it as it stands in one place and as
 # a variable in the other: a program that it knows starts that one.
 _ODD = re.compile(r"[\"'\\$*?\[\]]")
@@ -46,42 +48,56 @@ class Systemd:
         """Return why the manager cannot be reached; empty when it can."""
         if not has_systemd():
             return "there is no program `systemctl`"
-        done = run([*_CONTROL, "show", "--property=Version"])
-        return "" if done.code == 0 else done.error or f"exit code {done.code}"
+        return ask([*_CONTROL, "show", "--property=Version"]).failure
 
     def plan_install(self, job: Job, interval: Interval) -> list[Step]:
-        """Return what writes both units and starts the timer anew."""
+        """Return what writes both units and starts the timer anew.
+
+        :raises UsageError: where somebody else's unit is in the way.
+        """
         folder = _folder()
+        refuse_others([folder / SERVICE, folder / TIMER])
         return [
             Write(folder / SERVICE, service_unit(job)),
-            Write(folder / TIMER, timer_unit(job, interval)),
+            Write(folder / TIMER, timer_unit(interval)),
             Call([*_CONTROL, "daemon-reload"]),
             Call([*_CONTROL, "enable", TIMER]),
             Call([*_CONTROL, "restart", TIMER]),
         ]
 
-    def plan_removal(self) -> list[Step]:
+    def plan_removal(self) -> Removal:
         """Return what stops the timer and deletes both units; a run is not interrupted."""
-        folder = _folder()
-        units = [folder / "timers.target.wants" / TIMER, folder / TIMER, folder / SERVICE]
-        deletions = [Delete(unit) for unit in units if os.path.lexists(unit)]
+        timer = _folder() / TIMER
+        units = [timer, _folder() / SERVICE]
+        notices = told_of_others(units)
+        ours = [unit for unit in units if is_ours(unit)]
+        wanted = timer.parent / "timers.target.wants" / TIMER
+        is_left = not os.path.lexists(timer) and wanted.is_symlink() and wanted.readlink() == timer
+        if is_left or (timer in ours and wanted.is_symlink()):
+            ours.insert(0, wanted)
+        deletions: list[Step] = [Delete(unit) for unit in ours]
         if not deletions:
-            return []
-        if not has_systemd():
-            return [*deletions]
-        return [
-            Call([*_CONTROL, "disable", "--now", TIMER], failing="notice"),
+            return Removal([], notices)
+        if reason := self.reason_against():
+            untold = f"systemd was not told of it, and may run it until it starts anew: {reason}"
+            return Removal(deletions, [*notices, untold])
+        stop = Call([*_CONTROL, "disable", "--now", TIMER], failing="notice")
+        steps = [
+            *([stop] if timer in ours else []),
             *deletions,
             Call([*_CONTROL, "daemon-reload"], failing="normal"),
             Call([*_CONTROL, "reset-failed", SERVICE], failing="normal"),
         ]
+        return Removal(steps, notices)
 
-    def find(self) -> Installed | None:
+    def find(self) -> Found:
         """Return the job in the units, and what the manager says of it."""
         units = [_folder() / TIMER, _folder() / SERVICE]
-        timer, service = map(_read, units)
-        if not timer and not service:
-            return None
+        notices = told_of_others(units)
+        texts = [_text(unit) if is_ours(unit) else "" for unit in units]
+        if not any(texts):
+            return Found(None, notices)
+        timer, service = map(properties, texts)
         interval = _interval(timer)
         found = Installed(
             self.name,
@@ -89,8 +105,9 @@ class Systemd:
             str(interval or timer.get("OnCalendar") or timer.get("OnUnitActiveSec", "")),
             unquoted(service.get("ExecStart", "")),
             service.get("WorkingDirectory", "").replace("%%", "%").rstrip("/") or "/",
+            environment_of(texts[1]),
         )
-        return _told(found)
+        return _told(found, notices)
 
 
 def has_systemd() -> bool:
@@ -104,7 +121,7 @@ def service_unit(job: Job) -> str:
     # Of the folder nothing is unquoted. The slash keeps a space or a backslash from its end.
     place = f"{str(job.folder).rstrip('/')}/".replace("%", "%%")
     lines = [
-        f"# {job.heading}",
+        f"# {HEADING}",
         "[Unit]",
         "Description=rag: index notes",
         "",
@@ -113,19 +130,19 @@ def service_unit(job: Job) -> str:
         f"WorkingDirectory={place}",
         *given,
         f"ExecStart={exec_start(job.command)}",
-        f"# {_BUSY}: another run holds the index, which is no failure.",
-        f"SuccessExitStatus={_BUSY}",
+        f"# {LockedError.exit_code}: another run holds the index, which is no failure.",
+        f"SuccessExitStatus={LockedError.exit_code}",
         "Nice=10",
         "IOSchedulingClass=idle",
     ]
     return "\n".join([*lines, ""])
 
 
-def timer_unit(job: Job, interval: Interval) -> str:
+def timer_unit(interval: Interval) -> str:
     """Return the text of the timer."""
     delay = min(interval.minutes * 6, _LONGEST_DELAY)  # a tenth
     lines = [
-        f"# {job.heading}",
+        f"# {HEADING}",
         "[Unit]",
         f"Description=rag: index notes every {interval}",
         "",
@@ -163,7 +180,7 @@ def _interval(timer: dict[str, str]) -> Interval | None:
 
 def quoted(text: str) -> str:
     """Return a word of a unit: `%` begins what is filled in, and is doubled."""
-    if _PLAIN.fullmatch(text):
+    if PLAIN.fullmatch(text):
         return text
     text = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text}"'
@@ -177,12 +194,23 @@ def exec_start(command: list[str]) -> str:
 
 def unquoted(line: str) -> list[str]:
     """Return the words of a command of a unit; none where it cannot be read."""
+    words = [word.replace("$$", "$") for word in _words(line)]
+    return words[len(_STARTER) :] if words[: len(_STARTER)] == _STARTER else words
+
+
+def environment_of(service: str) -> dict[str, str]:
+    """Return the variables that the text of a service gives."""
+    key = "Environment="
+    lines = [line.removeprefix(key) for line in service.split("\n") if line.startswith(key)]
+    pairs = (word.partition("=") for line in lines for word in _words(line))
+    return {name: value for name, _, value in pairs}
+
+
+def _words(line: str) -> list[str]:
     try:
-        words = shlex.split(line)
+        return [word.replace("%%", "%") for word in shlex.split(line)]
     except ValueError:
         return []
-    words = [word.replace("%%", "%").replace("$$", "$") for word in words]
-    return words[len(_STARTER) :] if words[: len(_STARTER)] == _STARTER else words
 
 
 def _folder() -> Path:
@@ -192,38 +220,38 @@ def _folder() -> Path:
     return home / "systemd" / "user"
 
 
-def _read(unit: Path) -> dict[str, str]:
-    """Return what a unit says; nothing when it is not there."""
+def _text(unit: Path) -> str:
+    """Return what a unit says; nothing when it cannot be read."""
     try:
-        return properties(unit.read_text("utf-8", "replace"))
+        return unit.read_text("utf-8", "replace")
     except OSError:
-        return {}
+        return ""
 
 
-def _told(found: Installed) -> Installed:
+def _told(found: Installed, notices: list[str]) -> Found:
     """Return a job with what the manager tells of it."""
     elapses = ("NextElapseUSecRealtime", "NextElapseUSecMonotonic")
     timer, failure = _show(TIMER, "ActiveState", "LastTriggerUSec", *elapses)
     if failure:
-        return replace(found, notices=[f"systemd does not tell how it is: {failure}"])
+        return Found(found, notices, [f"systemd does not tell how it is: {failure}"])
     exit_of = ("ExecMainStatus", "ExecMainExitTimestamp")
     service, _ = _show(SERVICE, "ActiveState", "Result", "InvocationID", *exit_of)
-    return replace(
+    job = replace(
         found,
         waits=timer.get("ActiveState") == "active",
         is_running=service.get("ActiveState") in ("active", "activating"),
         next_run=_time(timer.get(elapses[0])) or _since_boot(timer.get(elapses[1], "")),
         last_run=_last_run(service, _time(timer.get("LastTriggerUSec"))),
-        notices=_lingering(),
     )
+    return Found(job, [*notices, *_lingering()])
 
 
 def _show(unit: str, *names: str) -> tuple[dict[str, str], str]:
     """Return properties of a unit by name, and why they cannot be had."""
     if not has_systemd():
         return {}, "there is no program `systemctl`"
-    done = run([*_CONTROL, "show", unit, f"--property={','.join(names)}"])
-    return properties(done.text), done.error or f"exit code {done.code}" if done.code else ""
+    done = ask([*_CONTROL, "show", unit, f"--property={','.join(names)}"])
+    return properties(done.text), done.failure
 
 
 def _last_run(service: dict[str, str], triggered: datetime | None) -> LastRun | None:
@@ -241,7 +269,7 @@ def _last_line(invocation: str) -> str:
     if not invocation or not is_there("journalctl"):
         return ""
     matches = [f"_SYSTEMD_INVOCATION_ID={invocation}", "_TRANSPORT=stdout"]
-    done = run(["journalctl", "--user", "--quiet", "--lines=1", "--output=cat", *matches])
+    done = ask(["journalctl", "--user", "--quiet", "--lines=1", "--output=cat", *matches])
     return done.text.strip() if done.code == 0 else ""
 
 
@@ -249,7 +277,7 @@ def _lingering() -> list[str]:
     """Return that lingering is off, if it is."""
     if not is_there("loginctl"):
         return []
-    done = run(["loginctl", "show-user", str(os.getuid()), "--property=Linger"])
+    done = ask(["loginctl", "show-user", str(os.getuid()), "--property=Linger"])
     if done.code != 0 or properties(done.text).get("Linger") != "no":
         return []
     return ["it runs only while you are logged in; `loginctl enable-linger` lets it run always"]

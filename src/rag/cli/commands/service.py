@@ -12,21 +12,26 @@ from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
 from rag.cli.render.remedies import worded
-from rag.exceptions import UsageError
+from rag.exceptions import ConnectionError, LockedError, UsageError
 
 if TYPE_CHECKING:
-    from rag.app.service import InstallReport
+    from rag.app.service import InstallReport, RemovalReport
     from rag.app.service.scheduler import Installed, LastRun, Step
+
+
+def _schedulers() -> list[str]:
+    from rag.app.service import SCHEDULERS
+
+    return [scheduler.name for scheduler in SCHEDULERS]
+
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep the index up to date by the scheduler of the system.",
 )
-_SCHEDULERS = ("systemd", "launchd", "cron")
-_HEADING = "Written by `rag service install`; `rag service remove` takes it away."
+_FOLDER = "RAG_DATA_DIR"
 _NAMES = 10  # columns for what a line is about
-_BUSY = 75
 
 
 @app.command("install")
@@ -43,9 +48,9 @@ def install(
         str,
         typer.Option(
             "--with",
-            metavar="|".join(_SCHEDULERS),
+            metavar="systemd|launchd|cron",
             help="By which scheduler; without it the first that works here.",
-            autocompletion=lambda: [*_SCHEDULERS],
+            autocompletion=_schedulers,
         ),
     ] = "",
     dry_run: Annotated[
@@ -70,14 +75,14 @@ def install(
     from rag.app.service.interval import parse_interval
     from rag.app.service.job import make_job
 
-    if scheduler not in ("", *_SCHEDULERS):
+    if scheduler not in ("", *_schedulers()):
         raise UsageError(
-            f"no scheduler {scheduler!r}", hint=f"Use --with {', '.join(_SCHEDULERS)}."
+            f"no scheduler {scheduler!r}", hint=f"Use --with {', '.join(_schedulers())}."
         )
     interval = parse_interval(every)
     config = load_settings(config_file, may_ask=not dry_run)
     named = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    job = make_job(config, ["index", "-q", *named], bool(named), _HEADING)
+    job = make_job(config, ["index", "-q", *named], bool(named))
     done = service.install(config, job, interval, scheduler, dry_run)
     if json:
         print_report(done)
@@ -94,13 +99,16 @@ def status(json: Json = False) -> None:
     When it runs next, how the last run ended, and what is wrong, as far as the scheduler tells.
 
     The exit code is 1 when nothing is installed, or when what is installed does not work: the
-    program it runs is gone, its timer is stopped, or its last run failed.
+    program it runs is gone, its timer is stopped, no cron daemon runs, or its last run failed. It
+    is 4 when a scheduler does not tell.
     """
     from rag.app.service import read_service
 
     found = read_service()
     if json:
         print_report(found)
+    elif found.unknown and not found.installed:
+        say("whether anything is installed cannot be told")
     elif not found.installed:
         say("nothing is installed: `rag service install` lets the system index")
     for one in () if json else found.installed:
@@ -108,7 +116,10 @@ def status(json: Json = False) -> None:
     if not json:
         for problem in found.problems:
             _print(("wrong", problem))
+        _print(*(("unknown", unknown) for unknown in found.unknown))
         _print(*(("note", notice) for notice in found.notices))
+    if found.unknown:
+        raise typer.Exit(ConnectionError.exit_code)
     if found.problems or not found.installed:
         raise typer.Exit(1)
 
@@ -118,36 +129,46 @@ def remove(json: Json = False) -> None:
     """Take away what was installed.
 
     From whichever scheduler holds it. The index stays as it is, and a run that has begun goes on.
+    What somebody else wrote is left.
+
+    The exit code is 4 when a scheduler does not tell whether it holds one, or does not give it up.
     """
     from rag.app.service import remove as take_out
 
     done = take_out()
     if json:
         print_report(done)
-        return
-    for scheduler, places in done.removed.items():
+    else:
+        _print_removed(done)
+    if done.failures:
+        raise typer.Exit(ConnectionError.exit_code)
+
+
+def _print_removed(done: RemovalReport) -> None:
+    for scheduler, deleted in done.removed.items():
         print_line(f"removed the job of {scheduler}")
-        _print(*(("deleted", place) for place in places if place != "crontab"))
+        _print(*(("deleted", one) for one in deleted))
     if not done.removed:
-        say("nothing was found" if done.notices else "nothing was installed")
-    for notice in done.notices:
+        say("nothing was removed" if done.failures else "nothing was installed")
+    for notice in (*done.notices, *done.failures):
         say(f"rag: {worded(notice)}")
 
 
 def _print_plan(done: InstallReport) -> None:
     for step in done.steps:
         _print_step(step)
+    _print(*(("deletes", one) for one in done.deleted))
     _print_job(done)
     for notice in done.notices:
         say(f"rag: {worded(notice)}")
 
 
 def _print_step(step: Step) -> None:
-    from rag.app.service.scheduler import Call, Write
+    from rag.app.service.scheduler import Call, Edit, Write
 
-    if isinstance(step, Call):
+    if isinstance(step, Call | Edit):
         print_line(f"would run {shlex.join(step.words)}")
-        lines = [step.line] if step.line else []
+        lines = [step.line] if isinstance(step, Edit) and step.line else []
     elif isinstance(step, Write):
         print_line(f"would write {step.path}")
         lines = step.text.splitlines()
@@ -162,21 +183,31 @@ def _print_job(done: InstallReport) -> None:
     _print(("runs", shlex.join(done.job.command)))
     if str(done.job.folder) != "/":
         _print(("in", str(done.job.folder)))
+    _print_given(done.job.environment)
+
+
+def _print_given(environment: dict[str, str]) -> None:
+    """Print the names of the variables that a job carries: they count at each run, whatever the
+    environment is by then. Of them only the folder of the index is told apart by its value."""
+    shown = [f"{name}={value}" if name == _FOLDER else name for name, value in environment.items()]
+    if shown:
+        _print(("given", ", ".join(shown)))
 
 
 def _print_installed(done: InstallReport) -> None:
-    from rag.app.service.scheduler import Call, Write
+    from rag.app.service.scheduler import Edit, Write
 
     verb = "replaced" if done.scheduler in done.replaced else "installed"
     print_line(f"{verb} {done.holder}: every {done.every}")
     for step in done.steps:
         if isinstance(step, Write):
             _print(("wrote", str(step.path)))
-        elif isinstance(step, Call) and step.line:
+        elif isinstance(step, Edit) and step.line:
             _print(("wrote", step.line))
     for other in done.replaced:
         if other != done.scheduler:
             _print(("removed", f"the job of {other}"))
+    _print(*(("deleted", one) for one in done.deleted))
     _print_job(done)
     if done.installed and done.installed.next_run:
         _print(("next", _when(done.installed.next_run)))
@@ -191,6 +222,7 @@ def _print_status(found: Installed) -> None:
     _print(("runs", shlex.join(found.command)))
     if found.folder not in ("", "/"):
         _print(("in", found.folder))
+    _print_given(found.environment)
     if found.next_run:
         _print(("next", _when(found.next_run)))
     if found.last_run:
@@ -209,8 +241,8 @@ def _print_status(found: Installed) -> None:
 def _ended(last: LastRun) -> str:
     """Return when and how a run ended."""
     when = [_when(last.ended)] if last.ended else []
-    if last.exit_code == _BUSY:
-        how = ["another run was busy (exit code 75)"]
+    if last.exit_code == LockedError.exit_code:
+        how = [f"another run was busy (exit code {last.exit_code})"]
     elif last.exit_code is None:
         how = [] if when else ["no run yet"]
     else:
