@@ -117,7 +117,7 @@ def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str,
 def test_a_job_runs_this_very_program(rag: Rag, environment: Path, tmp_path: Path) -> None:
     empty = tmp_path / "bin" / "crontab"
     empty.parent.mkdir()
-    empty.write_text("#!/bin/sh\necho 'no crontab for this user' >&2\nexit 1\n")
+    empty.write_text("#!/bin/sh\necho 'no crontab for ann' >&2\nexit 1\n")
     empty.chmod(0o755)
     path = f"{empty.parent}:/usr/bin:/bin"
     planned = rag("service", "install", "--with", "cron", "--dry-run", PATH=path)
