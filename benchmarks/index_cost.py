@@ -21,7 +21,7 @@ from pathlib import Path
 from competitors import QMD, RAG, Competitor, competitors
 from measuring import measure
 from rag.config import IndexConfig
-from rag.index.searchable_text import lexical_parts
+from rag.index.searchable_text import beside, indexed_text
 from rag.indexing.note_reader import ReadNote, read_file
 from rag.stores.base.points import Point, chunk_point
 from rag.stores.edge.segments import build_segments
@@ -71,8 +71,9 @@ class Steps:
         chunks = [pair for note in notes for pair in zip(note.chunks, note.metas, strict=True)]
         self.chunks += len(chunks)
         with self._step(WEIGH):
-            texts = ["\n".join(lexical_parts(meta, chunk.text)) for chunk, meta in chunks]
-            vectors = encoder.encode(texts).vectors
+            texts = [indexed_text(meta, chunk.text) for chunk, meta in chunks]
+            others = [beside(meta, chunk.text) for chunk, meta in chunks]
+            vectors = encoder.encode(texts, others).vectors
         with self._step(POINTS):
             return [
                 chunk_point(chunk.id, chunk.text, meta, vector)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import Stemmer
 
-from rag.text.bm25 import edges
+from rag.text.bm25 import edge
 from rag.text.bm25_documents import DocumentEncoder
 from rag.text.ngrams import weigh_grams
 from rag.text.normalize import fold_accents
@@ -65,17 +65,14 @@ def _plainly(texts: list[str]) -> list[tuple[list[int], list[float]]]:
 def _encode(text: str) -> tuple[list[int], list[float]]:
     stem = Stemmer.Stemmer("english", 0).stemWord
     terms: list[str] = []
-    before = ""
     for run, word in TOKEN.findall(cleaned(text)):
         if run:
             terms += [f"g {gram.text}" for gram in weigh_grams(run)]
-            before = ""
             continue
-        stemmed = stem(fold_accents(word))
-        terms += [f"w {stemmed}", *(f"e {edge}" for edge in edges(word))]
-        if before:
-            terms.append(f"s {before} {stemmed}")
-        before = stemmed
+        letters = fold_accents(word)
+        terms.append(f"w {stem(letters)}")
+        if first := edge(letters):
+            terms.append(f"e {first}")
     counts = Counter(
         int.from_bytes(blake2b(term.encode(), digest_size=4).digest(), "little") for term in terms
     )

@@ -12,7 +12,7 @@ from property_examples import examples
 from rag.app.schema.results import result_to_json
 from rag.pipelines import create_search_pipeline, search
 from rag.search.components.note_ranker import Hits
-from rag.search.explanation import EXACT, explain
+from rag.search.explanation import EXACT, PAIRS, explain
 from rag.stores import get_document_store
 from rag.text.bm25 import FIELDS, query_terms
 
@@ -70,7 +70,7 @@ def check(result) -> None:
     assert why.total == pytest.approx(why.bonus + parts, abs=NEAR)
     for chunk in why.chunks:
         assert chunk.score == pytest.approx(sum(term.score for term in chunk.terms), abs=NEAR)
-    fields = dict.fromkeys((*FIELDS, EXACT), 0.0)
+    fields = dict.fromkeys((*FIELDS, EXACT, PAIRS), 0.0)
     for chunk in why.chunks:
         for term in chunk.terms:
             fields[term.field] += chunk.weight * term.score
@@ -166,12 +166,18 @@ def test_terms_are_named_as_a_reader_knows_them_the_heaviest_first(find):
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
     named = {(term.field, term.term) for term in terms}
-    assert {("words", "deploy"), ("shingles", "roll back"), ("edges", "depl…")} <= named
+    assert {("words", "deploy"), ("pairs", "roll back")} <= named
+
+
+def test_first_letters_are_named_as_such(find):
+    best = find("deploy administrators").results[0]
+    terms = {(term.field, term.term) for term in best.explanation.chunks[0].terms}
+    assert ("edges", "admini…") in terms
 
 
 def test_japanese_is_explained_by_its_grams(find):
     best = find("証明書の更新").results[0]
-    assert set(best.explanation.fields) == {"grams"}
+    assert set(best.explanation.fields) == {"grams", "pairs"}
     terms = {term.term for chunk in best.explanation.chunks for term in chunk.terms}
     assert {"証明", "更新"} <= terms
     assert "の" not in terms

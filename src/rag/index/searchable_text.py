@@ -39,8 +39,10 @@ def lexical_parts(meta: Mapping[str, Any], content: str | None) -> list[str]:
     return [*names, body]
 
 
-def with_word_parts(text: str) -> str:
-    """Return a text with the parts of its words in mixed case after it, each once."""
+def indexed_text(meta: Mapping[str, Any], content: str | None) -> str:
+    """Return what of a chunk goes into the lexical index: what it is found by, and after it the
+    parts of its words in mixed case, each once."""
+    text = "\n".join(lexical_parts(meta, content))
     parts = dict.fromkeys(part.text for part in word_parts(text))
     return f"{text}\n{' '.join(parts)}" if parts else text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rag.index.searchable_text import beside, lexical_parts, with_word_parts
+from rag.index.searchable_text import beside, indexed_text
 from rag.indexing.note_reader import ReadNote
 from rag.stores.base.points import Point, chunk_point
 from rag.text.bm25_documents import DocumentEncoder, Encoded
@@ -40,9 +40,8 @@ def encode(chunks: Sequence[NoteChunk], encoder: DocumentEncoder) -> Encoded:
 
     :param encoder: any; one that is kept knows the words of earlier chunks.
     """
-    texts = ["\n".join(lexical_parts(c.meta, c.text)) for c in chunks]
     return encoder.encode(
-        [with_word_parts(text) for text in texts], [beside(c.meta, c.text) for c in chunks]
+        [indexed_text(c.meta, c.text) for c in chunks], [beside(c.meta, c.text) for c in chunks]
     )
 
 

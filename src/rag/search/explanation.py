@@ -9,17 +9,18 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.index.searchable_text import lexical_parts
 from rag.search.attribution import Found
-from rag.search.components.form_ranker import form_gains, searched
+from rag.search.components.form_ranker import form_gains, pair_gains, pair_weights, searched
 from rag.search.components.note_ranker import Hit, Part, ids_of
 from rag.search.results import ChunkScore, Explanation, TermScore
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import FIELDS, QueryTerm
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import find_matches
+from rag.text.pairs import asked_pairs
 from rag.text.tokenizer import stem
 
 # Fields of explanations beside the lexical ones.
-EXACT, MEANING, VARIANTS = "exact", "meaning", "variants"
+EXACT, PAIRS, MEANING, VARIANTS = "exact", "pairs", "meaning", "variants"
 
 
 def explain(
@@ -41,7 +42,7 @@ def explain(
     query = SparseEmbedding([t.dimension for t in asked], [t.weight for t in asked])
     by_term = store.score_dimensions(query, ids)
     documents = {document.id: document for document in store.get_documents(ids)}
-    forms = asked_forms(text)
+    forms, pairs = asked_forms(text), pair_weights(asked_pairs(text), store.counts.rarity)
 
     def terms_of(part: Part) -> list[TermScore]:
         document = documents.get(part.id)
@@ -50,6 +51,8 @@ def explain(
         if document and part.forms:
             gains = form_gains(searched(document), forms, store.counts.rarity)
             terms += [TermScore(EXACT, one.form.text, one.gain) for one in gains]
+            beside = pair_gains(document, pairs)
+            terms += [TermScore(PAIRS, one.pair.text, one.gain) for one in beside]
         return sorted(terms, key=lambda term: -term.score)
 
     def explain_hit(hit: Hit, by: Found) -> Explanation:
@@ -74,7 +77,7 @@ def explain(
 
 def _fields(chunks: Sequence[ChunkScore]) -> dict[str, float]:
     """Return what each field adds to the score of a hit, as far as it adds anything."""
-    fields = dict.fromkeys((*FIELDS, EXACT), 0.0)
+    fields = dict.fromkeys((*FIELDS, EXACT, PAIRS), 0.0)
     for chunk in chunks:
         for term in chunk.terms:
             fields[term.field] += chunk.weight * term.score

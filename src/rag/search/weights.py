@@ -20,6 +20,11 @@ class RankingWeights:
         forms, as a share of the word's weight. Measured: .05 to .1 ranked best.
     :param named: the same for one in a title, heading or alias, on top of that.
     :param identifier: the same for words joined by marks, such as 2.3.1.
+    :param pair: two words side by side as in the query, as a share of what they tell together.
+        Measured in docs/ranking.md.
+    :param rarest_pair: what two words tell together at most: what one tells that a chunk in 650
+        has.
+    :param seam: two characters of different scripts side by side, which the index does not count.
     :param alone: in the place of both where the query is one word or identifier: more than a text
         with other forms may score for having many, so that those that hold the word come first.
     :param alone_named: for one of those in a title, heading or alias, on top of that.
@@ -41,6 +46,9 @@ class RankingWeights:
     exact: float = 0.1
     named: float = 0.25
     identifier: float = 0.25
+    pair: float = 0.15
+    rarest_pair: float = 6.5
+    seam: float = 0.6
     alone: float = 1.5
     alone_named: float = 1.0
     sections: tuple[float, ...] = (1.0, 0.3, 0.1)

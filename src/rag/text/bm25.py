@@ -10,18 +10,14 @@ vector holds the term-frequency part, the query vector the weight and qtf, and a
 the query by idf from the counts of the whole index (`rag.index.frequencies`), so no vector changes
 when another note does.
 
-Six fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
+Five fields share one space of 2^32 dimensions: the upper three bits name the field, the lower
 29 hash the term. `words` are stemmed, and runs of katakana are words; `grams` stand in for words
-in scripts without spaces; `shingles` are two words side by side; `edges` are the first four and
-six letters of longer words, which join what the stemmer keeps apart (administer, administration).
-Four letters are shared by chance too (numbat, number): they have bits of their own, and a text
-that shares no more than they with a query is not found by it. `properties` are words of the front
-matter, `addresses` those of what links lead to; neither is seen in the text, and both count less.
+in scripts without spaces; `edges` are the first six letters of longer words, which join what the
+stemmer keeps apart (administer, administration). `properties` are words of the front matter,
+`addresses` those of what links lead to; neither is seen in the text, and both count less.
 
-There are more shingles than all other terms together, most of them in one text only, and whoever
-opens an index reads a table of its dimensions: so they are folded into 2^16. Some share one then;
-a text must share a word, gram or six letters with a query to be found at all (`subject_of`), and
-to rank by a shingle that is not there, a tenth of a word, it takes a chance of some 50 in 65,536.
+What stands side by side is not in the index: `rag.text.pairs` looks for it in the texts of the
+best.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from rag.text.ngrams import UNSEGMENTED, hash_gram, is_seam, weigh_grams
@@ -56,15 +52,12 @@ AVERAGE_WORDS = 120.0
 CHARACTERS_PER_WORD = 3.0
 
 BESIDE = ("properties", "addresses")
-FIELDS = ("words", "grams", "shingles", "edges", *BESIDE)
+FIELDS = ("words", "grams", "edges", *BESIDE)
 _ORDER = {field: at for at, field in enumerate(FIELDS)}
 _HASH_MASK = (1 << 29) - 1
-# Words have the upper bits 0. Edges of four letters have others than those of six.
-SHINGLES, EDGES, GRAMS, SHORT_EDGES = (field << 29 for field in (1, 2, 3, 4))
-PROPERTIES, ADDRESSES = (field << 29 for field in (5, 6))
-SHINGLE_MASK = (1 << 16) - 1
-SHINGLE_MIX = 0x9E3779B1  # a shingle's hash must tell "a b" from "b a"
-EDGE_LENGTHS = (4, 6)
+# Words have the upper bits 0.
+EDGES, GRAMS, PROPERTIES, ADDRESSES = (field << 29 for field in (1, 2, 3, 4))
+EDGE_LENGTH = 6
 
 MOST_STATED = (
     8  # words of a query that may be what a field of front matter says; a question has more
@@ -72,11 +65,11 @@ MOST_STATED = (
 MOST_TERMS = 1_024  # of a query; a page of text has as many
 
 # Part of the index's fingerprint: raise it whenever the same text would give other vectors.
-LEXICAL_VERSION = 7
+LEXICAL_VERSION = 8
 
-_BREAK = "\0"  # stands where an unsegmented run parted two words
+BREAK = "\0"  # stands where an unsegmented run parted two words
 _RUN = re.compile(f"[{UNSEGMENTED}]+")
-_SPACED = re.compile(f"{SPACED_WORD}|{_BREAK}")
+_SPACED = re.compile(f"{SPACED_WORD}|{BREAK}")
 _ASCII = re.compile(ASCII_WORD)
 # Loan words are the only words of Japanese to be seen without a dictionary.
 KATAKANA_WORD = re.compile("[\u30a1-\u30fa][\u30a1-\u30fa\u30fc]{2,}")
@@ -104,7 +97,6 @@ class FieldWeights:
     words: float = 1.0
     loans: float = 0.5
     grams: float = 1.0
-    shingles: float = 0.15
     edges: float = 0.1
     beside: float = 0.1
     stated: float = 1.0
@@ -129,8 +121,17 @@ def pieces(text: str) -> tuple[list[str], str]:
     """
     if text.isascii():
         return _ASCII.findall(text), ""
-    parted, runs = _RUN.subn(_BREAK, text.replace(_BREAK, " "))
+    parted, runs = _RUN.subn(BREAK, text.replace(BREAK, " "))
     return _SPACED.findall(parted), text if runs else ""
+
+
+def saturated(tf: Any, length: Any) -> Any:
+    """Return the term-frequency part of BM25, of numbers or of arrays of them.
+
+    :param tf: how often a text has a term.
+    :param length: of the text, in words.
+    """
+    return tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / AVERAGE_WORDS))
 
 
 def word_dimension(word: str) -> int:
@@ -138,21 +139,14 @@ def word_dimension(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass")) & _HASH_MASK
 
 
-def edges(word: str) -> list[str]:
-    """Return the first letters of a word, as far as it is longer than they."""
-    letters = fold_accents(word[:MAX_WORD])
-    return [letters[:length] for length in EDGE_LENGTHS if len(letters) > length]
+def edge(letters: str) -> str:
+    """Return the first letters of a word without accents, none where it has no more than they."""
+    return letters[:EDGE_LENGTH] if len(letters) > EDGE_LENGTH else ""
 
 
 def edge_dimension(edge: str) -> int:
     """Return the dimension of the first letters of a word."""
-    field = SHORT_EDGES if len(edge) == EDGE_LENGTHS[0] else EDGES
-    return field | crc32(edge.encode("utf-8", "surrogatepass")) & _HASH_MASK
-
-
-def shingle_dimension(first: int, second: int) -> int:
-    """Return the dimension of two neighbours, from those of their words."""
-    return SHINGLES | (first * SHINGLE_MIX ^ second) & SHINGLE_MASK
+    return EDGES | crc32(edge.encode("utf-8", "surrogatepass")) & _HASH_MASK
 
 
 def beside_dimension(field: int, term: str) -> int:
@@ -188,7 +182,7 @@ def content_terms(query: str) -> Counter[str]:
 def content_words(query: str) -> list[str]:
     """Return the spaced words of `query` that name its subject, in order, as they are written."""
     words, _ = pieces(cleaned(query))
-    return [word for word in words if word != _BREAK and stem(word) not in STOP_TERMS]
+    return [word for word in words if word != BREAK and stem(word) not in STOP_TERMS]
 
 
 def query_terms(
@@ -234,8 +228,7 @@ def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tu
                 guessed[dimension] = (field, text, dimension, weights.guessed)
     subject += guessed.values()
     words, _ = pieces(cleaned(query))
-    pairs = [(a, b) for a, b in pairwise(words) if _BREAK not in (a, b)]
-    subject += [("shingles", f"{a} {b}", _shingle(a, b), weights.shingles) for a, b in pairs]
+    pairs = [(a, b) for a, b in pairwise(words) if BREAK not in (a, b)]
     if len(pairs) < MOST_STATED:
         subject += [
             ("properties", f"{a} {b}", stated_dimension(a, b), weights.stated) for a, b in pairs
@@ -250,10 +243,6 @@ def _query_terms(query: str, also: tuple[str, ...], weights: FieldWeights) -> tu
         kept = sorted(kept, key=lambda dimension: -summed[dimension])[:MOST_TERMS]
     kept.sort(key=lambda dimension: _ORDER[first[dimension][0]])
     return tuple(QueryTerm(*first[one], one, summed[one]) for one in kept)
-
-
-def _shingle(first: str, second: str) -> int:
-    return shingle_dimension(_stem_dimension(first), _stem_dimension(second))
 
 
 def _stem_dimension(word: str) -> int:
@@ -273,20 +262,19 @@ def _content(
     found = []
     for word in words:
         term = stem(word)
-        if word == _BREAK or (term in STOP_TERMS and not asking):
+        if word == BREAK or (term in STOP_TERMS and not asking):
             continue
         found.append(("words", word, word_dimension(term), weights.words))
         if is_bare:
             continue
-        found += [("edges", f"{e}…", edge_dimension(e), weights.edges) for e in edges(word)]
+        if first := edge(fold_accents(word[:MAX_WORD])):
+            found.append(("edges", f"{first}…", edge_dimension(first), weights.edges))
         found.append(("addresses", word, beside_dimension(ADDRESSES, term), weights.beside))
         found.append(("properties", word, beside_dimension(PROPERTIES, term), weights.beside))
     loans = KATAKANA_WORD.findall(unsegmented)
     found += [("words", loan, _stem_dimension(loan), weights.loans) for loan in loans]
     for run in _RUN.findall(unsegmented):
-        asks = [0] * len(run)  # where the words that only ask end, for each character in them
-        for start, end in () if asking else map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
-            asks[start:end] = [end] * (end - start)
+        asks = [0] * len(run) if asking else asked_characters(run)
         grams = [g for g in weigh_grams(run) if asks[g.start] < g.start + len(g.text)]
         found += [
             ("grams", gram.text, GRAMS | hash_gram(gram.text), gram.weight * weights.grams)
@@ -300,6 +288,15 @@ def _content(
     return found
 
 
+def asked_characters(run: str) -> list[int]:
+    """Return, for each character of a run, where the words that only ask end that it is part of;
+    0 for all others."""
+    asks = [0] * len(run)
+    for start, end in map(re.Match.span, JAPANESE_QUESTION.finditer(run)):
+        asks[start:end] = [end] * (end - start)
+    return asks
+
+
 def encode_query(
     query: str, also: Iterable[str] = (), weights: FieldWeights | None = None
 ) -> SparseVector:
@@ -309,11 +306,3 @@ def encode_query(
     """
     asked = query_terms(query, also, weights)
     return SparseVector([term.dimension for term in asked], [term.weight for term in asked])
-
-
-def subject_of(query: SparseVector) -> SparseVector:
-    """Return a query without its shingles and short edges: what a text must share some of to be
-    found by it."""
-    beside = (SHINGLES, SHORT_EDGES)
-    kept = [at for at, index in enumerate(query.indices) if index & ~_HASH_MASK not in beside]
-    return SparseVector([query.indices[at] for at in kept], [query.values[at] for at in kept])

@@ -1,7 +1,7 @@
 """The document side of BM25, for many texts at once.
 
-Python sees each word once, to look up its row in a table; everything after that (grams,
-shingles, counting, weighing) is done by numpy for a whole batch, in one sort.
+Python sees each word once, to look up its row in a table; everything after that (grams, counting,
+weighing) is done by numpy for a whole batch, in one sort.
 """
 
 from __future__ import annotations
@@ -16,21 +16,16 @@ import numpy as np
 
 from rag.text.bm25 import (
     ADDRESSES,
-    AVERAGE_WORDS,
     CHARACTERS_PER_WORD,
-    EDGE_LENGTHS,
     GRAMS,
-    K1,
     KATAKANA_WORD,
     PROPERTIES,
-    SHINGLE_MASK,
-    SHINGLE_MIX,
-    SHINGLES,
-    B,
     SparseVector,
     beside_dimension,
+    edge,
     edge_dimension,
     pieces,
+    saturated,
     stated_dimension,
     word_dimension,
 )
@@ -40,8 +35,7 @@ from rag.text.tokenizer import MAX_WORD, cleaned, stem_letters, terms
 
 _BATCH = 512  # texts: some 200,000 numbers to sort
 _MAX_WORDS = 1 << 18
-_COLUMNS = 1 + len(EDGE_LENGTHS)
-_MASK = np.uint64(SHINGLE_MASK)
+_COLUMNS = 2
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -108,18 +102,11 @@ class DocumentEncoder:
         return Encoded(vectors, [*chain.from_iterable(map(self._table.written, used))])
 
     def _word_keys(self, rows: Array, owners: Array, texts: int) -> tuple[list[Array], Array]:
-        """Return the keys (text << 32 | dimension) of words, shingles and edges, and the number
-        of words of each text."""
+        """Return the keys (text << 32 | dimension) of words and of edges, and the number of words
+        of each text."""
         is_word = rows > 0  # row 0 is the break
-        table = self._table.lookup(rows)
-        dimensions = table[:, 0]
-        keys = [(owners | dimensions)[is_word]]
-        pairs = is_word[:-1] & is_word[1:] & (owners[:-1] == owners[1:])
-        mixed = (dimensions[:-1] * np.uint64(SHINGLE_MIX) ^ dimensions[1:]) & _MASK
-        keys.append((owners[:-1] | np.uint64(SHINGLES) | mixed)[pairs])
-        for column in range(1, _COLUMNS):
-            edge = table[:, column]
-            keys.append((owners | edge)[edge > 0])
+        words, edges = self._table.lookup(rows).T
+        keys = [(owners | words)[is_word], (owners | edges)[edges > 0]]
         of_words = (owners[is_word] >> np.uint64(32)).astype(np.int64)
         return keys, np.bincount(of_words, minlength=texts).astype(np.float64)
 
@@ -189,15 +176,14 @@ def _weigh(keys: Array, lengths: Array) -> list[SparseVector]:
     """Count equal keys and return the vectors of BM25's term-frequency part."""
     keys, tf = np.unique(keys, return_counts=True)
     owners = (keys >> np.uint64(32)).astype(np.int64)
-    k = K1 * (1 - B + B * lengths / AVERAGE_WORDS)
-    values = (tf * (K1 + 1) / (tf + k[owners])).tolist()
+    values = saturated(tf, lengths[owners]).tolist()
     indices = (keys & np.uint64(0xFFFFFFFF)).tolist()
     bounds = np.searchsorted(owners, np.arange(len(lengths) + 1)).tolist()
     return [SparseVector(indices[start:end], values[start:end]) for start, end in pairwise(bounds)]
 
 
 class _WordTable(dict[str, int]):
-    """Word -> row of a table of its dimensions: word, and edges (0 where it is too short)."""
+    """Word -> row of a table of its dimensions: word, and edge (0 where it is too short)."""
 
     def __init__(self) -> None:
         super().__init__({"\0": 0})
@@ -207,8 +193,8 @@ class _WordTable(dict[str, int]):
     def __missing__(self, word: str) -> int:
         letters = fold_accents(word[:MAX_WORD])
         self._rows.append(word_dimension(stem_letters(letters)))
-        for length in EDGE_LENGTHS:
-            self._rows.append(edge_dimension(letters[:length]) if len(letters) > length else 0)
+        first = edge(letters)
+        self._rows.append(edge_dimension(first) if first else 0)
         if not _is_kept(word):
             self._written.append(())
         elif word.isascii():

@@ -3,8 +3,10 @@
 No analyser cuts the text. Which grams there are, and what each says, follows from the script
 of its characters, as a reader of Japanese sees it: a kanji has meaning alone, two of them or
 two katakana are most often part of one word, hiragana are endings and particles until three
-of them stand together, and a pair of mixed script is more often a seam than a word. Weighed
-so, grams ranked better than a dictionary's words on the questions this was developed with.
+of them stand together. Of two characters of different scripts only a kanji with what follows it
+in hiragana (使う) and a polite prefix with its kanji (お茶) are grams; all others are more often
+a seam than part of a word. Weighed so, grams ranked better than a dictionary's words on the
+questions this was developed with.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ TRIGRAM_WEIGHT = 0.3
 WORD_WEIGHT = 0.5  # a pair that is a word, or part of one
 _PAIR_WEIGHTS = {IDEOGRAPHS: WORD_WEIGHT, KATAKANA: WORD_WEIGHT, HIRAGANA: 0.05, LETTERS: 0.05}
 _SEAM_WEIGHT = 0.15  # a pair of two scripts
+_POLITE = "おご"  # prefixes of words that are written with kanji
 
 
 @cache
@@ -61,6 +64,11 @@ def is_seam(pair: str) -> bool:
     return len(scripts) == 2 and 0 not in scripts
 
 
+def is_gram(pair: str) -> bool:
+    """Return whether two characters of a run are a gram of it."""
+    return any(gram.text == pair for gram in weigh_grams(pair))
+
+
 def is_ideograph(text: str) -> bool:
     """Return whether a text is one character that is a gram wherever it stands."""
     return len(text) == 1 and int(script_table()[ord(text)]) == IDEOGRAPHS
@@ -77,8 +85,8 @@ class Gram(NamedTuple):
 def weigh_grams(run: str) -> list[Gram]:
     """Return the grams of a run of unsegmented text.
 
-    Single characters: ideographs, and any that stands alone. Pairs: all. Triples: of hiragana
-    or letters.
+    Single characters: ideographs, and any that stands alone. Pairs: of one script, and of two as
+    `_is_word_pair` says. Triples: of hiragana or letters.
     """
     table = script_table()
     scripts = [int(table[ord(char)]) for char in run]
@@ -91,6 +99,8 @@ def weigh_grams(run: str) -> list[Gram]:
     ]
     for at in range(len(run) - 1):
         first, second = scripts[at : at + 2]
+        if first != second and not _is_word_pair(run[at], first, second):
+            continue
         # Two characters by themselves are a word to whoever wrote them so.
         weight = _PAIR_WEIGHTS[first] if first == second else _SEAM_WEIGHT
         found.append(Gram(run[at : at + 2], at, WORD_WEIGHT if len(run) == 2 else weight))
@@ -100,6 +110,14 @@ def weigh_grams(run: str) -> list[Gram]:
         if scripts[at] in (HIRAGANA, LETTERS) and len(set(scripts[at : at + 3])) == 1
     ]
     return found
+
+
+def _is_word_pair(char: str, first: int, second: int) -> bool:
+    """Return whether characters of two scripts, the first of which is `char`, are likely of one
+    word."""
+    if second == IDEOGRAPHS:
+        return char in _POLITE
+    return first == IDEOGRAPHS and second == HIRAGANA
 
 
 def hash_gram(gram: str) -> int:
@@ -124,8 +142,11 @@ def hash_grams(codes: Array) -> tuple[Array, Array, Array]:
     alone = np.zeros_like(runs)
     alone[1:-1] = inner & ~runs[:-2] & ~runs[2:]
     ones = np.flatnonzero((scripts == IDEOGRAPHS) | alone)
-    twos = np.flatnonzero(runs[:-1] & runs[1:])
-    same = scripts[:-1] == scripts[1:]
+    first, second = scripts[:-1], scripts[1:]
+    same = first == second
+    ending = (first == IDEOGRAPHS) & (second == HIRAGANA)
+    prefix = np.isin(codes[:-1], [*map(ord, _POLITE)]) & (second == IDEOGRAPHS)
+    twos = np.flatnonzero(runs[:-1] & (same | ending | prefix))
     light = (scripts == HIRAGANA) | (scripts == LETTERS)
     threes = np.flatnonzero(light[:-2] & same[:-1] & same[1:])
     wide = codes.astype(np.uint64)

@@ -62,35 +62,6 @@ def test_a_candidate_names_its_note_and_its_section(store: Store) -> None:
     assert candidate.score > 0
 
 
-SHINGLE = 1 << 29
-
-
-@pytest.mark.parametrize("where", [None, WORK])
-def test_two_words_side_by_side_find_nothing_by_themselves(store: Store, where: Any) -> None:
-    store.write_documents(
-        [
-            doc("word", (1, 1.0), vault="work"),
-            doc("both", (1, 1.0), (SHINGLE, 1.0), vault="work"),
-            doc("by chance", (7, 1.0), (SHINGLE, 9.0), vault="work"),
-            doc("elsewhere", (1, 1.0), (7, 1.0), (SHINGLE, 2.0), vault="home"),
-        ]
-    )
-    asked = SparseEmbedding([1, SHINGLE], [1.0, 1.0])
-    found = ids(store.find_candidates(asked, where, 20))
-    assert found == ([] if where else ["elsewhere"]) + ["both", "word"]
-    assert ids(store.find_lists([(asked, 20)], where)[0]) == found
-    assert [*store.score_among([asked], ["by chance", "word"])[0]] == ["word"]
-
-
-def test_two_words_side_by_side_rank_what_a_word_finds(store: Store) -> None:
-    """Of more than are wanted the words find four times as many, from which those are taken."""
-    store.write_documents([doc(str(n), (1, 3.0 - n / 100)) for n in range(8)])
-    store.write_documents([doc("both", (1, 1.0), (SHINGLE, 9.0))])
-    asked = SparseEmbedding([1, SHINGLE], [1.0, 1.0])
-    assert ids(store.find_candidates(asked, top_k=3)) == ["both", "0", "1"]
-    assert ids(store.find_candidates(asked, top_k=2)) == ["0", "1"]
-
-
 def test_a_document_that_is_no_chunk_is_its_own_note(store: Store) -> None:
     store.write_documents([doc("alone", (1, 1.0))])
     [candidate] = store.find_candidates(query(d1=1.0))

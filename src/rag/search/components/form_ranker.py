@@ -1,15 +1,16 @@
-"""The very words of a query, before other forms of them."""
+"""What only the text of a chunk tells: whether it has the very words of a query, and which of them
+stand side by side in it as in the query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.index.searchable_text import file_name
+from rag.index.searchable_text import file_name, lexical_parts
 from rag.search.components.note_ranker import OverStore
 from rag.search.filters import all_of
 from rag.search.modes import SearchMode
@@ -19,6 +20,7 @@ from rag.stores.base.scored_chunk import Candidate, Candidates
 from rag.text.bm25 import content_words
 from rag.text.exact_forms import Form, Kind, Place, RunParts, SearchedText, asked_forms
 from rag.text.ngrams import WORD_WEIGHT
+from rag.text.pairs import Pair, asked_pairs, weigh_pairs
 
 READ = 25  # texts that are looked at; for each result that is wanted two, if those are more
 READ_ALONE = 100  # for a query of one word
@@ -33,11 +35,20 @@ class FormGain(NamedTuple):
     gain: float
 
 
+class PairGain(NamedTuple):
+    """What a chunk's score gains for holding two neighbours."""
+
+    pair: Pair
+    gain: float
+
+
 @component
 class ExactFormRanker(OverStore):
-    """Add to the score of each chunk what it gains for the very words of the query.
+    """Add to the score of each chunk what it gains for the very words of the query, and for those
+    that stand side by side in both.
 
-    The index joins all forms of a word (gear, geared), so the texts of the best chunks are read.
+    The index joins all forms of a word (gear, geared) and holds no pairs of words, so the texts of
+    the best chunks are read.
 
     :param document_store: where they are.
     :param top_k: how many results are wanted.
@@ -74,8 +85,8 @@ class ExactFormRanker(OverStore):
             query of one word.
         """
         plain, wanted = plain or Candidates(), top_k or self.top_k
-        forms = asked_forms(text if known is None else known)
-        if mode == SearchMode.DENSE or not candidates or not (forms or doubted):
+        forms, pairs = asked_forms(text if known is None else known), asked_pairs(text)
+        if mode == SearchMode.DENSE or not candidates or not (forms or pairs or doubted):
             return {"candidates": candidates, "plain": plain, "read": DocumentBatch()}
         alone = any(form.alone for form in forms)
         most = READ_ALONE if alone else max(READ, 2 * wanted)
@@ -92,6 +103,9 @@ class ExactFormRanker(OverStore):
             ids = {candidate.id for candidate in candidates}
             more = self.document_store.find_candidates(*asked)
             found += self._holding([c for c in more if c.id not in ids], forms, read, gains)
+        weights = pair_weights(pairs, self.document_store.counts.rarity)
+        for identity, document in read.items():
+            gains[identity] += sum(one.gain for one in pair_gains(document, weights))
         return {
             "candidates": Candidates(_with_gains(found, gains)),
             "plain": Candidates(_with_gains(plain, gains)),
@@ -133,6 +147,32 @@ def form_gains(
         for form, place in placed
         if place
     ]
+
+
+def pair_weights(pairs: Iterable[Pair], rarity: Callable[[int], float]) -> dict[Pair, float]:
+    """Return what a text of average length gains for holding each of a query's pairs once.
+
+    :param rarity: as in `form_gains`.
+    """
+    return {pair: pair.times * _pair_weight(pair, rarity) for pair in pairs}
+
+
+def _pair_weight(pair: Pair, rarity: Callable[[int], float]) -> float:
+    if not pair.words:
+        return WEIGHTS.seam
+    return WEIGHTS.pair * min(WEIGHTS.rarest_pair, sum(map(rarity, pair.dimensions)))
+
+
+def pair_gains(document: Document, weights: Mapping[Pair, float]) -> list[PairGain]:
+    """Return what a chunk gains for each two neighbours of a query that it holds.
+
+    :param weights: from `pair_weights`.
+    """
+    if not weights:
+        return []
+    text = "\n".join(lexical_parts(document.meta, document.content))
+    held = weigh_pairs(text, [*weights])
+    return [PairGain(pair, weights[pair] * share) for pair, share in held.items()]
 
 
 def full_gain(text: str, rarity: Callable[[int], float]) -> float:

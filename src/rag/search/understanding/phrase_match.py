@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 from haystack.dataclasses import Document
@@ -23,12 +23,10 @@ from rag.text.bm25 import (
     PROPERTIES,
     beside_dimension,
     pieces,
-    shingle_dimension,
-    stated_dimension,
     word_dimension,
 )
 from rag.text.messages import brief
-from rag.text.ngrams import hash_gram, is_ideograph, weigh_grams
+from rag.text.ngrams import hash_gram, is_gram, is_ideograph, weigh_grams
 from rag.text.tokenizer import TOKEN, cleaned, stem
 
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
@@ -57,14 +55,12 @@ class _Phrase(NamedTuple):
 
     :ivar parts: of each dimensions one of which whatever holds the phrase has, in its text or its
         front matter, the likely rarest first.
-    :ivar pairs: those of two neighbours, which tell more; the name of a file may lack them.
     :ivar exact: whether whatever has the one part holds the phrase.
     """
 
     text: str
     tokens: list[tuple[str, str]]
     parts: list[_Either]
-    pairs: list[_Either]
     exact: bool
 
 
@@ -99,7 +95,7 @@ class Occurrences:
     def dimensions(self) -> set[int]:
         """Those of the lexical space that will be asked for."""
         phrases = [*self._wanted, *self._unwanted]
-        parts = (part for phrase in phrases for part in (*phrase.parts, *phrase.pairs))
+        parts = (part for phrase in phrases for part in phrase.parts)
         return {*self._words, *chain.from_iterable(parts)}
 
     def wanted(self) -> list[Found]:
@@ -148,12 +144,12 @@ class Occurrences:
     def _frequent(self, phrase: _Phrase) -> dict[str, float] | None:
         """Return the chunks that may hold a phrase without rare parts; `None` when they are more
         than a query may read."""
-        first, *others = phrase.pairs or phrase.parts
+        first, *others = phrase.parts
         chunks = self._read(first)
         if chunks is None:
             return None
-        for pair in others:
-            more = self._read(pair)
+        for part in others:
+            more = self._read(part) if len(chunks) > RARE else None
             if more is None:
                 break
             chunks = {chunk: score for chunk, score in chunks.items() if chunk in more}
@@ -229,25 +225,15 @@ class Occurrences:
 def _phrase(text: str) -> _Phrase:
     tokens = TOKEN.findall(cleaned(text))
     words = sorted((word for _, word in tokens if word), key=len, reverse=True)
-    neighbours = [(a, b) for (_, a), (_, b) in pairwise(tokens) if a and b]
-    neighbours.sort(key=lambda pair: -len("".join(pair)))
     # A word's dimension is that of all its forms; that of two characters is theirs alone.
-    exact = len(tokens) == 1 and len(tokens[0][0]) == 2
-    grams = [gram for run, _ in tokens for gram in weigh_grams(run) if len(gram.text) > 1]
-    grams.sort(key=lambda gram: -gram.weight)
-    in_runs = [_of_gram(gram.text) for gram in grams]
-    if len(tokens) == 1 and is_ideograph(tokens[0][0]):
-        exact, in_runs = True, [_of_gram(tokens[0][0])]
-    together = [
-        (shingle_dimension(_dimension(a), _dimension(b)), stated_dimension(a, b))
-        for a, b in neighbours
-    ]
-    parts = [*_first(_of_word(stem(word)) for word in words), *_first(in_runs)]
-    return _Phrase(text, tokens, parts, _first([*together, *in_runs] or parts, 2), exact)
-
-
-def _dimension(word: str) -> int:
-    return word_dimension(stem(word))
+    alone = tokens[0][0] if len(tokens) == 1 else ""
+    exact = is_ideograph(alone) or (len(alone) == 2 and is_gram(alone))
+    grams = [gram for run, _ in tokens for gram in weigh_grams(run)]
+    # Of single characters a text has ideographs only, wherever they stand.
+    grams = [gram for gram in grams if len(gram.text) > 1 or is_ideograph(gram.text)]
+    grams.sort(key=lambda gram: (len(gram.text) == 1, -gram.weight))
+    in_runs = _first(_of_gram(gram.text) for gram in grams)
+    return _Phrase(text, tokens, [*_first(_of_word(stem(word)) for word in words), *in_runs], exact)
 
 
 def _of_word(term: str) -> _Either:
@@ -255,7 +241,7 @@ def _of_word(term: str) -> _Either:
 
 
 def _of_gram(gram: str) -> _Either:
-    return GRAMS | hash_gram(gram), beside_dimension(PROPERTIES, gram)
+    return GRAMS | hash_gram(gram), beside_dimension(PROPERTIES, gram[:2])  # it has pairs at most
 
 
 def _first(parts: Iterable[_Either], most: int = _PIECES) -> list[_Either]:

@@ -7,9 +7,7 @@ from typing import NamedTuple, Protocol
 
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import DENSE, SENTENCES, Point
-from rag.text.bm25 import SparseVector, subject_of
-
-PREFETCH_FACTOR = 4
+from rag.text.bm25 import SparseVector
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
 
@@ -24,16 +22,12 @@ class PointQuery(NamedTuple):
     """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
 
     A dense one is compared with those of `space`.
-
-    With `prefetch` they are sought among the points nearest to that one, of which there are four
-    times as many (`PREFETCH_FACTOR`); a point that shares nothing with it is not among them.
     """
 
     vector: list[float] | SparseVector
     limit: int
     where: Condition | None = None
     fields: Fields = False
-    prefetch: SparseVector | None = None
     space: str = DENSE
 
 
@@ -43,14 +37,10 @@ def query_for(
     where: Condition | None,
     fields: Fields = False,
 ) -> PointQuery:
-    """Query the points nearest to a vector; what shares no more than shingles is not found."""
+    """Query the points nearest to a vector."""
     if isinstance(vector, BySentence):
         return PointQuery(vector.embedding, limit, where, fields, space=SENTENCES)
-    if isinstance(vector, list):
-        return PointQuery(vector, limit, where, fields)
-    subject = subject_of(vector)
-    is_part = 0 < len(subject.indices) < len(vector.indices)
-    return PointQuery(vector, limit, where, fields, subject if is_part else None)
+    return PointQuery(vector, limit, where, fields)
 
 
 class Backend(Protocol):

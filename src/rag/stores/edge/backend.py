@@ -10,7 +10,7 @@ import qdrant_edge as qe
 
 from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
-from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
+from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import DENSE, SPARSE, Point, dense_vectors
 from rag.stores.edge.conditions import edge_filter
@@ -149,21 +149,16 @@ class ShardBackend:
 
 
 def _dimensions(queries: Sequence[PointQuery]) -> frozenset[int]:
-    """Return the dimensions of the lexical space that queries have; `prefetch` has no others."""
+    """Return the dimensions of the lexical space that queries have."""
     vectors = [query.vector for query in queries if not isinstance(query.vector, list)]
     return frozenset(dimension for vector in vectors for dimension in vector.indices)
 
 
 def _request(query: PointQuery) -> qe.QueryRequest:
-    where, prefetches = edge_filter(query.where), None
-    if query.prefetch:
-        most = PREFETCH_FACTOR * query.limit
-        prefetches = [qe.Prefetch(limit=most, query=_nearest(query.prefetch), filter=where)]
     return qe.QueryRequest(
         limit=query.limit,
         query=_nearest(query.vector, query.space),
-        prefetches=prefetches,
-        filter=where,
+        filter=edge_filter(query.where),
         with_payload=query.fields,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rag.stores.base.backend import PREFETCH_FACTOR, Fields, PointQuery
+from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
 from rag.stores.server.conditions import server_filter
@@ -71,10 +71,6 @@ class ServerBackend:
         }
         if where is not None:
             request["filter"] = where
-        if query.prefetch is not None:
-            rough: Json = {"query": {"nearest": _vector(query.prefetch)}, "using": SPARSE}
-            rough |= {"limit": PREFETCH_FACTOR * query.limit, "filter": where}
-            request["prefetch"] = [rough]
         # What quantization found roughly is scored again by the vectors themselves.
         if is_dense and self._is_quantized:
             rescored = {"rescore": True, "oversampling": _OVERSAMPLING}
