@@ -163,7 +163,7 @@ def _machine(results: Record) -> str:
 
 
 def _verdicts(results: Record) -> str:
-    rows = ["## What was demanded", "", "At 10,000 notes.", ""]
+    rows = ["## What was demanded", "", "At 10,000 notes, where nothing else is said.", ""]
     rows += ["| demanded | measured | |", "|---|---|---|"]
     for verdict in verdicts(results["sizes"]):
         met = {True: "met", False: "**not met**", None: "not measured"}[verdict.met]
