@@ -7,22 +7,18 @@ those that may hold it are left out if it is unwanted, and the query's notices s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from haystack.dataclasses import Document
-
 from rag.index.manifest import Manifest
-from rag.index.searchable_text import file_name, lexical_parts
+from rag.search.understanding.phrase_passages import Passage, note_of, pattern, rough_pattern
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import (
     GRAMS,
     PROPERTIES,
     beside_dimension,
-    pieces,
     word_dimension,
 )
 from rag.text.messages import brief
@@ -30,7 +26,7 @@ from rag.text.ngrams import hash_gram, is_gram, is_ideograph, weigh_grams
 from rag.text.tokenizer import TOKEN, cleaned, stem
 
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
-TEXTS = 1_000  # of chunks that a query reads
+TEXTS = 3_000  # of chunks that a query reads, 60 us each
 RARE = 512  # chunks: what is in no more of them is looked up whole
 _PIECES = 3  # words of a phrase, and pairs of characters, that are looked up: the likely rarest
 _QUOTED = 40  # characters of a phrase in a notice
@@ -88,7 +84,7 @@ class Occurrences:
         unwanted_words = {stem(cleaned(word)) for word in words}
         self._words = sorted({d for word in unwanted_words for d in _of_word(word)})
         self._spent = 0  # entries of the index
-        self._rows: dict[str, tuple[str, list[str]]] = {}  # a chunk's note and texts, by its id
+        self._passages: dict[str, Passage] = {}  # by the ids of their chunks
         self._all: list[str] | None = None  # ids of chunks, of the first by id
 
     @property
@@ -168,7 +164,7 @@ class Occurrences:
         if self._all is None:
             documents = self._store.all_documents(TEXTS + 1)
             self._all = [document.id for document in documents]
-            self._rows |= {document.id: _rows(document) for document in documents[:TEXTS]}
+            self._passages |= {document.id: Passage(document) for document in documents[:TEXTS]}
         name = _quoted(phrase)
         if len(self._all) <= TEXTS:
             return Found(self._reading(phrase, self._all))
@@ -198,21 +194,21 @@ class Occurrences:
 
     def _reading(self, phrase: _Phrase, chunks: Iterable[str]) -> list[str]:
         """Return the notes of those chunks that hold a phrase, as far as their texts are known."""
-        search = _pattern(phrase.tokens).search
-        rows = (self._rows[chunk] for chunk in chunks if chunk in self._rows)
-        return sorted({note for note, texts in rows if any(map(search, texts))})
+        rough, exact = rough_pattern(phrase.tokens), pattern(phrase.tokens)
+        read = (self._passages[chunk] for chunk in chunks if chunk in self._passages)
+        return sorted({passage.note for passage in read if passage.holds(rough, exact)})
 
     def _load(self, chunks: list[str]) -> list[str]:
         """Read the texts of chunks, as far as a query may; return those that were left out."""
-        new = [chunk for chunk in chunks if chunk not in self._rows]
-        room = max(0, TEXTS - len(self._rows))
+        new = [chunk for chunk in chunks if chunk not in self._passages]
+        room = max(0, TEXTS - len(self._passages))
         for document in self._store.get_documents(new[:room]):
-            self._rows[document.id] = _rows(document)
+            self._passages[document.id] = Passage(document)
         return new[room:]
 
     def _notes_of(self, chunks: Iterable[str]) -> list[str]:
         if self._manifest is None:
-            return sorted({_note(document) for document in self._store.get_documents([*chunks])})
+            return sorted({note_of(document) for document in self._store.get_documents([*chunks])})
         owners = self._owners
         keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in chunks)
         return sorted({owners[key] for key in keys if key in owners})
@@ -250,29 +246,3 @@ def _first(parts: Iterable[_Either], most: int = _PIECES) -> list[_Either]:
 
 def _quoted(phrase: _Phrase) -> str:
     return f'"{brief(phrase.text, _QUOTED)}"'
-
-
-def _note(document: Document) -> str:
-    return str(document.meta.get("file_id", document.id))
-
-
-def _rows(document: Document) -> tuple[str, list[str]]:
-    """Return the note of a chunk, and the texts in which a phrase may stand."""
-    stated = document.meta.get("properties") or ()
-    parts = [file_name(document.meta), *lexical_parts(document.meta, document.content), *stated]
-    return _note(document), [_in_a_row(part) for part in parts]
-
-
-def _in_a_row(text: str) -> str:
-    text = cleaned(text)
-    if text.isascii():  # several times as fast, and most English notes are
-        return " ".join(pieces(text)[0])
-    return " ".join(run or word for run, word in TOKEN.findall(text))
-
-
-def _pattern(tokens: list[tuple[str, str]]) -> re.Pattern[str]:
-    """Match the tokens in a row: whole words, but any part of an unsegmented run at the ends."""
-    row = " ".join(run or word for run, word in tokens)
-    first, last = tokens[0][1], tokens[-1][1]
-    head, tail = r"(?<!\S)" if first else "", r"(?!\S)" if last else ""
-    return re.compile(head + re.escape(row) + tail)
