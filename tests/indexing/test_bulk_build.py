@@ -340,6 +340,12 @@ def test_ctrl_c_reaches_the_writer_only(writer) -> None:
     assert {os.getpgid(pid) for pid in pids}.isdisjoint({os.getpgid(process.pid)})
 
 
+def test_a_process_that_builds_needs_no_haystack() -> None:
+    code = "import sys; import rag.indexing.worker_pool; print('haystack' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 # -- how notes are parted --------------------------------------------------------------
 
 SIZES = st.lists(st.integers(0, 3_000_000), max_size=60)
