@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rag.index.checksums import STAMPS, SUMS, WRITING, Record, Seen, find_damage, stamp_of, sum_of
+from rag.index.frequencies import FREQUENCIES
 from rag.index.shard_files import JOURNAL, discard, is_fixed, is_leftover
 from rag.index.sync_mark import SyncMark
 from rag.support.owned_folders import MARK
@@ -156,7 +157,7 @@ def copy_folder(
 ) -> Copied:
     """Copy a working folder; `target` is made when it is missing.
 
-    Files that the engine never writes again get a second name instead.
+    Files that nobody ever writes again get a second name instead.
 
     :param shard: the name of the folder in it that is a shard, flushed and closed.
     :param known: the checksums of such files, by path, as far as they are known.
@@ -164,16 +165,22 @@ def copy_folder(
     above = len(f"{work}/")
 
     def sum_up(file: str) -> Checksum:
-        return known.get(file[above:]) or checksum(file)
+        return (is_fixed(file) and known.get(file[above:])) or checksum(file)
 
-    found = copy_tree(work, target, _is_left_out, is_fixed, sum_up)
+    found = copy_tree(work, target, _is_left_out, _is_shared, sum_up)
     return Copied(found, found)
 
 
 def copied_size(work: Path) -> int:
     """Return the bytes that `copy_for_readers` would write."""
     files = files_below(work, _is_left_out)
-    return sum(size_on_disk(file) for file in files if not is_fixed(file))
+    return sum(size_on_disk(file) for file in files if not _is_shared(file))
+
+
+def _is_shared(file: str) -> bool:
+    """Whether a file may have a second name in a snapshot: it is never written again, but another
+    may come in its place."""
+    return is_fixed(file) or file.endswith(f"/{FREQUENCIES}")
 
 
 def _is_left_out(name: str) -> bool:
