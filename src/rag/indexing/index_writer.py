@@ -273,7 +273,7 @@ class IndexWriter:
     def remember_words(self, words: Iterable[str]) -> None:
         """Add the words of chunks to the vocabulary."""
         fresh = set(words) - self.words
-        self.manifest.vocabulary.add(fresh)
+        self.manifest.add_words(fresh)
         self.words |= fresh
 
     # -- embeddings --------------------------------------------------------------------
