@@ -473,10 +473,11 @@ def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object)
 
 def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path) -> None:
     whole = published.read_bytes()
-    pages = range(0, len(whole), 4096)
+    size = int.from_bytes(whole[16:18], "big")  # of a page, as the head of the file says
+    pages = range(0, len(whole), size)
     assert len(pages) > 10
     for start in pages:
-        published.write_bytes(whole[:start] + b"\xaa" * 4096 + whole[start + 4096 :])
+        published.write_bytes(whole[:start] + b"\xaa" * size + whole[start + size :])
         with pytest.raises(IndexUnavailableError):
             Manifest.open_snapshot(published)
 
