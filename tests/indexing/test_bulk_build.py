@@ -367,7 +367,7 @@ def test_portions_are_of_about_one_size(sizes: list[int]) -> None:
     assert len(weights) < 2 or max(weights) - min(weights) <= 2 * max(sizes)
 
 
-@pytest.mark.parametrize(("megabytes", "count"), [(8, 1), (9, 2), (20, 4), (43, 6), (217, 18)])
+@pytest.mark.parametrize(("megabytes", "count"), [(8, 1), (9, 2), (20, 4), (43, 6), (217, 14)])
 def test_two_processes_have_something_to_do_as_soon_as_it_pays(megabytes: int, count: int) -> None:
     files = [NoteFile(f"{n}", f"{n}", megabytes * 1000, 0) for n in range(1000)]
     assert len(split(files)) == count

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from math import ceil
 from pathlib import Path
 
 from rag.config import IndexConfig
@@ -24,13 +25,13 @@ from rag.support.pipeline_errors import own_errors
 from rag.text.bm25_documents import DocumentEncoder
 from rag.vault.discovery import NoteFile
 
-# A note batch makes a segment, which is not merged again. To build one takes 75 MB and 19 KB a
+# A note batch makes a segment, which is not merged again. To build one takes 75 MB and 13 KB a
 # chunk, twice where two processes do; but every search opens every segment, for some 10 ms, and
-# each repeats what several have of a word. So batches of 7 MB, some 12,000 chunks, keep the first
+# each repeats what several have of a word. So batches of 9 MB, some 15,000 chunks, keep the first
 # index of 10,000 notes below 700 MB of memory, and those of large vaults grow with them.
 SMALLEST = 1_000_000
-USUAL = 7_200_000
-LARGEST = 12_500_000
+USUAL = 9_000_000
+LARGEST = 16_000_000
 _USUALLY = 8  # batches, before they grow
 _TWO_PROCESSES = 9_000_000  # bytes that pay for a second one
 _MOST_NOTES = 5_000
@@ -71,7 +72,7 @@ def split(files: Sequence[NoteFile]) -> list[list[NoteFile]]:
     if total < SMALLEST:
         return []
     size = min(max(USUAL, total / _USUALLY), LARGEST)
-    count = max(round(total / size), -(-len(files) // _MOST_NOTES), 1)
+    count = max(ceil(total / size), ceil(len(files) / _MOST_NOTES))
     if total >= _TWO_PROCESSES:
         count += count % 2  # so that both have as much to do
     runs: list[list[NoteFile]] = [[] for _ in range(count)]

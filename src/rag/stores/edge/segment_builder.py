@@ -13,8 +13,8 @@ from rag.stores.base.points import Point
 from rag.stores.edge.points import edge_point
 from rag.stores.edge.shard import guard, index_fields, merge, shard_config
 
-# As many points are held in memory before they are written out: 9 KB each, 19 in the merge.
-_MOST_POINTS = 25_000
+# As many points are held in memory before they are written out: 7 KB each, 13 in the merge.
+_MOST_POINTS = 40_000
 
 
 def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
