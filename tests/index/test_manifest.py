@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -362,6 +362,78 @@ def test_a_generation_s_manifest_cannot_be_changed(published: Path) -> None:
     assert published.read_bytes() == before
 
 
+@pytest.fixture
+def shared(manifest: Manifest, file: Path, tmp_path: Path) -> Path:
+    """What a snapshot has of a manifest that was closed: another name of its file."""
+    manifest.commit_write([note("old.md", id="1", title="Old")])
+    manifest.close()
+    (tmp_path / "gen-1").mkdir()
+    (tmp_path / "gen-1" / file.name).hardlink_to(file)
+    return tmp_path / "gen-1" / file.name
+
+
+CHANGES: list[Callable[[Manifest], object]] = [
+    lambda manifest: manifest.commit_write([note("new.md")]),
+    lambda manifest: manifest.begin_write([note("new.md")]),
+    lambda manifest: manifest.refresh([note("old.md", racy=True)]),
+    lambda manifest: manifest.forget("work", ["old.md"]),
+    lambda manifest: manifest.distrust_points(),
+    lambda manifest: manifest.set_vault("work", "/new"),
+    lambda manifest: manifest.drop_vault("work"),
+    lambda manifest: manifest.add_words(["word"]),
+    lambda manifest: manifest.raise_revision(),
+    lambda manifest: manifest.set(fact="new"),
+    lambda manifest: manifest.keep_totals(),
+]
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_change_reaches_what_was_published(
+    shared: Path, file: Path, change: Callable[[Manifest], object], is_synced: bool
+) -> None:
+    before = shared.read_bytes()
+    with Manifest.open_snapshot(shared) as reader:
+        with Manifest.open_work(file, is_synced) as manifest:
+            change(manifest)
+        assert [row.path for row in reader.notes()] == ["old.md"]
+    assert shared.read_bytes() == before != file.read_bytes()
+    assert sorted(os.listdir(file.parent)) == [file.name]  # noqa: PTH208
+
+
+def test_without_a_change_the_file_stays_that_of_the_snapshot(shared: Path, file: Path) -> None:
+    with Manifest.open_work(file) as manifest:
+        manifest.refresh([])
+        manifest.add_words([])
+        assert manifest.note("work", "old.md")
+    assert file.samefile(shared)
+
+
+def test_what_is_being_read_can_be_changed_meanwhile(shared: Path, file: Path) -> None:
+    with Manifest.open_work(file) as manifest:
+        rows = manifest.notes()
+        first = next(rows)
+        manifest.commit_write([note("new.md")])
+        assert [row.path for row in (first, *rows)] == ["old.md"]
+        assert manifest.rows() == 2
+
+
+def test_a_copy_that_finds_no_room_leaves_the_file_as_it_is(
+    shared: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(source: Path, target: Path) -> None:
+        target.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rag.index.sqlite.copy_file", fill)
+    with Manifest.open_work(file, is_synced=False) as manifest:
+        with pytest.raises(OSError, match="No space"):
+            manifest.set(fact="new")
+        assert manifest.note("work", "old.md")
+    assert file.samefile(shared)
+    assert sorted(os.listdir(file.parent)) == [file.name]  # noqa: PTH208
+
+
 def damage_missing(file: Path) -> None:
     file.unlink()
 
@@ -401,10 +473,11 @@ def test_a_damaged_manifest_says_how_to_mend_it(published: Path, damage: object)
 
 def test_damage_to_any_page_is_found_when_the_manifest_is_opened(published: Path) -> None:
     whole = published.read_bytes()
-    pages = range(0, len(whole), 4096)
+    size = int.from_bytes(whole[16:18], "big")  # of a page, as the head of the file says
+    pages = range(0, len(whole), size)
     assert len(pages) > 10
     for start in pages:
-        published.write_bytes(whole[:start] + b"\xaa" * 4096 + whole[start + 4096 :])
+        published.write_bytes(whole[:start] + b"\xaa" * size + whole[start + size :])
         with pytest.raises(IndexUnavailableError):
             Manifest.open_snapshot(published)
 

@@ -36,6 +36,7 @@ def publish_whole(index: IndexDirectory, number: int, content: str) -> None:
     with index.writing():
         index.working.mark.begin()
         fill_work(index, content)
+        (index.work / MANIFEST).unlink(missing_ok=True)  # a snapshot may have the file too
         (index.work / MANIFEST).write_text(content)
         index.publish(number, points=number, copy=copy_for_readers)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -365,7 +366,9 @@ class TestRebuilds:
 
     def test_a_damaged_published_manifest_is_published_anew(self, both, refresh, config):
         [file] = config.index_dir.glob(f"gen-*/{MANIFEST}")
-        overwrite(file, 0)
+        shutil.copyfile(file, staged := file.with_suffix(".other"))
+        overwrite(staged, 0)
+        staged.replace(file)  # it was the writer's file too
         with pytest.raises(IndexUnavailableError):
             Manifest.open_snapshot(file)
         report = refresh(**both)

@@ -58,7 +58,7 @@ def test_who_comes_when_too_many_wait_waits():
 
 _ALLOCATING = """
 import ctypes, threading
-from rag.mcp.workers import limit_arenas
+from rag.support.memory_limits import limit_arenas
 limit_arenas()
 barrier = threading.Barrier(8)
 def allocate():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any
@@ -29,7 +29,7 @@ from rag.index.links.names import NameTable
 from rag.index.links.tables import LinkTables
 from rag.index.note_rows import CHUNK, COLUMNS, NoteRow, decode_file, from_row, to_row
 from rag.index.snapshots import MANIFEST, IndexDirectory
-from rag.index.sqlite import transaction, verify
+from rag.index.sqlite import WrittenDatabase, connect_unchanged, transaction, verify
 from rag.index.vocabulary import Vocabulary
 from rag.support.regular_files import strange_kind
 
@@ -45,26 +45,25 @@ UNEMBEDDED = "unembedded"  # a fact that is not empty while some chunks may lack
 class Manifest:
     """Open it with `open_work` (one writer) or `open_snapshot` (any reader)."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
+    def __init__(self, db: sqlite3.Connection, written: WrittenDatabase | None = None) -> None:
+        self._db, self._written = db, written
 
     @classmethod
     def open_work(cls, path: Path, is_synced: bool = True, is_verified: bool = False) -> Manifest:
-        """Open the writer's manifest; make it when it is missing.
+        """Open the writer's manifest; make it when it is missing. Once published it is the same
+        file as the snapshot's, and copied when it is next changed.
 
         :param is_synced: whether a change that was made survives a power cut.
         :param is_verified: whether it is known to be whole.
         :raises sqlite3.DatabaseError: when the file is no manifest.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, isolation_level=None)
-        if not is_synced:
-            db.execute("PRAGMA synchronous=OFF")
+        written = WrittenDatabase(path, is_synced)
         if not is_verified:
-            verify(db)
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
-            db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
-        return cls(db)
+            verify(written.connection)
+        tables = written.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'")
+        if not tables.fetchone():
+            written.own().executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+        return cls(written.connection, written)
 
     @classmethod
     def empty(cls) -> Manifest:
@@ -82,10 +81,7 @@ class Manifest:
         if strange_kind(path):  # a pipe would be waited for
             raise damaged_index(path.parent, path.name)
         try:
-            # `immutable` keeps SQLite from making files beside a snapshot.
-            address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-            # A store hands it to whichever thread searches, one at a time.
-            db = sqlite3.connect(address, uri=True, check_same_thread=False)
+            db = connect_unchanged(path)
             wrong = find_damage(path.parent, path.name)
             if wrong is None:
                 verify(db, "notes")
@@ -103,7 +99,7 @@ class Manifest:
             self._db.backup(target)
 
     def close(self) -> None:
-        self._db.close()
+        (self._written or self._db).close()
 
     def __enter__(self) -> Manifest:
         return self
@@ -118,7 +114,7 @@ class Manifest:
         return row[0] if row else default
 
     def set(self, **facts: str) -> None:
-        self._db.executemany("REPLACE INTO meta VALUES (?, ?)", facts.items())
+        self._own().executemany("REPLACE INTO meta VALUES (?, ?)", facts.items())
 
     @property
     def revision(self) -> int:
@@ -293,8 +289,9 @@ class Manifest:
 
     def refresh(self, rows: Iterable[NoteRow]) -> None:
         """Record that unchanged files need no second check; readers need not know."""
-        with self._transaction(revise=False):
-            self._store(rows)
+        if seen := [*rows]:
+            with self._transaction(revise=False):
+                self._store(seen)
 
     def forget(self, vault: str, paths: Iterable[str]) -> None:
         """Drop notes whose chunks are gone from the shard."""
@@ -311,6 +308,11 @@ class Manifest:
         with self._transaction():
             self.set(**{UNEMBEDDED: "yes"})
             self._db.execute("UPDATE notes SET pending = 1")
+
+    def add_words(self, words: Collection[str]) -> None:
+        """Add words to the vocabulary, those that are there already too."""
+        if words:
+            Vocabulary(self._own()).add(words)
 
     def set_vault(self, name: str, root: str) -> None:
         """Record where a vault's notes are."""
@@ -362,10 +364,16 @@ class Manifest:
     @contextmanager
     def _transaction(self, revise: bool = True) -> Iterator[None]:
         """Make a change of the index: all of it or nothing, and a new revision."""
-        with transaction(self._db):
+        with transaction(self._own()):
             if revise:
                 self.raise_revision()
             yield
+
+    def _own(self) -> sqlite3.Connection:
+        """Return the connection to a file that nobody else has."""
+        if self._written:
+            self._db = self._written.own()
+        return self._db
 
 
 def facts_key(vault: str) -> str:

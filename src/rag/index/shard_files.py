@@ -18,7 +18,10 @@ TRACKED = "tracker_journal.dat"  # of a segment that is being filled
 TABLE = "indices_tracker.json"  # of the dimensions of a lexical space, by their places
 SORTED = "dimensions.sorted"  # the second form of it (`rag.stores.edge.layout.dimension_tables`)
 # What a merged segment has beside its points, written with it.
-_FIXED = ("inverted_index.dat", TABLE, SORTED)
+_FIXED = (
+    *("inverted_index.dat", TABLE, SORTED, "id_tracker.mappings"),
+    *("values_to_points.bin", "point_to_values.bin", "data.bin"),
+)
 _TEMPORARY = ("temp_segments", ".atomicwrite")  # where it merges, and where it writes small files
 
 
@@ -72,8 +75,8 @@ def dense_size(shard: Path, name: str) -> int | None:
 
 def is_fixed(file: str) -> bool:
     """Whether the engine never writes a file again: the postings of a merged segment, its tables of
-    dimensions, and the pages that hold its payloads and vectors. What is deleted there is noted
-    beside them."""
+    dimensions, its list of points, its indexes of fields, and the pages that hold its payloads and
+    vectors. What is deleted there is noted beside them."""
     name = file.rpartition("/")[2]
     if not name.startswith("page_"):
         return name in _FIXED

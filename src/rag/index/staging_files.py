@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from rag.index.checksums import STAMPS, SUMS, WRITING, Record, Seen, find_damage, stamp_of, sum_of
+from rag.index.frequencies import FREQUENCIES
 from rag.index.shard_files import JOURNAL, discard, is_fixed, is_leftover
 from rag.index.sync_mark import SyncMark
 from rag.support.owned_folders import MARK
 from rag.support.sparse_files import Checksum, checksum, copy_tree, files_below, size_on_disk
 
+_DATABASE = ".sqlite3"
 _NOTES = frozenset({MARK, SUMS, STAMPS, WRITING})  # of the folder, not files of the index
 
 
@@ -153,27 +155,36 @@ def copy_folder(
     target: Path,
     shard: str,
     known: Mapping[str, Checksum],
+    is_shared: Callable[[str], bool] = is_fixed,
 ) -> Copied:
     """Copy a working folder; `target` is made when it is missing.
 
-    Files that the engine never writes again get a second name instead.
+    Some files get a second name instead.
 
     :param shard: the name of the folder in it that is a shard, flushed and closed.
-    :param known: the checksums of such files, by path, as far as they are known.
+    :param known: the checksums of files that the engine never writes again, by path, as far as
+        they are known.
+    :param is_shared: tells which get a second name; by default those.
     """
     above = len(f"{work}/")
 
     def sum_up(file: str) -> Checksum:
-        return known.get(file[above:]) or checksum(file)
+        return (is_fixed(file) and known.get(file[above:])) or checksum(file)
 
-    found = copy_tree(work, target, _is_left_out, is_fixed, sum_up)
+    found = copy_tree(work, target, _is_left_out, is_shared, sum_up)
     return Copied(found, found)
 
 
 def copied_size(work: Path) -> int:
-    """Return the bytes that `copy_for_readers` would write."""
+    """Return the bytes that `copy_for_readers` would write, and the next change before it."""
     files = files_below(work, _is_left_out)
     return sum(size_on_disk(file) for file in files if not is_fixed(file))
+
+
+def is_shared(file: str) -> bool:
+    """Whether a file may have a second name in a snapshot: it is never written again, but another
+    may come in its place; that of a database is a copy (`rag.index.sqlite`)."""
+    return is_fixed(file) or file.endswith((f"/{FREQUENCIES}", _DATABASE))
 
 
 def _is_left_out(name: str) -> bool:

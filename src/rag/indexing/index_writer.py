@@ -19,6 +19,7 @@ from rag.index.snapshots import MANIFEST, IndexDirectory
 from rag.index.vault_facts import keep_copied
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.support.disk_space import is_of_full_disk
+from rag.support.memory_limits import give_back
 from rag.support.pipeline_parts import store_of
 
 if TYPE_CHECKING:
@@ -254,6 +255,7 @@ class IndexWriter:
         self._home.import_segments(built.folder)
         self.remember_words(built.words)
         self.manifest.confirm_write(built.rows)
+        give_back()
 
     def write(self, chunks: Sequence[NoteChunk]) -> None:
         """Write chunks, with an embedding those whose text was embedded before.
@@ -271,7 +273,7 @@ class IndexWriter:
     def remember_words(self, words: Iterable[str]) -> None:
         """Add the words of chunks to the vocabulary."""
         fresh = set(words) - self.words
-        self.manifest.vocabulary.add(fresh)
+        self.manifest.add_words(fresh)
         self.words |= fresh
 
     # -- embeddings --------------------------------------------------------------------

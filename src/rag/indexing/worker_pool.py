@@ -12,12 +12,12 @@ from multiprocessing.connection import wait
 from rag.exceptions import IndexingError, Remedy
 from rag.indexing.bulk_build import BuiltSegments, NoteBatch, Progress, build
 from rag.support.disk_space import be_watched, disk_full
-from rag.support.memory_limits import free_memory
+from rag.support.memory_limits import free_memory, give_back, limit_arenas
 from rag.support.python_process import PythonProcess, may_start, processors, take_orders
 from rag.text.bm25_documents import DocumentEncoder
 
 _MOST = 2
-_MEMORY = 900 << 20  # bytes that each may take, the files counted that it has mapped
+_MEMORY = 450 << 20  # bytes that each may take, the files counted that it has mapped
 
 
 def build_all(
@@ -39,6 +39,7 @@ def build_all(
     encoder = DocumentEncoder()
     for batch in batches:
         yield build(batch, encoder, progress)
+        give_back()
 
 
 def _start(count: int, stack: ExitStack) -> list[_Worker]:
@@ -132,6 +133,12 @@ def _why_ended(code: int, batch: NoteBatch) -> IndexingError:
 def work() -> None:
     """Be a worker: build batches until the standard input ends."""
     be_watched()
+    limit_arenas(1)
     gc.disable()  # indexing makes millions of short-lived lists and no circles among them
     encoder = DocumentEncoder()
-    take_orders(lambda batch, tell: build(batch, encoder, tell), gc.collect)
+    take_orders(lambda batch, tell: build(batch, encoder, tell), _clean_up)
+
+
+def _clean_up() -> None:
+    gc.collect()
+    give_back()

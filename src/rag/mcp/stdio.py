@@ -29,8 +29,9 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
-from rag.mcp.workers import Workers, limit_arenas
+from rag.mcp.workers import Workers
 from rag.support import process_exit
+from rag.support.memory_limits import limit_arenas
 
 if TYPE_CHECKING:
     from rag.config import RAGConfig

@@ -5,26 +5,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from queue import SimpleQueue
 
 Work = Callable[[], None]
-
-_ARENA_MAX = -8  # the number of this limit in glibc
-_ARENAS = 2
-
-
-def limit_arenas() -> None:
-    """Let all threads, those of the engine too, take memory from two stores of the allocator.
-
-    glibc has eight for each processor, and each keeps what it once needed: memory grew for the
-    first ten thousand searches. It must be called before there is a thread; other systems have no
-    such limit.
-    """
-    with suppress(ImportError, OSError, AttributeError):
-        import ctypes
-
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
 
 
 class Workers:

@@ -13,9 +13,10 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.points import chunk_point, to_point
-from rag.stores.edge import segments
+from rag.stores.edge import segment_builder
 from rag.stores.edge.points import edge_point
-from rag.stores.edge.segments import SegmentHome, build_segments
+from rag.stores.edge.segment_builder import build_segments
+from rag.stores.edge.segments import SegmentHome
 from rag.text.bm25 import SparseVector
 
 Store = QdrantEdgeDocumentStore
@@ -147,7 +148,7 @@ def test_a_merged_segment_is_published_as_it_was_built(store, home, tmp_path) ->
 
 
 def test_many_points_are_written_out_in_between(store, home, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(segments, "_MOST_POINTS", 1000)
+    monkeypatch.setattr(segment_builder, "_MOST_POINTS", 1000)
     large = SparseVector([*range(400)], [1.0] * 400)
     points = [chunk_point(key(n), "x", {}, large) for n in range(2300)]
     build_segments(tmp_path / "p", [points[at : at + 500] for at in range(0, 2300, 500)])

@@ -591,20 +591,20 @@ def test_readers_open_few_segments_however_many_were_written(store: Store, reade
     store.publish()
     [few] = Path(store.path).glob("gen-*[0-9]")
     assert segments(few) == 3  # two are no reason to write them again
-    write_wide(store, range(8, 16))
-    assert segments(Path(store.path) / "work") >= 5
+    write_wide(store, range(8, 24))
+    assert segments(Path(store.path) / "work") >= 7
     store.publish()
     [many] = Path(store.path).glob("gen-*[0-9]")
     assert segments(many) == 2  # one with points, one for those to come
     best = reader.query_sparse(SparseEmbedding([0], [1.0]), top_k=99)
-    assert [d.id for d in best] == [str(n) for n in reversed(range(16))]
+    assert [d.id for d in best] == [str(n) for n in reversed(range(24))]
 
 
 @pytest.mark.usefixtures("slow_shards", "small_segments")
 def test_what_was_merged_for_readers_is_not_merged_again_with_every_change(store: Store) -> None:
-    write_wide(store, range(16))
+    write_wide(store, range(24))
     store.publish()
     before = {path.name for path in Path(store.path).glob("work/shard/segments/*")}
-    write_wide(store, range(16, 20))
+    write_wide(store, range(24, 28))
     store.publish()
     assert before & {path.name for path in Path(store.path).glob("work/shard/segments/*")}

@@ -9,55 +9,20 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import qdrant_edge as qe
 
-from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
-from rag.index.shard_files import SEGMENT, dense_size
+from rag.index.frequencies import FREQUENCIES
+from rag.index.shard_files import SEGMENT, SEGMENTS, dense_size
 from rag.index.snapshots import SHARD, IndexDirectory
 from rag.stores.base.chunk_counts import ChunkCounts
-from rag.stores.base.points import DENSE, Point
+from rag.stores.base.points import DENSE
 from rag.stores.edge.layout.field_indexes import has_points
-from rag.stores.edge.points import edge_point
 from rag.stores.edge.session import ShardAccess
-from rag.stores.edge.shard import guard, index_fields, merge, shard_config
+from rag.stores.edge.shard import guard
 
-_SEGMENTS = "segments"
-# As many points are held in memory, some 15 KB each, before they are written out.
-_MOST_POINTS = 40_000
 _NOBODY = "00000000-0000-0000-0000-000000000000"
-
-
-def build_segments(folder: Path, batches: Iterable[Sequence[Point]]) -> None:
-    """Write points into segments in `folder`, which is made; they are on disk when this returns.
-
-    :raises StoreError: when the engine fails.
-    """
-    folder.mkdir(parents=True)
-    with guard("make a part of the index"):
-        # Nobody reads what a killed process leaves here, so it keeps no journal.
-        shard = qe.EdgeShard.create(str(folder), shard_config(journal=False))
-    held, counts, changes = 0, Frequencies.empty(), FrequencyChanges()
-    # While the engine writes and merges, only its own form of the points is held, and not ours too.
-    for batch in batches:
-        changes.add(point.sparse for point in batch if point.sparse is not None)
-        points = [edge_point(point) for point in batch]
-        with guard("write a part of the index"):
-            shard.update(qe.UpdateOperation.upsert_points(points))
-        held += len(points)
-        if held >= _MOST_POINTS:
-            merge(shard, held)
-            held = 0
-            counts, changes = changes.applied_to(counts), FrequencyChanges()
-    merge(shard, held)
-    with guard("finish a part of the index"):
-        # Once for all: with each point, and again in the merge, takes twice as long.
-        index_fields(shard)
-        shard.flush()
-        shard.close()
-    (folder / FREQUENCIES).write_bytes(changes.applied_to(counts).to_bytes())
 
 
 def has_embeddings(directory: IndexDirectory) -> bool:
@@ -90,12 +55,12 @@ class SegmentHome:
 
     def _move(self, folder: Path) -> None:
         # The one without points, for more to come, would have the others merged with it.
-        segments = [s for s in (folder / _SEGMENTS).iterdir() if has_points(s)]
+        segments = [s for s in (folder / SEGMENTS).iterdir() if has_points(s)]
         self._count_to(max(map(_last_operation, segments), default=0))
         self.access.close_work()
         for segment in segments:
             self.access.directory.working.mark.begin()
-            segment.rename(self.access.directory.work / SHARD / _SEGMENTS / segment.name)
+            segment.rename(self.access.directory.work / SHARD / SEGMENTS / segment.name)
 
     def _count_to(self, number: int) -> None:
         """Make the staging index's operations go by higher numbers than `number`.

@@ -33,11 +33,11 @@ _INDEXES: dict[str, type[qe.KeywordIndexParams | qe.DatetimeIndexParams | qe.Uui
 # grows. With 600 fresh chunks a merge is due: 1 s at most.
 _SEGMENT_KB = 24_000
 # Every search opens every segment, for 10 ms each; to merge them takes 50 us a chunk. So they are
-# merged for readers when there are more than a few, up to a size (some 100,000 chunks) that the
-# memory of a merge bounds.
-_LARGE_SEGMENT_KB = 180_000
-_FEW_SEGMENTS = 3  # the one for new points among them
-_MANY_CHUNKS = 50_000  # for each so many there may be one more
+# merged for readers when there are more than a few, up to a size that the memory of a
+# merge bounds, some 10 KB a chunk.
+_LARGE_SEGMENT_KB = 65_000
+_FEW_SEGMENTS = 5  # the one for new points among them
+_MANY_CHUNKS = 18_000  # for each so many there may be one more
 # Points that are not merged take 15 KB each in the memory of whoever opens them, and some time.
 _FEW_POINTS = 8_000
 _DISTANCES = {

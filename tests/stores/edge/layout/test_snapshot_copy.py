@@ -2,14 +2,17 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
 
 from rag.index.checksums import Record
+from rag.index.frequencies import FREQUENCIES
 from rag.index.snapshots import SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.edge.layout import snapshot_copy
@@ -94,6 +97,42 @@ def indexes(index: Path, home: str, filled: bool) -> list[str]:
 def test_a_segment_with_points_keeps_what_selects_and_what_sorts(index: Path) -> None:
     endings = [name.rpartition("-")[2] for name in indexes(index, "gen-1", filled=True)]
     assert sorted(endings) == ["map", "map", "map", "numeric"]
+
+
+SHARED = {
+    *("inverted_index.dat", "indices_tracker.json", "page_0.dat", "id_tracker.mappings"),
+    *("values_to_points.bin", "point_to_values.bin", "data.bin"),
+}
+
+
+def files(index: Path, home: str) -> dict[str, Path]:
+    """Return the files of the segments with points by their paths there."""
+    found = [s for s in (index / home / SHARD).glob("segments/*") if has_points(s)]
+    return {str(f.relative_to(one.parent)): f for one in found for f in one.rglob("*.*")}
+
+
+def test_what_the_engine_never_writes_again_is_on_the_disk_once(index: Path) -> None:
+    work, published = files(index, "work"), files(index, "gen-1")
+    shared = {Path(name).name for name, file in published.items() if file.samefile(work[name])}
+    assert shared == SHARED
+
+
+def test_what_is_on_the_disk_once_stays_as_it_was_published(index: Path, tmp_path: Path) -> None:
+    record = Record.read(index / "gen-1")
+    shutil.copytree(index, tmp_path / "index")
+    with Store(str(tmp_path / "index")) as store:
+        store.delete_documents(["n1"])
+        store.write_documents([replace(document(2), content="other")], DuplicatePolicy.OVERWRITE)
+        store.publish()
+    work = files(tmp_path / "index", "work")
+    kept = [name for name in files(index, "gen-1") if Path(name).name in SHARED]
+    assert kept and record
+    for name in kept:
+        assert checksum(work[name]) == record.sums[f"{SHARD}/segments/{name}"]
+
+
+def test_the_frequencies_are_on_the_disk_once(index: Path) -> None:
+    assert (index / "work" / FREQUENCIES).samefile(index / "gen-1" / FREQUENCIES)
 
 
 def test_one_without_points_keeps_what_sorts(index: Path) -> None:

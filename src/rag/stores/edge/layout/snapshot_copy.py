@@ -19,7 +19,7 @@ from rag.index.shard_files import (
     change_settings,
     is_fixed,
 )
-from rag.index.staging_files import Copied, copy_folder
+from rag.index.staging_files import Copied, copy_folder, is_shared
 from rag.stores.edge.layout.dimension_tables import without_tables
 from rag.stores.edge.layout.field_indexes import drop_empty_indexes
 from rag.stores.edge.shard import StoreError, guard, load_shard
@@ -36,7 +36,7 @@ def copy_for_readers(
 ) -> Copied:
     """Copy a working folder, and make sure that the engine opens the copy.
 
-    Files that the engine never writes again get a second name instead.
+    Files that nobody writes again get a second name instead.
 
     :param target: made when it is missing.
     :param shard: the name of the folder in it that is a shard, flushed and closed.
@@ -44,7 +44,7 @@ def copy_for_readers(
     :param points: how many points the engine must find in the copy; `None` leaves it unopened.
     :raises StoreError: when it finds others.
     """
-    found = copy_folder(work, target, shard, known).work
+    found = copy_folder(work, target, shard, known, is_shared).work
     if not (target / shard).exists():
         return Copied(found, found)
     change_settings(target / shard / CONFIG, lambda config: config.update(wal_enabled=False))
