@@ -56,7 +56,14 @@ def preload() -> None:
     share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
-    _search_nothing()
+    rehearse()
+
+
+def rehearse() -> None:
+    """Do what each search does, whatever it looks for."""
+    from rag.cli.rehearsal import search_nothing
+
+    search_nothing()
 
 
 def _own_modules() -> Iterator[str]:
@@ -74,21 +81,3 @@ def _build_commands() -> None:
     for command in (program(), *map(load_command, COMMANDS)):
         for parameter in parameters(command):
             getattr(parameter.get_runtime_param(), "checks", None)
-
-
-def _search_nothing() -> None:
-    """Do what a search does once in a process, and needs no settings, notes or index for: types are
-    looked through, and expressions compiled."""
-    from rag.config import EmbeddingConfig, RAGConfig, settings
-    from rag.query.syntax import parse_query
-    from rag.search.pipeline import create_search_pipeline
-    from rag.stores.edge.document_store import QdrantEdgeDocumentStore
-    from rag.text.matches import find_matches
-    from rag.vault.readable import readable_lines
-
-    settings()
-    parse_query("word")
-    for line in readable_lines("# A heading\n\nA *word* of a [link](note.md), **again**.\n"):
-        find_matches(line.text, "word")
-    store = QdrantEdgeDocumentStore(os.path.join(os.devnull, "none"))  # there can be no index
-    create_search_pipeline(store, RAGConfig(embedding=EmbeddingConfig("none"))).close()
