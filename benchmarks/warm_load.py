@@ -30,7 +30,7 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
-from processes import processes_with, state_of
+from processes import busy_children_of, children_of, processes_with, state_of
 from vaults import make_vault, title_query
 
 RAG = [sys.executable, "-m", "rag"]
@@ -86,22 +86,23 @@ class Site:
         code, _, said = self.run("serve", "--start")
         assert code == 0, said
 
-    def status(self) -> tuple[int, int]:
-        """Return the warm process and how many commands it has begun; zeros when it is gone."""
+    def status(self) -> tuple[int, int, int]:
+        """Return the warm process, how many commands it has begun, and how many run; zeros when it
+        is gone."""
         for path in self._runtime.glob("rag/*.sock"):
             with suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(_LONGEST)
                 connection.connect(str(path))
                 connection.sendall(b"status\n")
-                process, _, commands, _ = map(int, connection.recv(256).split())
-                return process, commands
-        return 0, 0
+                process, _, commands, running = map(int, connection.recv(256).split())
+                return process, commands, running
+        return 0, 0, 0
 
     def state(self) -> State:
         """Look at the warm process, once it has nothing to do."""
-        process, _ = self.status()
+        process, *_ = self.status()
         # It has buried the last child and closed the connection that asked it.
-        wait_until(lambda: not children_of(process) and state_of(process) == "S")
+        wait_until(lambda: self.status()[2] == 0 and state_of(process) == "S")
         memory = next(
             int(line.split()[1]) << 10
             for line in Path(f"/proc/{process}/status").read_text().splitlines()
@@ -109,7 +110,7 @@ class Site:
         )
         files = sum(1 for _ in Path(f"/proc/{process}/fd").iterdir())
         dead = [one for one in self.processes() if state_of(one) == "Z"]
-        return State(memory, files, len(children_of(process)), len(dead))
+        return State(memory, files, len(busy_children_of(process)), len(dead))
 
     def processes(self) -> list[int]:
         """Return what runs here."""
@@ -118,14 +119,6 @@ class Site:
     @property
     def _runtime(self) -> Path:
         return Path(self.environment["XDG_RUNTIME_DIR"])
-
-
-def children_of(process: int) -> list[int]:
-    """Return the children of a process, dead ones that nobody has asked after included."""
-    with suppress(OSError):
-        listed = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
-        return [int(child) for child in listed.split()]
-    return []
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -276,7 +269,7 @@ class _Killing:
 
     def kill(self, kind: str) -> bool:
         """Kill the warm process (the `parent`), a `child` or a `client`, if there is one."""
-        parent, _ = self.site.status()
+        parent, *_ = self.site.status()
         with self.lock:
             if kind == "client" and self.running:
                 pipe = self.rng.choice([*self.running])
@@ -378,6 +371,7 @@ def _environment(folder: Path) -> dict[str, str]:
     return {
         **outside,
         **{name: str(value) for name, value in own.items()},
+        "RAG_EMBEDDING__PROVIDER": "none",  # processes are looked at, not models
         "RAG_OLLAMA__ENABLED": "false",
         "RAG_WARM": "1",
     }

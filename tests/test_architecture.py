@@ -25,6 +25,7 @@ EXCEPTIONS = {
     ("rag.daemon.preload", "rag.cli.app"),
     ("rag.daemon.preload", "rag.cli.framework.lazy_group"),
     ("rag.daemon.preload", "rag.cli.framework.typer_parameters"),
+    ("rag.daemon.preload", "rag.cli.rehearsal"),
 }
 # `rag init` looks for Ollama and writes its section of the settings.
 KNOWS_OLLAMA = {"rag.app.setup.plan"}

@@ -23,6 +23,7 @@ from peer_plots import _GAP, _apart
 from peer_report import page
 from reply_meaning import auc, paraphrases
 from right_first import AIMS, LANGUAGES, ODD_NOTES, SHARED, Answer, Query, ask, read_set
+from search_cost import steps, table
 from single_words import COUNTS, choose, fold, read
 from vaults import make_vault, note_path, title_query
 from verdicts import verdicts
@@ -320,3 +321,19 @@ class TestParaphrases:
 )
 def test_the_area_is_how_often_a_true_sentence_is_nearer(true, false, area):
     assert auc(true, false) == area
+
+
+def test_what_no_step_of_a_search_took_is_the_rest_of_its_time(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.write_text("Python starts 10.5\nsearch 0.25\nprinting 0.125\nsearch 0.25\n", "utf-8")
+    found = {"Python starts": 500, "search": 500, "printing": 125, "the rest": 875, "": 2000}
+    assert steps(marks, 10.0, 12.0) == found
+
+
+def test_a_table_of_steps_leaves_out_those_that_nobody_took() -> None:
+    runs = [{"search": 3.0, "": 4.0}, {"search": 5.0, "": 9.0}, {"search": 4.0, "": 5.0}]
+    shown = table({"cold": runs, "warm": [{"": 1.0}]}, 3)
+    assert [line.split() for line in shown.splitlines()[1:]] == [
+        ["search", "4.0"],
+        ["in", "all", "5.0", "1.0"],
+    ]

@@ -63,12 +63,13 @@ def _run_in_utf8() -> None:
 
 
 def _run_cold(arguments: list[str]) -> int:
-    from rag.cli.app import run
     from rag.daemon.unused_libraries import leave_out_unused
     from rag.support import process_exit as leaving
 
     leave_out_unused()
     leaving.begin()
+    from rag.cli.app import run
+
     code = leaving.finish(run(arguments))
     if arguments[:1] != ["serve"] and all(map(os.isatty, range(3))):
         from rag.daemon.control import start_after

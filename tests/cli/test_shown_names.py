@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from daemon_fixture import RAG, Terminal
-from rag.cli.render.console import make_console
+from rag.cli.render.console import make_console, print_between_words
 from rag.text.sanitize import visible, visible_lines
 
 STEERS = "\x1b[5;45m\x07\x7f\x9b7m\u202e\u2066\u2028\u200f"
@@ -187,3 +188,16 @@ def test_completion_offers_no_name_that_steers(here) -> None:
     from rag.cli.framework.completion import offered
 
     assert offered([EVIL, "xavier"], "x") == ["xavier"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a b " * 60, "会議の\tメモ", "a\nb\n", "", " a ", "a\x1b[2Jb\u202e", "a\x07b\rc"]
+)
+def test_off_a_terminal_a_line_is_what_a_console_prints(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = make_console()
+    console.print(Text(text), style="bold", soft_wrap=True)
+    printed = capsys.readouterr().out
+    print_between_words(console, text, style="bold")
+    assert capsys.readouterr().out == printed

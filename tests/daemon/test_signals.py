@@ -13,7 +13,6 @@ from daemon_fixture import (
     RAG,
     REPO,
     Daemon,
-    children_of,
     reads_stdin,
     settle,
     state_of,
@@ -69,7 +68,7 @@ def reading(warm, library) -> Iterator[Callable[..., Reading]]:
         for one in begun:
             one.process.kill()
             one.process.communicate()
-        wait_until(lambda: not children_of(warm.ask()[0]))
+        wait_until(lambda: warm.ask()[3] == 0)
 
 
 INTERRUPTED = (130, b"", b"\nrag: interrupted\n")

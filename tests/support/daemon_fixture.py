@@ -26,13 +26,13 @@ from rag.daemon import endpoint as place
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from processes import processes_with, state_of
+from processes import busy_children_of, processes_with, state_of
 
 REPO = Path(__file__).resolve().parents[2]
 RAG = [sys.executable, "-m", "rag"]
 _LIGHT = """
 from rag.daemon import preload, server
-preload.preload = lambda: None
+preload.preload = preload.rehearse = lambda: None
 raise SystemExit(server.main())
 """
 
@@ -44,12 +44,6 @@ def wait_until(holds: Callable[[], Any], seconds: float = 20) -> Any:
         assert time.monotonic() < deadline, "it never came about"
         time.sleep(0.01)
     return found
-
-
-def children_of(process: int) -> list[int]:
-    """Return the children of a process, dead ones that nobody has asked after included."""
-    found = Path(f"/proc/{process}/task/{process}/children").read_text("ascii")
-    return [int(child) for child in found.split()]
 
 
 def settle(process: int) -> None:
@@ -157,7 +151,7 @@ class Daemon:
         """Wait for the only child of the only warm process."""
         parent = self.ask()[0]
         # That of the test before may not be buried yet.
-        (child,) = wait_until(lambda: len(found := children_of(parent)) == 1 and found)
+        (child,) = wait_until(lambda: len(found := busy_children_of(parent)) == 1 and found)
         return child
 
     def peers(self) -> Iterator[int]:

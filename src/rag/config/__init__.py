@@ -182,8 +182,8 @@ def planner_config(given: Mapping[str, Any], origin: str) -> PlannerConfig:
 
 def unknown_in_environment(config: RAGConfig, env: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that look like settings and set nothing, each with the nearest name."""
-    of_keys = [values(config)[key.variable] for key in KEYS]
-    return unknown_variables(env, settings(), of_keys)
+    given = values(config)
+    return unknown_variables(env, given, [given[key.variable] for key in KEYS])
 
 
 def _checked(config: RAGConfig) -> RAGConfig:

@@ -77,7 +77,7 @@ def receive(connection: socket.socket) -> Request:
     )
 
 
-def run(connection: socket.socket) -> None:
+def run(connection: socket.socket) -> NoReturn:
     """Run the command that comes over a connection, tell its exit code, and end the process.
 
     The process has just been forked, with its signals blocked and at their defaults.

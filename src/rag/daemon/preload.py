@@ -56,6 +56,14 @@ def preload() -> None:
     share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
+    rehearse()
+
+
+def rehearse() -> None:
+    """Do what each search does, whatever it looks for."""
+    from rag.cli.rehearsal import search_nothing
+
+    search_nothing()
 
 
 def _own_modules() -> Iterator[str]:

@@ -1,10 +1,11 @@
-"""The warm process: it has imported everything, and forks one child for each command.
+"""The warm process: it has imported everything, and has one child for each command.
 
     python -P -m rag.daemon.server [--idle SECONDS]
 
 It reads no settings and opens no index; every child does that for itself, so that a changed
 configuration or a new snapshot of the index needs no word to it. It holds no thread when it
-forks, and nothing but its socket, its lock and the connections that wait for a child.
+forks, and nothing but its socket, its lock, the connections that wait for a child, and a wire to
+the child that waits for one.
 
 It ends after some idle minutes, when it is told to, and when it is no longer the program that a
 command would run: another file of it on the disk, another Python, another configuration path, or
@@ -29,6 +30,8 @@ from typing import NoReturn
 
 from rag.daemon import child
 from rag.daemon import endpoint as place
+from rag.daemon.spare import Spare
+from rag.daemon.unused_libraries import leave_out_unused
 from rag.daemon.version_stamp import program_stamp
 from rag.support.runtime_folder import open_folder
 
@@ -62,6 +65,7 @@ class Parent:
         self.children: set[int] = set()
         self._selector = selectors.DefaultSelector()
         self._queue: list[socket.socket] = []
+        self._spare = Spare(self._forked, child.run)
         self._stopping = False
         self._last = time.monotonic()
 
@@ -111,7 +115,10 @@ class Parent:
                     # The others hear that somebody is there, and who has come meanwhile too.
                     self._attend(self._ready(0))
                     self._reassure()
+                if not self.children and not self._stopping:  # else they have all processors
+                    self._spare.prepare()
         finally:
+            self._spare.let_go()
             if self._is_in_place():
                 os.unlink(self.path)
 
@@ -154,6 +161,8 @@ class Parent:
     def _bury(self) -> None:
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if self._spare.has_ended(ended[0]):
+                    continue
                 self.children.discard(ended[0])
                 self._last = time.monotonic()
                 code = os.waitstatus_to_exitcode(ended[1])
@@ -198,6 +207,16 @@ class Parent:
     # -- children --------------------------------------------------------------------------
 
     def _fork(self, connection: socket.socket) -> None:
+        process = self._spare.take(connection) or self._forked(lambda: child.run(connection))
+        if process > 0:
+            self.children.add(process)
+            self.commands += 1
+            self._last = time.monotonic()
+            _say(connection, f"{process}\n")
+        connection.close()
+
+    def _forked(self, work: Callable[[], NoReturn]) -> int:
+        """Return the process of a child that does some work; -1 when there can be none."""
         # A signal for the command waits until there is a command that can take it.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -205,18 +224,14 @@ class Parent:
         except OSError:  # no memory, or too many processes: the command runs cold
             process = -1
         if process == 0:
-            self._become(connection)
+            self._become(work)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         if process > 0:
-            self.children.add(process)
-            self.commands += 1
-            self._last = time.monotonic()
             with suppress(OSError):  # the child does the same; whoever comes first
                 os.setpgid(process, process)
-            _say(connection, f"{process}\n")
-        connection.close()
+        return process
 
-    def _become(self, connection: socket.socket) -> NoReturn:
+    def _become(self, work: Callable[[], NoReturn]) -> NoReturn:
         """Be the child: with a group of its own for signals, and nothing of the parent's."""
         try:
             signal.set_wakeup_fd(-1)
@@ -228,7 +243,8 @@ class Parent:
             for other in (*watched, *self._queue, self._ringer):
                 other.close()
             self._selector.close()
-            child.run(connection)
+            self._spare.let_go()
+            work()
         finally:
             os._exit(1)
 
@@ -272,6 +288,7 @@ def main() -> int:
     parser.add_argument("--idle", type=float, default=IDLE)
     arguments = parser.parse_args()
     os.umask(0o077)
+    leave_out_unused()  # which makes a fork quicker, too
     path = place.socket_path()
     try:
         parent = Parent(path, arguments.idle)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 
 Stamp = frozenset[tuple[str, int, int]]
 
@@ -16,20 +15,24 @@ def program_stamp() -> Stamp:
     They are its own modules, Python itself, and the folders that hold packages: installing one,
     or another release of one, changes a folder.
     """
-    found = set()
-    for path in _parts():
-        try:
-            status = os.stat(path)
-        except OSError:
-            continue
-        # The size of a folder says nothing.
-        found.add((path, status.st_mtime_ns, status.st_size if path.endswith(".py") else 0))
+    found: list[tuple[str, int, int]] = []
+    _add_modules(found, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    for path in (sys.executable, *filter(os.path.isdir, sys.path)):
+        with suppress(OSError):
+            found.append((path, os.stat(path).st_mtime_ns, 0))  # the size of a folder says nothing
     return frozenset(found)
 
 
-def _parts() -> Iterator[str]:
-    yield sys.executable
-    yield from (path for path in sys.path if path and os.path.isdir(path))
-    package = Path(__file__).resolve().parents[1]
-    for folder, _, files in os.walk(package):
-        yield from (os.path.join(folder, file) for file in files if file.endswith(".py"))
+def _add_modules(found: list[tuple[str, int, int]], folder: str) -> None:
+    """Add the modules below a folder: in one list, since there is a look before each command."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".py"):
+                try:
+                    status = entry.stat()
+                except OSError:  # gone by now, or a link to nowhere
+                    continue
+                found.append((entry.path, status.st_mtime_ns, status.st_size))
+            elif "." not in name and name != "__pycache__" and entry.is_dir():
+                _add_modules(found, entry.path)

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from rag.text.bm25_documents import Beside
 from rag.text.tokenizer import TOKEN, cleaned
 from rag.text.word_parts import word_parts
 from rag.vault.markdown import plain
 from rag.vault.sentence_units import sentence_units
+
+if TYPE_CHECKING:
+    from rag.text.bm25_documents import Beside
 
 _LINK = re.compile(r"\]\(<?((?:[a-z][a-z0-9+.-]*://|mailto:)[^()\s<>]+)", re.IGNORECASE)
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:(?://)?(?:www\.)?", re.IGNORECASE)
@@ -50,6 +52,8 @@ def indexed_text(meta: Mapping[str, Any], content: str | None) -> str:
 def beside(meta: Mapping[str, Any], content: str | None) -> Beside:
     """Return what a chunk is found by that a reader does not see in it: the front matter of its
     note, and the addresses that its links hide."""
+    from rag.text.bm25_documents import Beside  # who searches needs no numpy, which it is made with
+
     return Beside("\n".join(meta.get("properties") or ()), " ".join(_addresses(content or "")))
 
 

@@ -90,11 +90,11 @@ def blended_words(variants: Iterable[Variant]) -> SparseEmbedding:
 def blended_vector(variants: Iterable[Variant]) -> list[float] | None:
     """Return one vector whose similarity is the weighted sum of those of all; `None` where no
     variant has a vector, or they cancel out."""
-    import numpy as np
-
     known = [(v.vector, v.weight) for v in variants if v.is_embedded]
     if not known:
         return None
+    import numpy as np
+
     vectors = np.array([vector for vector, _ in known], np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     weights = np.array([[weight] for _, weight in known])

@@ -7,11 +7,15 @@ that was only read as long again, since the engine writes out what nobody change
 from __future__ import annotations
 
 import atexit
+import gc
 import sys
 import threading
 
 INTERRUPTED = 130  # what Typer makes of Ctrl-C
 _LOST_OUTPUT = 120  # what Python itself ends with when the last of the output cannot be written
+
+# A command of half a second makes little that only the collector of cycles finds.
+_OBJECTS, _USUAL = 50_000, gc.get_threshold()
 
 _kept: list[object] | None = None
 
@@ -20,12 +24,14 @@ def begin() -> None:
     """Say that this process ends by `finish`: it may keep to the end what it need not close."""
     global _kept
     _kept = []
+    gc.set_threshold(_OBJECTS)
 
 
 def go_on() -> None:
     """Say that this process goes on for long, so that it closes what it need not keep."""
     global _kept
     _kept = None
+    gc.set_threshold(*_USUAL)
 
 
 def is_program() -> bool:

@@ -117,14 +117,25 @@ def print_between_words(
 
     :param indent: columns that its further lines begin after.
     """
-    if console.is_terminal:
-        from rich.text import Text
+    from rich.text import Text
 
-        from rag.cli.render.wrapping import wrapped_text
+    whole = Text(text) if isinstance(text, str) else text
+    if not console.is_terminal:
+        print_whole(console, whole)
+        return
+    from rag.cli.render.wrapping import wrapped_text
 
-        whole = Text(text) if isinstance(text, str) else text
-        text = wrapped_text(whole, console.width, indent)
-    console.print(text, style=style, soft_wrap=True)
+    lines = wrapped_text(whole, console.width, indent)
+    console.print(lines, style=style, soft_wrap=True)
+
+
+def print_whole(console: Console, text: Text) -> None:
+    """Print lines off a terminal, as a console does: without styles, no line broken."""
+    if "\t" in text.plain:  # it would be blanks
+        console.print(text, soft_wrap=True)
+        return
+    console.file.write(visible_lines(text.plain) + "\n")
+    console.file.flush()  # what is said on stderr next comes next
 
 
 def print_report(report: object) -> None:

@@ -11,8 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from rag.cli.render.console import clean, make_console, print_between_words, visible
-from rag.cli.render.wrapping import wrapped_text
+from rag.cli.render.console import clean, make_console, print_between_words, print_whole, visible
 from rag.search.matching_line import excerpt
 from rag.search.results import SearchedVariant, SearchResponse, SearchResult, TermScore
 from rag.text.snippets import match_spans
@@ -27,14 +26,16 @@ _NAMED_FIELDS = ("exact", "properties", "addresses")
 _GONE = "  (gone; run rag index)"
 
 
-def place(result: SearchResult, facts: IndexState, line: int = 0) -> Text:
+def place(result: SearchResult, facts: IndexState, line: int = 0, is_linked: bool = True) -> Text:
     """Return `vault/path:line`, a link to that line where the terminal knows links.
 
     :param line: another line than the one that matches best.
+    :param is_linked: whether it is for a terminal at all.
     """
     line = line or result.line
     text = Text(visible(f"{result.vault}/{result.file_path}:{line}"), style="cyan")
-    text.stylize(Style(link=facts.link(result, line)))
+    if is_linked:
+        text.stylize(Style(link=facts.link(result, line)))
     return text
 
 
@@ -50,7 +51,7 @@ def print_results(report: SearchReport, full: bool = False) -> None:
         if result.score:  # notes that were only filtered have none
             head.append(f"  {result.score:.2f}", style="dim")
         print_between_words(console, head)
-        where = place(result, facts)
+        where = place(result, facts, is_linked=console.is_terminal)
         heading = [part for part in result.heading if part != result.title]
         if heading:
             where.append(visible(" › " + " › ".join(heading)), style="dim")
@@ -153,11 +154,13 @@ def _term(term: TermScore) -> str:
 def print_indented(console: Console, text: Text, indent: int) -> None:
     """Print the lines of a text some columns in: wrapped on a terminal, as they are off it."""
     if console.is_terminal:
+        from rag.cli.render.wrapping import wrapped_text
+
         lines = wrapped_text(text, console.width - indent)
         console.print(Padding(lines, (0, 0, 0, indent)))
     else:
         for line in text.split("\n", allow_blank=True):
-            console.print(Text(" " * indent).append_text(line), soft_wrap=True)
+            print_whole(console, Text(" " * indent).append_text(line))
 
 
 def snippet_text(result: SearchResult, query: str, width: int) -> Text:

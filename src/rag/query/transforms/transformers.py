@@ -10,7 +10,6 @@ Each is a Haystack component too: `run(query)` gives `queries`.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -53,6 +52,8 @@ async def _waited_for(transformer: QueryTransformer, query: QueryBundle) -> list
     """Let a transformer wait if it can, and otherwise keep it, and its model, off the loop."""
     if isinstance(transformer, AsyncQueryTransformer):
         return await transformer.atransform(query)
+    import asyncio
+
     return await asyncio.to_thread(transformer.transform, query)
 
 
@@ -293,6 +294,8 @@ class QueryTransformPipeline(_AsComponent):
     async def atransform(self, query: QueryBundle) -> list[QueryBundle]:
         """`transform`; transformers that can wait are waited for, for all queries at once, and the
         others work off the event loop, one query after the other."""
+        import asyncio
+
         queries = [query]
         for transformer in self._transformers:
             if isinstance(transformer, AsyncQueryTransformer):

@@ -1,0 +1,162 @@
+"""Imports that are put off until something of what they name is used.
+
+A module that is loaded by `DeferringLoader` has an `__import__` of its own, which hands out
+stand-ins of some other modules and of the names in them. A stand-in becomes what it stands for when
+it is called, subscripted, inherited from or asked for an attribute. As long as the module is
+executed, another stand-in does for most of that: for annotations and default values.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import resolve_name
+from operator import attrgetter
+from types import MappingProxyType, ModuleType, SimpleNamespace
+from typing import Any
+
+
+class DeferringLoader(SourceFileLoader):
+    """Loads a module, which is given stand-ins of others that are not loaded yet.
+
+    :param put_off: the names of those.
+    :param replaced: what it is given in the place of others, by their names, wherever they are.
+    """
+
+    def __init__(
+        self,
+        fullname: str,
+        path: str,
+        put_off: Collection[str],
+        replaced: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(fullname, path)
+        self._put_off, self._replaced = put_off, replaced
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module."""
+        importer = _Importer(self._put_off, self._replaced)
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": importer.find}
+        try:
+            super().exec_module(module)
+        finally:
+            importer.is_executing = False
+        if importer.starred:
+            _look_up_late(module, importer.starred)
+
+
+class _Importer:
+    """What one module imports by.
+
+    `is_executing` until all of the module was executed; `starred` are the modules that it wants all
+    names of.
+    """
+
+    def __init__(self, put_off: Collection[str], replaced: Mapping[str, object]) -> None:
+        self.is_executing = True
+        self.starred: list[str] = []
+        self._put_off, self._replaced = put_off, replaced
+
+    def find(
+        self,
+        name: str,
+        given: dict[str, Any],
+        local: object = None,
+        wanted: Iterable[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        """Do as `__import__`, which the interpreter calls with all of these."""
+        whole = resolve_name("." * level + name, given["__package__"]) if level else name
+        if whole in self._replaced:
+            return self._replaced[whole]
+        wanted = tuple(wanted or ())
+        if not self._is_put_off(whole):
+            if whole == given["__name__"]:  # a package that imports what is in it
+                for part in filter(lambda part: self._is_put_off(f"{whole}.{part}"), wanted):
+                    given[part] = self._stand_in(f"{whole}.{part}")
+            return builtins.__import__(name, given, None, wanted, level)
+        if "*" in wanted:
+            self.starred.append(whole)
+            return SimpleNamespace(__all__=())
+        if wanted:
+            return SimpleNamespace(**{one: self._stand_in(whole, one) for one in wanted})
+        return self._stand_in(whole)
+
+    def _stand_in(self, whole: str, name: str = "") -> _StandIn:
+        def load() -> Any:
+            module = import_module(whole)
+            return getattr(module, name) if name else module
+
+        return _StandIn(self, whole, load)
+
+    def _is_put_off(self, whole: str) -> bool:
+        return whole in self._put_off and whole not in sys.modules
+
+
+class _StandIn:
+    """Stands for a module, or for something in it.
+
+    :param importer: of the module that was given it.
+    :param home: the module.
+    :param load: returns what is stood for, and loads the module for it.
+    """
+
+    def __init__(self, importer: _Importer, home: str, load: Callable[[], Any]) -> None:
+        self._importer, self._home = importer, home
+        self._real = cache(load)
+
+    def _after(self, step: Callable[[Any], Any]) -> Any:
+        """Return what a step leads to, or a stand-in of it where that will do."""
+        if not self._importer.is_executing:
+            return step(self._real())
+        return _StandIn(self._importer, self._home, lambda: step(self._real()))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return getattr(self._real(), name)
+        return self._after(attrgetter(name))
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self._after(lambda found: found(*given, **named))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._after(lambda found: found[key])
+
+    def __or__(self, other: Any) -> Any:
+        return self._after(lambda found: found | other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._after(lambda found: other | found)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self._real(),)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        # Of the classes of a module that is not loaded there is no instance.
+        return self._home in sys.modules and isinstance(instance, self._real())
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return self._home in sys.modules and issubclass(subclass, self._real())
+
+
+def _look_up_late(module: ModuleType, starred: list[str]) -> None:
+    """Let a module have all names of others when it is first asked for a name that it has not."""
+    names = vars(module)
+    its_own = names.get("__getattr__")
+
+    def look_up(name: str) -> Any:
+        while starred and not name.startswith("__"):
+            found: dict[str, Any] = {}
+            exec(f"from {starred.pop(0)} import *", found)
+            names.update({key: value for key, value in found.items() if not key.startswith("__")})
+        if name in names:
+            return names[name]
+        if its_own is not None:
+            return its_own(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    names["__getattr__"] = look_up
