@@ -156,6 +156,7 @@ class Rag(Competitor):
             PYTHONPATH=str(SOURCES),
             RAG_DATA_DIR=str(home / "data"),
             RAG_OLLAMA__ENABLED="false",
+            RAG_EMBEDDING__PROVIDER="none",
             XDG_RUNTIME_DIR=str(runtime),
             **({} if self._warm else {"RAG_WARM": "0"}),
         )
