@@ -28,6 +28,14 @@ def file_name(meta: Mapping[str, Any]) -> str:
     return PurePath(str(meta.get("file_path") or "")).stem
 
 
+def names_of(meta: Mapping[str, Any]) -> list[str]:
+    """Return what a chunk is called: the title of its note, its headings, and the note's aliases; a
+    heading that repeats the title counts once."""
+    title = str(meta.get("title") or "")
+    heading = (str(part) for part in meta.get("heading") or ())
+    return [title, *(part for part in heading if part != title), *(meta.get("aliases") or ())]
+
+
 def lexical_parts(meta: Mapping[str, Any], content: str | None) -> list[str]:
     """Return what a chunk is found by: title, headings, aliases, and last its text.
 
@@ -85,13 +93,10 @@ def sentence_texts(meta: Mapping[str, Any], content: str | None) -> list[str]:
 
 
 def _parts(meta: Mapping[str, Any], content: str | None) -> list[str]:
-    """A heading that repeats the title counts once, and the heading's own line not again."""
-    title = str(meta.get("title") or "")
-    heading = [str(part) for part in meta.get("heading") or []]
-    names = [title, *(part for part in heading if part != title), *(meta.get("aliases") or [])]
+    """Return the names of a chunk, and last its text, without the line of the heading."""
     body = content or ""
-    if heading:
+    if heading := meta.get("heading"):
         first, _, rest = body.partition("\n")
-        if plain(first.lstrip("# ").rstrip("# ")) == heading[-1]:
+        if plain(first.lstrip("# ").rstrip("# ")) == str(heading[-1]):
             body = rest
-    return [*names, plain(body)]
+    return [*names_of(meta), plain(body)]

@@ -31,7 +31,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from rag.text.ngrams import UNSEGMENTED, hash_gram, is_seam, weigh_grams
+from rag.text.ngrams import RUN, hash_gram, is_seam, weigh_grams
 from rag.text.normalize import fold_accents
 from rag.text.stopwords import JAPANESE_QUESTION, STOP_TERMS
 from rag.text.tokenizer import (
@@ -68,7 +68,6 @@ MOST_TERMS = 1_024  # of a query; a page of text has as many
 LEXICAL_VERSION = 8
 
 BREAK = "\0"  # stands where an unsegmented run parted two words
-_RUN = re.compile(f"[{UNSEGMENTED}]+")
 _SPACED = re.compile(f"{SPACED_WORD}|{BREAK}")
 _ASCII = re.compile(ASCII_WORD)
 # Loan words are the only words of Japanese to be seen without a dictionary.
@@ -121,7 +120,7 @@ def pieces(text: str) -> tuple[list[str], str]:
     """
     if text.isascii():
         return _ASCII.findall(text), ""
-    parted, runs = _RUN.subn(BREAK, text.replace(BREAK, " "))
+    parted, runs = RUN.subn(BREAK, text.replace(BREAK, " "))
     return _SPACED.findall(parted), text if runs else ""
 
 
@@ -273,7 +272,7 @@ def _content(
         found.append(("properties", word, beside_dimension(PROPERTIES, term), weights.beside))
     loans = KATAKANA_WORD.findall(unsegmented)
     found += [("words", loan, _stem_dimension(loan), weights.loans) for loan in loans]
-    for run in _RUN.findall(unsegmented):
+    for run in RUN.findall(unsegmented):
         asks = [0] * len(run) if asking else asked_characters(run)
         grams = [g for g in weigh_grams(run) if asks[g.start] < g.start + len(g.text)]
         found += [

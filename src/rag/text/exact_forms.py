@@ -16,14 +16,13 @@ from itertools import pairwise
 
 from rag.text.bm25 import GRAMS, KATAKANA_WORD, content_words, word_dimension
 from rag.text.matches import find_matches
-from rag.text.ngrams import UNSEGMENTED, hash_gram, weigh_grams
+from rag.text.ngrams import RUN, hash_gram, weigh_grams
 from rag.text.normalize import fold_accents, normalize
 from rag.text.scripts import HAN, HANGUL, HIRAGANA, KATAKANA
 from rag.text.tokenizer import cleaned, stem
 
 _IDENTIFIER = re.compile(r"(?<![^\s(\[{\"'`])[^\W_]\w*(?:[.\-_/:@+#~]+\w+)+(?![^\s)\]}\"'`,;.:!?])")
 _WORD = re.compile(r"[^\W_]+")
-_RUN = re.compile(f"[{UNSEGMENTED}]+")
 _MOST_OF = 0.5  # of the pairs of characters of a loan word: one kana more or less leaves as many
 _ONE_SCRIPT = re.compile(f"[{HANGUL}]+|[{HAN}]+|[{KATAKANA}]+")
 _HAN_WORD = re.compile(f"[{HAN}]+")
@@ -68,7 +67,7 @@ class Form:
     @property
     def is_run(self) -> bool:
         """Whether it is of a script that puts no space between words."""
-        return _RUN.match(self.text) is not None
+        return RUN.match(self.text) is not None
 
     def is_in(self, text: str) -> bool:
         """Return whether a text in lower case holds the form."""
@@ -124,7 +123,7 @@ def asked_forms(query: str) -> tuple[Form, ...]:
     identifiers = dict.fromkeys(_IDENTIFIER.findall(text))
     words = dict.fromkeys(fold_accents(word) for word in content_words(query))
     found = [_identifier(one, alone) for one in identifiers]
-    sole = alone and not found and len(words) == 1 and not _RUN.search(text)
+    sole = alone and not found and len(words) == 1 and not RUN.search(text)
     found += [_word(word, sole) for word in words if len(word) > 1 or not word.isalnum()]
     runs = dict.fromkeys(_HANGUL_WORD.findall(text))
     if alone and len(text) > 1 and _ONE_SCRIPT.fullmatch(text):

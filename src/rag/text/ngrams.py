@@ -11,6 +11,7 @@ questions this was developed with.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +33,7 @@ _RANGES = {
     LETTERS: "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff",
 }
 UNSEGMENTED = "".join(_RANGES.values())
+RUN = re.compile(f"[{UNSEGMENTED}]+")
 KATAKANA_CHARACTERS = _RANGES[KATAKANA]
 
 _BITS = 21  # of a code point
@@ -62,11 +64,6 @@ def is_seam(pair: str) -> bool:
     """Return whether two characters are of two unsegmented scripts."""
     scripts = {int(script_table()[ord(char)]) for char in pair}
     return len(scripts) == 2 and 0 not in scripts
-
-
-def is_gram(pair: str) -> bool:
-    """Return whether two characters of a run are a gram of it."""
-    return any(gram.text == pair for gram in weigh_grams(pair))
 
 
 def is_ideograph(text: str) -> bool:

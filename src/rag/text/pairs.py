@@ -24,10 +24,9 @@ from rag.text.bm25 import (
     saturated,
     word_dimension,
 )
-from rag.text.ngrams import UNSEGMENTED, is_gram
+from rag.text.ngrams import RUN, weigh_grams
 from rag.text.tokenizer import TOKEN, cleaned, stem
 
-_RUN = re.compile(f"[{UNSEGMENTED}]+")
 # Letters that a stem may be without, for one that a text has: Latin, Greek, Cyrillic and on.
 _ACCENTED = re.compile("[\u00aa-\u1fff]")
 
@@ -64,15 +63,16 @@ def asked_pairs(query: str) -> tuple[Pair, ...]:
             written.setdefault(stems, f"{first} {second}")
             counts[stems] += 1
     found = [Pair(written[stems], stems, times) for stems, times in counts.items()]
-    seams = Counter(seam for run in _RUN.findall(unsegmented) for seam in _seams(run))
+    seams = Counter(seam for run in RUN.findall(unsegmented) for seam in _seams(run))
     return (*found, *(Pair(text, (), times) for text, times in seams.items()))
 
 
 def _seams(run: str) -> list[str]:
     """Return the neighbours of a run that are no gram of the index."""
     asks = asked_characters(run)
-    pairs = [run[at : at + 2] for at in range(len(run) - 1) if not (asks[at] or asks[at + 1])]
-    return [pair for pair in pairs if not is_gram(pair)]
+    known = {gram.start for gram in weigh_grams(run) if len(gram.text) == 2}
+    starts = (at for at in range(len(run) - 1) if not (asks[at] or asks[at + 1]))
+    return [run[at : at + 2] for at in starts if at not in known]
 
 
 def weigh_pairs(text: str, pairs: Sequence[Pair]) -> dict[Pair, float]:
@@ -113,7 +113,7 @@ def _head(stem: str) -> str:
 
 def _is_inside(text: str, at: int) -> bool:
     before = text[at - 1 : at]
-    return before.isalnum() and not _RUN.match(before)
+    return before.isalnum() and not RUN.match(before)
 
 
 def _words_at(text: str, at: int) -> tuple[str, ...]:
@@ -126,5 +126,5 @@ def _words_at(text: str, at: int) -> tuple[str, ...]:
 
 
 def _length(text: str) -> float:
-    characters = 0 if text.isascii() else sum(map(len, _RUN.findall(text)))
+    characters = 0 if text.isascii() else sum(map(len, RUN.findall(text)))
     return len(text.split()) + characters / CHARACTERS_PER_WORD

@@ -10,7 +10,7 @@ from haystack import component
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.index.searchable_text import file_name, lexical_parts
+from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.search.components.note_ranker import OverStore
 from rag.search.filters import all_of
 from rag.search.modes import SearchMode
@@ -199,7 +199,7 @@ def _rarity(form: Form, rarity: Callable[[int], float]) -> float:
 def searched(document: Document) -> SearchedText:
     """Return the text of a chunk's document as forms are looked for in it."""
     meta = document.meta
-    names = [meta.get("title") or "", *(meta.get("heading") or ()), *(meta.get("aliases") or ())]
+    names = names_of(meta)
     if meta.get("position") == 0:
         names.append(file_name(meta))
     return SearchedText(names, "\n".join([document.content or "", *meta.get("properties", ())]))

@@ -22,7 +22,7 @@ from rag.text.bm25 import (
     word_dimension,
 )
 from rag.text.messages import brief
-from rag.text.ngrams import hash_gram, is_gram, is_ideograph, weigh_grams
+from rag.text.ngrams import hash_gram, is_ideograph, weigh_grams
 from rag.text.tokenizer import TOKEN, cleaned, stem
 
 ENTRIES = 30_000  # of the index that a query reads; or half as many as there are chunks, if more
@@ -221,13 +221,13 @@ class Occurrences:
 def _phrase(text: str) -> _Phrase:
     tokens = TOKEN.findall(cleaned(text))
     words = sorted((word for _, word in tokens if word), key=len, reverse=True)
-    # A word's dimension is that of all its forms; that of two characters is theirs alone.
-    alone = tokens[0][0] if len(tokens) == 1 else ""
-    exact = is_ideograph(alone) or (len(alone) == 2 and is_gram(alone))
     grams = [gram for run, _ in tokens for gram in weigh_grams(run)]
     # Of single characters a text has ideographs only, wherever they stand.
     grams = [gram for gram in grams if len(gram.text) > 1 or is_ideograph(gram.text)]
     grams.sort(key=lambda gram: (len(gram.text) == 1, -gram.weight))
+    # A word's dimension is that of all its forms; that of two characters is theirs alone.
+    alone = tokens[0][0] if len(tokens) == 1 else ""
+    exact = len(alone) <= 2 and any(gram.text == alone for gram in grams)
     in_runs = _first(_of_gram(gram.text) for gram in grams)
     return _Phrase(text, tokens, [*_first(_of_word(stem(word)) for word in words), *in_runs], exact)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from haystack.dataclasses import Document
 
-from rag.index.searchable_text import file_name, lexical_parts
+from rag.index.searchable_text import file_name, lexical_parts, names_of
 from rag.text.bm25 import pieces
 from rag.text.tokenizer import TOKEN, cleaned
 
@@ -37,11 +37,9 @@ class Passage:
 
     @cached_property
     def _raw(self) -> str:
-        meta = self._document.meta
-        names = [str(meta.get("title") or ""), *map(str, meta.get("heading") or ())]
-        names += [file_name(meta), *map(str, meta.get("aliases") or ())]
-        stated = map(str, meta.get("properties") or ())
-        return cleaned("\n".join([*names, self._document.content or "", *stated]))
+        meta, content = self._document.meta, self._document.content or ""
+        stated = meta.get("properties") or ()
+        return cleaned("\n".join([file_name(meta), *names_of(meta), content, *stated]))
 
     @cached_property
     def _texts(self) -> list[str]:

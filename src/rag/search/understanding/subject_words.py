@@ -10,11 +10,10 @@ from rag.answers.quotation.irregular_forms import other_forms
 from rag.search.understanding.phrase_match import Occurrences
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import content_words, pieces, word_dimension
-from rag.text.ngrams import UNSEGMENTED
+from rag.text.ngrams import RUN
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA
 from rag.text.tokenizer import cleaned, stem
 
-_RUN = re.compile(f"[{UNSEGMENTED}]+")
 _FIRM = f"[^{HIRAGANA}]"  # ideographs and katakana, which particles join
 _PARTICLE = re.compile(
     f"(?:について|に関する|に関して|という)|を|(?:の|に|で|と|や|へ|が|は|も|から|まで)(?={_FIRM})"
@@ -79,9 +78,9 @@ def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
     found = [
         SubjectWord(_as_typed(word, text), _terms(word))
         for word in content_words(text)
-        if not _RUN.search(word) and word.strip("\0")
+        if not RUN.search(word) and word.strip("\0")
     ]
-    for run in _RUN.findall(cleaned(text)):
+    for run in RUN.findall(cleaned(text)):
         found += _run_words(run, happened)
     firm = [word for word in found if not _is_kana(word)]
     found = firm or found

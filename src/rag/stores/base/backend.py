@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SENTENCES, Point
+from rag.stores.base.points import DENSE, Point
 from rag.text.bm25 import SparseVector
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
@@ -29,18 +29,6 @@ class PointQuery(NamedTuple):
     where: Condition | None = None
     fields: Fields = False
     space: str = DENSE
-
-
-def query_for(
-    vector: list[float] | BySentence | SparseVector,
-    limit: int,
-    where: Condition | None,
-    fields: Fields = False,
-) -> PointQuery:
-    """Query the points nearest to a vector."""
-    if isinstance(vector, BySentence):
-        return PointQuery(vector.embedding, limit, where, fields, space=SENTENCES)
-    return PointQuery(vector, limit, where, fields)
 
 
 class Backend(Protocol):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.stores.base.access import Access
-from rag.stores.base.backend import Backend, BySentence, Fields, PointQuery, query_for
+from rag.stores.base.backend import Backend, BySentence, Fields, PointQuery
 from rag.stores.base.conditions import Condition
 from rag.stores.base.point_queries import scroll_pages
-from rag.stores.base.points import SPARSE, Point, dense_vector, sparse_vector
+from rag.stores.base.points import SENTENCES, SPARSE, Point, dense_vector, sparse_vector
 from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
@@ -52,12 +52,13 @@ class ChunkCounts:
     ) -> PointQuery:
         """Query the points nearest to a vector, the words of which count for what they tell."""
         if isinstance(query, list):
-            return query_for(dense_vector(query), limit, where, fields)
+            return PointQuery(dense_vector(query), limit, where, fields)
         if isinstance(query, BySentence):
-            return query_for(BySentence(dense_vector(query.embedding)), limit, where, fields)
+            embedding = dense_vector(query.embedding)
+            return PointQuery(embedding, limit, where, fields, space=SENTENCES)
         vector = sparse_vector(query)
         with self.access.mutex:
-            return query_for(self._in_use().weigh(vector), limit, where, fields)
+            return PointQuery(self._in_use().weigh(vector), limit, where, fields)
 
     def rarity(self, dimension: int) -> float:
         """Return what it tells of a chunk that it has a dimension: its inverse document frequency,
