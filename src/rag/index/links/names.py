@@ -25,7 +25,7 @@ class NameTable:
     def put(self, identity: str, names: Iterable[str]) -> None:
         """Record what a note is called, in the place of what it was before."""
         self.drop(identity)
-        keys = {_key(name): name for name in names}
+        keys = {spelling_key(name): name for name in names}
         self._db.executemany(
             "INSERT INTO names VALUES (?, ?, ?)",
             [(identity, key, name) for key, name in keys.items() if key],
@@ -40,11 +40,11 @@ class NameTable:
         marks = ", ".join("?" * len(names))
         rows = self._db.execute(
             f"SELECT DISTINCT id FROM names WHERE key IN ({marks}) ORDER BY id",
-            [_key(name) for name in names],
+            [spelling_key(name) for name in names],
         )
         return [identity for (identity,) in rows]
 
 
-def _key(name: str) -> str:
+def spelling_key(name: str) -> str:
     """Return what the spellings of a name have in common, with and without accents."""
     return fold_accents(name_key(name))

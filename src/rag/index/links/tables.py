@@ -15,8 +15,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from rag.index.links.matching import NamedNote, leads_to_a_file, link_key, matching_notes
+from rag.index.links.names import spelling_key
 from rag.index.note_rows import NoteRow
-from rag.text.normalize import fold_accents, name_key
 
 SCHEMA = """
 CREATE TABLE links (key TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (key, id)) WITHOUT ROWID;
@@ -71,7 +71,7 @@ class LinkTables:
             rows = self._db.execute(
                 f"SELECT DISTINCT {_NOTE} FROM names CROSS JOIN notes ON notes.id = names.id"
                 " WHERE key IN (?, ?) ORDER BY vault, path",
-                (fold_accents(name_key(target)), link_key(target)),
+                (spelling_key(target), link_key(target)),
             )
             self._known[target] = [_note(*row) for row in rows]
         return matching_notes(target, vault, posixpath.dirname(path), self._known[target])
