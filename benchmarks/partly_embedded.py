@@ -54,7 +54,7 @@ def main() -> None:
 def _vectors(config: RAGConfig) -> dict[str, list[list[float]]]:
     """Return the embeddings of an index by chunk id, in order of id."""
     with get_document_store(config) as store, store.pinned():
-        ids = [document.id for page, _ in store.pages() for document in page]
+        ids = [document.id for page in store.pages() for document in page]
         return store.embeddings_of(ids)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from rag.index.fingerprint import readable
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
 from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.point_queries import scroll_pages
 
 _PAGE = 500
 _PROGRESS = "COPIED"  # what was copied by a run that was broken off, in the folder of the target
@@ -90,25 +92,40 @@ def copy_to_server(
 def _copy_points(
     source: BaseDocumentStore, manifest: Manifest, target: BaseDocumentStore, progress: Progress
 ) -> int:
-    """Write all points of one store into the other; return how many were there already."""
-    from haystack.document_stores.types import DuplicatePolicy
+    """Write all points of one store into the other; return how many were there already.
 
+    The next points are read while the server writes those before.
+    """
     snapshot = f"{manifest.revision} {manifest.get('indexed_at')}"
     _forget_what_was_there(target)
-    if target.embedding_dim not in (None, source.embedding_dim):
-        (target.directory.path / _PROGRESS).unlink(missing_ok=True)
-        target.drop_embeddings()
+    _fit_embeddings(source, target)
     done, offset = _resume(target, snapshot)
     resumed, total = done, source.count_documents()
-    for documents, following in source.pages(size=_PAGE, offset=offset):
-        progress(done, total)
-        target.write_documents(documents, DuplicatePolicy.OVERWRITE)
-        target.write_embeddings(source.embeddings_of([document.id for document in documents]))
-        done += len(documents)
-        state = {"generation": snapshot, "done": done, "next": following}
-        (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")
+    with ThreadPoolExecutor(1, "copying") as sender:
+        sent, size = sender.submit(target.backend.upsert, ()), 0
+        for points, following in scroll_pages(source.backend, _PAGE, offset, vectors=True):
+            sent.result()
+            done += size
+            state = {"generation": snapshot, "done": done, "next": offset}
+            (target.directory.path / _PROGRESS).write_text(json.dumps(state), "utf-8")
+            progress(done, total)
+            sent = sender.submit(target.backend.upsert, points)
+            size, offset = len(points), following
+        sent.result()
+    target.counts.take(source.access.frequencies())
     progress(total, total)
     return resumed
+
+
+def _fit_embeddings(source: BaseDocumentStore, target: BaseDocumentStore) -> None:
+    """Make room for the embeddings of the source in the target, where it has none of this size."""
+    wanted, found = source.embedding_dim, target.embedding_dim
+    if found not in (None, wanted):
+        (target.directory.path / _PROGRESS).unlink(missing_ok=True)
+        target.drop_embeddings()
+        found = None
+    if wanted and not found:
+        target.backend.add_dense_space(wanted)
 
 
 def _forget_what_was_there(target: BaseDocumentStore) -> None:

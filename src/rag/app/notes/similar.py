@@ -102,7 +102,7 @@ def _direction(store: BaseDocumentStore, note: str, title: str) -> list[float]:
     if embedded and (wrong := of_an_older_program(embedded.space)):
         raise wrong
     pages = store.pages(one_of("file_id", [note])) if embedded else ()
-    vectors = [d.embedding for documents, _ in pages for d in documents if d.embedding is not None]
+    vectors = [d.embedding for page in pages for d in page if d.embedding is not None]
     if not vectors:
         raise IndexUnavailableError(
             f"{title!r} has no embedding yet, by which others are like it",

@@ -125,6 +125,12 @@ class ChunkCounts:
         except (OSError, ValueError):
             self._known = None
 
+    def take(self, found: Frequencies) -> None:
+        """Believe another store's counts: all its points were written here, and no others."""
+        self._begin()
+        self._known = Frequencies.empty().changed(found.chunks, *found.counts())
+        self._changes = FrequencyChanges()
+
     @contextmanager
     def _changing(self, ids: Sequence[str], fresh: Iterable[Point]) -> Iterator[None]:
         self._begin()

@@ -164,7 +164,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
 
         :raises FilterError: when the filter is malformed.
         """
-        return [document for page, _ in self.pages(filters) for document in page]
+        return [*chain.from_iterable(self.pages(filters))]
 
     def write_documents(
         self,
@@ -282,18 +282,15 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
         found = {point.id: point for point in self.backend.retrieve(wanted)}
         return [to_document(found[key]) for key in wanted if key in found]
 
-    def pages(
-        self, filters: dict[str, Any] | None = None, size: int = _PAGE, offset: str | None = None
-    ) -> Iterator[tuple[list[Document], str | None]]:
-        """Yield the documents that a filter selects, with their vectors, in order of point id.
-
-        They come `size` at a time, each time with the offset from which to go on later.
+    def pages(self, filters: dict[str, Any] | None = None) -> Iterator[list[Document]]:
+        """Yield the documents that a filter selects, some at a time, with their vectors, in order
+        of point id.
 
         :raises FilterError: when the filter is malformed.
         """
         where = convert_filters(filters)
-        for points, following in scroll_pages(self.backend, size, offset, where, vectors=True):
-            yield [to_document(point) for point in points], following
+        for points, _ in scroll_pages(self.backend, _PAGE, where=where, vectors=True):
+            yield [to_document(point) for point in points]
 
     def all_documents(self, most: int | None = None) -> list[Document]:
         """Return every document, without vectors: for what no index can find.

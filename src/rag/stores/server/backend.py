@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
+from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, dense_vectors
 from rag.stores.server.conditions import server_filter
+from rag.stores.server.rest import to_json
 from rag.stores.server.session import ServerAccess
 from rag.text.bm25 import SparseVector
 
-# A server takes 32 MB a request unless told otherwise; a point of 1,024 numbers is 30 KB of JSON.
+# A server takes 32 MB a request unless told otherwise; a point of 1,024 numbers is 20 KB of JSON.
 _BATCH = 100
-_BATCH_CHARACTERS = 4_000_000
+_BATCH_BYTES = 4_000_000
 _OVERSAMPLING = 3.0
 
 Json = dict[str, Any]
@@ -128,9 +131,7 @@ class ServerBackend:
         self.access.begin_writing()
 
     def upsert(self, points: Sequence[Point]) -> None:
-        for batch in _batches(points):
-            with self._writing():
-                self.access.write("PUT", "/points", {"points": list(map(_to_json, batch))})
+        self._put("/points", point_requests(points))
 
     def delete(self, ids: Sequence[str]) -> None:
         with self._writing():
@@ -146,37 +147,60 @@ class ServerBackend:
                 self.access.write("DELETE", f"/vectors/{name}")
 
     def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
-        changes = [{"id": key, "vector": dense_vectors(rows)} for key, rows in vectors.items()]
-        for start in range(0, len(changes), _BATCH):
+        changed = ((key, _dense(dense_vectors(rows))) for key, rows in vectors.items())
+        changes = (to_json({"id": key, "vector": named}) for key, named in changed)
+        self._put("/points/vectors", _requests(changes))
+
+    def _put(self, path: str, requests: Iterable[bytes]) -> None:
+        for request in requests:
             with self._writing():
-                batch = {"points": changes[start : start + _BATCH]}
-                self.access.write("PUT", "/points/vectors", batch)
+                self.access.write("PUT", path, request)
 
 
-def _batches(points: Sequence[Point]) -> Iterator[list[Point]]:
-    """Yield points in batches that a server takes in one request."""
-    batch: list[Point] = []
+def point_requests(points: Iterable[Point]) -> Iterator[bytes]:
+    """Yield, in JSON, the requests by which points are written.
+
+    :raises ValueError: for what cannot be sent, such as text that is no Unicode.
+    """
+    return _requests(map(_to_json, points))
+
+
+def _requests(points: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield requests of as many points, each in JSON, as a server takes at once."""
+    batch: list[bytes] = []
     size = 0
     for point in points:
         batch.append(point)
-        size += len(str(point.payload.get("content") or ""))
-        if len(batch) == _BATCH or size > _BATCH_CHARACTERS:
-            yield batch
+        size += len(point)
+        if len(batch) == _BATCH or size > _BATCH_BYTES:
+            yield _request(batch)
             batch, size = [], 0
     if batch:
-        yield batch
+        yield _request(batch)
 
 
-def _to_json(point: Point) -> Json:
-    """Convert a point for the server.
+def _request(points: list[bytes]) -> bytes:
+    return b'{"points":[%b]}' % b",".join(points)
 
-    :raises ValueError: for text that is no Unicode, which could not be sent.
-    """
-    checked_json(point.id, point.payload)
-    named: Json = {} if point.dense is None else dense_vectors([point.dense])
+
+def _to_json(point: Point) -> bytes:
+    named: Json = {}
+    if point.sentences:
+        named = _dense({DENSE: point.dense, SENTENCES: point.sentences})
+    elif point.dense is not None:
+        named = _dense(dense_vectors([point.dense]))
     if point.sparse is not None:
-        named[SPARSE] = _vector(point.sparse)
-    return {"id": point.id, "vector": named, "payload": point.payload}
+        values = np.asarray(point.sparse.values, np.float32)
+        named[SPARSE] = {"indices": point.sparse.indices, "values": values}
+    try:
+        return to_json({"id": point.id, "vector": named, "payload": point.payload})
+    except TypeError as error:
+        raise ValueError(f"document {point.id} cannot be stored: {error}") from error
+
+
+def _dense(vectors: Json) -> Json:
+    """Return embeddings, by space, in as many digits as the server keeps of them."""
+    return {space: np.asarray(numbers, np.float32) for space, numbers in vectors.items()}
 
 
 def _vector(vector: list[float] | SparseVector, space: str = DENSE) -> Any:
