@@ -84,7 +84,7 @@ def find_changes(
         else:
             changes.unchanged += 1
     # Of two files with one name the first is indexed; that is reported, but it is no failure.
-    listed = {note.path for note in scan.notes}
+    listed = {note.path for note in scan.notes} if scan.problems else ()
     changes.unlisted = {p: why for p, why in scan.problems.items() if p not in listed}
     changes.twins = {p: why for p, why in scan.problems.items() if p in listed}
     changes.notices = scan.notices

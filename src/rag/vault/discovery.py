@@ -109,8 +109,7 @@ class _Walk:
         self._found = Scan()
         self._folders: list[_Folder] = []
         self._links: list[_Folder] = []  # to folders inside
-        self._listed: set[str] = set()
-        self._files: set[str] = set()  # of notes, by paths that lead through no link
+        self._listed: dict[str, str] = {}  # folders: their names, by paths without a link
         self._linked: list[tuple[NoteFile, str]] = []  # with the files that they lead to
 
     def scan(self, rules: list[_Rule]) -> Scan:
@@ -122,20 +121,28 @@ class _Walk:
                 if self._deadline is not None and time.monotonic() > self._deadline:
                     raise TimeoutError(f"listing {self._named} took too long")
                 self._add(note, names)
-        for note, target in sorted(self._linked):
-            if target not in self._files:
-                self._files.add(target)
-                self._add(note, names)
+        if self._linked:
+            self._add_linked(names)
         self._found.notes = sorted(names.values())
         return self._found
 
+    def _add_linked(self, names: dict[str, NoteFile]) -> None:
+        """Add the notes that links lead to, where they are not listed without one."""
+        real = {name: path for path, name in self._listed.items()}
+        known = set()
+        for note in names.values():
+            folder, slash, file = note.file.rpartition("/")
+            known.add(os.path.join(real[folder + slash], file))
+        for note, target in sorted(self._linked):
+            if target not in known:
+                known.add(target)
+                self._add(note, names)
+
     def _add(self, note: NoteFile, names: dict[str, NoteFile]) -> None:
-        twin = names.get(note.path)
-        if twin:
-            self._found.problems[note.path] = (
-                "two files have this name, written in different Unicode"
-            )
-        names[note.path] = min(note, twin or note)  # whatever order the disk lists them in
+        twin = names.setdefault(note.path, note)
+        if twin is not note:
+            self._found.problems[note.path] = _TWINS
+            names[note.path] = min(note, twin)  # whatever order the disk lists them in
 
     def _next_folder(self) -> _Folder | None:
         """Return a folder that was not listed yet: those without a link first, by their names."""
@@ -144,7 +151,7 @@ class _Walk:
                 self._links.sort(reverse=True, key=lambda link: link.name)
             folder = (self._folders or self._links).pop()
             if folder.path not in self._listed:
-                self._listed.add(folder.path)
+                self._listed[folder.path] = folder.name
                 return folder
         return None
 
@@ -185,7 +192,6 @@ class _Walk:
             if entry.is_symlink():
                 self._linked.append((note, os.path.realpath(entry.path)))
             else:
-                self._files.add(entry.path)
                 yield note
 
     def _is_linked_note(self, entry: os.DirEntry[str], file: str, rules: list[_Rule]) -> bool:
