@@ -116,7 +116,8 @@ def test_queries_find_the_same_with_the_same_scores(
         *(store.find_lists([(query, 200), (direction(7), 200)], filters) for store in both),
         strict=True,
     ):
-        scores = {c.id: pytest.approx(c.score, abs=1e-3) for c in mine}
+        # Of only 8 numbers, 8 bits each leave cosines .002 off.
+        scores = {c.id: pytest.approx(c.score, abs=4e-3) for c in mine}
         assert {c.id: c.score for c in theirs} == scores
 
 
