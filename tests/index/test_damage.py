@@ -16,7 +16,7 @@ from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import IndexUnavailableError
 from rag.index.checksums import STAMPS, SUMS, WRITING, Record
-from rag.index.snapshots import MANIFEST, SHARD, IndexDirectory
+from rag.index.snapshots import LINKED, MANIFEST, SHARD, IndexDirectory
 from rag.indexing.reports import RunReport
 from rag.indexing.run import IndexRun
 from rag.stores import get_document_store
@@ -238,7 +238,7 @@ def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
         shard / "temp_segments/one/page_0.dat",
         segment / ".atomicwriteXYZ/tmpfile.tmp",
         segment / "dimensions.tmp",
-        snapshot / "narrow-x/segments/one",
+        snapshot / f"{LINKED}x/segments/one",
         snapshot / "stamps-1.tmp",
         config.index_dir / "work/stamps-1.tmp",
         config.index_dir / "work/.shard.tmp/segments/one/page_0.dat",
@@ -248,16 +248,33 @@ def test_leftovers_of_killed_merges_and_searches_go_and_are_not_published(
     for path in left:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * 1000)
-    os.utime(snapshot / "narrow-x", (0, 0))
+    os.utime(snapshot / f"{LINKED}x", (0, 0))
     os.utime(snapshot / "stamps-1.tmp", (0, 0))
-    (snapshot / "narrow-y").mkdir()  # somebody may be about to open it
+    (snapshot / f"{LINKED}y").mkdir()  # somebody may be about to open it
     refresh(work=indexed)
-    assert not (snapshot / "narrow-x").exists() and (snapshot / "narrow-y").exists()
+    assert not (snapshot / f"{LINKED}x").exists() and (snapshot / f"{LINKED}y").exists()
     assert not [*config.index_dir.glob("*/stamps-1.tmp"), *config.index_dir.glob("parts/*")]
     (indexed / "new.md").write_text("new")
     refresh(work=indexed)
-    for name in ("temp_segments", ".atomicwriteXYZ", "dimensions.tmp", "narrow-x"):
+    for name in ("temp_segments", ".atomicwriteXYZ", "dimensions.tmp", f"{LINKED}x"):
         assert not [*config.index_dir.rglob(name)]
+
+
+def test_links_that_a_killed_search_left_in_memory_go(
+    config: RAGConfig, indexed: Path, refresh: Refresh, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("rag.index.snapshots.MEMORY", str(tmp_path / "memory"))
+    kept = tmp_path / "kept.txt"
+    kept.write_text("a file that a link leads to")
+    for name in ("old", "new"):
+        folder = tmp_path / "memory" / f"{LINKED}{name}"
+        folder.mkdir(parents=True)
+        (folder / "link").symlink_to(kept)
+    os.utime(tmp_path / "memory" / f"{LINKED}old", (0, 0))
+    (indexed / "new.md").write_text("new")
+    refresh(work=indexed)
+    assert [folder.name for folder in (tmp_path / "memory").iterdir()] == [f"{LINKED}new"]
+    assert kept.exists()
 
 
 def test_snapshots_are_kept_while_none_is_known_to_be_the_current_one(

@@ -61,7 +61,8 @@ if TYPE_CHECKING:
 SHARD = "shard"
 MANIFEST = "manifest.sqlite3"
 SERVER = "SERVER"
-LINKED = "narrow-"  # how the name of a folder of links to a shard begins
+LINKED = "rag-narrow-"  # how the name of a folder of links to a shard begins
+MEMORY = "/dev/shm"  # where they are made, where the system has it
 CURRENT = "CURRENT"
 _LOCK = "index.lock"
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
@@ -300,9 +301,11 @@ class IndexDirectory:
         """Remove snapshots that nobody reads any more, and what killed writers left."""
         current = self.current()
         self.clear_unfinished()
-        for left in (*self.path.glob(f"gen-*/{LINKED}*"), *self.path.glob("gen-*/*.tmp")):
+        links = Path(MEMORY).glob(f"{LINKED}*")
+        for left in (*self.path.glob(f"gen-*/{LINKED}*"), *self.path.glob("gen-*/*.tmp"), *links):
             with suppress(OSError):  # it may be gone meanwhile
-                if time.time() - left.stat().st_mtime > _OPENING:
+                seen = left.lstat()
+                if seen.st_uid == os.getuid() and time.time() - seen.st_mtime > _OPENING:
                     discard(left)
         if not current or not (self.path / current).is_dir():  # any may be the best there is
             return

@@ -29,7 +29,8 @@ _KNOWN = {
     r"|\.?trusted\.json(\.tmp)?",
     "index": rf"index\.lock|{_PART}|gen-\d+\.lock|CURRENT|\.CURRENT\.tmp"
     r"|SERVER|COPIED|UNSYNCED|\.UNSYNCED\.tmp|vectors\.sqlite3(-\w+)?",
-    "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes|(narrow-|tmp)\w+",
+    "part": r"manifest\.sqlite3(-\w+)?|shard|\.shard\.tmp|points|stamp|sizes"
+    r"|((rag-)?narrow-|tmp)\w+",
 }
 # What a staging index holds besides, in an index that has the mark.
 _KNOWN["work"] = rf"{_KNOWN['part']}|\.?(checksums|frequencies)(\.tmp)?|stamps(-\d+\.tmp)?|writing"

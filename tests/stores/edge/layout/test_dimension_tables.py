@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from property_examples import examples
 from rag.index.checksums import SUMS
 from rag.index.shard_files import SORTED, TABLE
-from rag.index.snapshots import SHARD
+from rag.index.snapshots import LINKED, MEMORY, SHARD
 from rag.stores import QdrantEdgeDocumentStore
 from rag.stores.base.scored_chunk import Candidate
 from rag.stores.edge import session as access
+from rag.stores.edge.layout import private_copy
 from rag.support.sparse_files import copy_tree
 
 Store = QdrantEdgeDocumentStore
@@ -78,7 +79,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     load = access.load_shard
 
     def noted(path: Path) -> Any:
-        seen.append(path.name.partition("-")[0])
+        seen.append("narrow" if path.name.startswith(LINKED) else path.name)
         return load(path)
 
     monkeypatch.setattr(access, "load_shard", noted)
@@ -243,11 +244,29 @@ def test_what_was_deleted_and_what_came_later_is_right(copied: Path) -> None:
 # -- what it leaves, and what can be wrong ---------------------------------------------
 
 
+def leads_to(folder: Path, index: Path) -> bool:
+    """Whether a folder of links is one to this index."""
+    return any(link.resolve().is_relative_to(index) for link in folder.rglob("*"))
+
+
+def test_without_a_memory_to_write_to_the_folder_is_made_beside_the_shard(
+    index: Path, opened: list[str], whole: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(private_copy, "MEMORY", str(index / "missing"))
+    with Store(str(index)) as store:
+        assert find(store, 1, 500_001) == find(whole, 1, 500_001)
+    assert opened == ["narrow"]
+    assert not [*index.rglob(f"{LINKED}*")]
+
+
 def test_nothing_is_left_of_the_folder_it_was_opened_in(index: Path) -> None:
     before = sorted(index.rglob("*"))
+    in_memory = {*Path(MEMORY).glob(f"{LINKED}*")}  # other tests are about to open some too
     with Store(str(index)) as store:
         find(store, 1)
-        assert not [*index.rglob("narrow-*")]
+        assert not [*index.rglob(f"{LINKED}*")]
+        left = {*Path(MEMORY).glob(f"{LINKED}*")} - in_memory
+        assert not [folder for folder in left if leads_to(folder, index)]
     assert sorted(index.rglob("*")) == before
 
 
@@ -290,4 +309,4 @@ def test_where_no_such_folder_can_be_made_the_shard_is_opened_whole(
     with Store(str(index)) as store:
         assert find(store, 1, 500_001) == find(whole, 1, 500_001)
     assert opened == ["shard"]
-    assert not [*index.rglob("narrow-*")]
+    assert not [*index.rglob(f"{LINKED}*")]

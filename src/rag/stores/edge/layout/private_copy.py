@@ -4,7 +4,8 @@ It holds links, and files of its own where a link will not do: a table of few di
 where the disk is full or may not be written, whatever the engine must be able to write. It opens
 most files for writing even to read them, and to touch a hole in one may take a block of the disk
 (a tmpfs gives holes their blocks when they are read), for lack of which the system ends the
-process. Such a folder is made in memory, or wherever else there is room.
+process. Such a folder is made in memory, or wherever else there is room: to make and remove some
+hundred links takes many milliseconds on a disk.
 
 This relies on how the engine lays out its files; the tests hold it to that.
 """
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from rag.exceptions import UsageError
 from rag.index.shard_files import CONFIG
-from rag.index.snapshots import LINKED
+from rag.index.snapshots import LINKED, MEMORY
 from rag.support.disk_space import disk_full, free_room
 from rag.support.sparse_files import copy_file
 
@@ -56,13 +57,18 @@ def openable(shard: Path, tables: Mapping[str, bytes]) -> Iterator[Path]:
         return
     with ExitStack() as stack:
         folder = None
-        if is_roomy:
-            folder = _make(str(shard.parent), shard, tables, _is_apart(shard, tables), stack)
-        is_linked = _is_untouched if is_ours else _is_only_read
-        places = _elsewhere()
+        places = iter((MEMORY, str(shard.parent))) if is_roomy else _elsewhere()
+        is_linked = _links(shard, tables, is_ours, is_roomy)
         while folder is None and (place := next(places, None)):
             folder = _make(place, shard, tables, is_linked, stack)
         yield folder or _whole(shard, is_ours)
+
+
+def _links(shard: Path, tables: Mapping[str, bytes], is_ours: bool, is_roomy: bool) -> Decide:
+    """Return what tells which entries of a shard are links in a folder that stands for it."""
+    if is_roomy:
+        return _is_apart(shard, tables)
+    return _is_untouched if is_ours else _is_only_read
 
 
 def _whole(shard: Path, is_ours: bool) -> Path:
@@ -86,7 +92,7 @@ def _whole(shard: Path, is_ours: bool) -> Path:
 def _elsewhere() -> Iterator[str]:
     """Yield folders that may have room, those in memory first."""
     named = (os.environ.get(name) for name in ("XDG_RUNTIME_DIR", "TMPDIR"))
-    yield from filter(None, ("/dev/shm", *named, "/tmp", "/var/tmp"))
+    yield from filter(None, (MEMORY, *named, "/tmp", "/var/tmp"))
 
 
 def _make(
