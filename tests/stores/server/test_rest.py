@@ -1,10 +1,13 @@
-"""`RestClient`: where it asks."""
+"""`RestClient`: where it asks, and what it sends."""
+
+import json
 
 import httpx
+import numpy as np
 import pytest
 
 from rag.config import StoreConfig
-from rag.stores.server.rest import RestClient
+from rag.stores.server.rest import RestClient, to_json
 
 
 @pytest.mark.parametrize(
@@ -28,3 +31,25 @@ def test_an_address_without_a_port_means_qdrant_s(
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answer)
     assert RestClient(StoreConfig(url=url)).request("GET", "/collections/x") == 1
     assert urls == [asked]
+
+
+@pytest.mark.parametrize("value", [10**30, "half a character: \udcff", 1.5])
+def test_whatever_a_filter_may_ask_for_is_sent(
+    monkeypatch: pytest.MonkeyPatch, value: object
+) -> None:
+    sent: list[bytes] = []
+
+    def answer(_: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        sent.append(request.read())
+        return httpx.Response(200, stream=httpx.ByteStream(b'{"result": 1}'))
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", answer)
+    client = RestClient(StoreConfig(url="http://127.0.0.1"))
+    client.request("POST", "/collections/x/points/count", {"value": value})
+    assert [json.loads(body) for body in sent] == [{"value": value}]
+
+
+def test_an_embedding_is_sent_in_the_digits_that_tell_32_bits() -> None:
+    embedding = np.float32([0.1, 1 / 3])
+    assert to_json({"vector": embedding}) == b'{"vector":[0.1,0.33333334]}'
+    assert np.float32(json.loads(to_json(embedding))).tolist() == embedding.tolist()

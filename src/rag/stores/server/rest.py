@@ -5,6 +5,7 @@ Its client takes most of a second to import, which is longer than a search.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,7 +43,7 @@ class RestClient:
         :raises ValueError: when the answer is not Qdrant's.
         :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
         """
-        sent = body if body is None or isinstance(body, bytes) else to_json(body)
+        sent = body if body is None or isinstance(body, bytes) else _encoded(body)
         answer = self._opened().request(method, path, content=sent, params=params or None)
         answer.raise_for_status()
         content = orjson.loads(answer.content)
@@ -84,6 +85,13 @@ def to_json(body: Any) -> bytes:
     :raises TypeError: for what is no JSON, text that is no Unicode, or numbers of over 64 bits.
     """
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return to_json(body)
+    except TypeError:  # a filter may ask for a number of over 64 bits, or for half a character
+        return json.dumps(body).encode()
 
 
 def base_url(address: str) -> httpx.URL:
