@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, dense_vectors
@@ -190,8 +188,8 @@ def _to_json(point: Point) -> bytes:
     elif point.dense is not None:
         named = _dense(dense_vectors([point.dense]))
     if point.sparse is not None:
-        values = np.asarray(point.sparse.values, np.float32)
-        named[SPARSE] = {"indices": point.sparse.indices, "values": values}
+        words = point.sparse
+        named[SPARSE] = {"indices": words.indices, "values": _rounded(words.values)}
     try:
         return to_json({"id": point.id, "vector": named, "payload": point.payload})
     except TypeError as error:
@@ -199,8 +197,14 @@ def _to_json(point: Point) -> bytes:
 
 
 def _dense(vectors: Json) -> Json:
-    """Return embeddings, by space, in as many digits as the server keeps of them."""
-    return {space: np.asarray(numbers, np.float32) for space, numbers in vectors.items()}
+    return {space: _rounded(numbers) for space, numbers in vectors.items()}
+
+
+def _rounded(numbers: Any) -> Any:
+    """Return numbers as an array of the 32 bits that the server keeps of each."""
+    import numpy as np  # a search does without
+
+    return np.asarray(numbers, np.float32)
 
 
 def _vector(vector: list[float] | SparseVector, space: str = DENSE) -> Any:
