@@ -180,6 +180,14 @@ def test_patterns_match_names_in_either_unicode_form(vault: Path) -> None:
     assert paths(vault, "ガイド.md", unicodedata.normalize("NFD", "プラグイン.md")) == ["a.md"]
 
 
+def test_a_link_leads_to_the_file_that_another_of_its_name_hides(vault: Path) -> None:
+    composed, apart = (unicodedata.normalize(form, "ガイド.md") for form in ("NFC", "NFD"))
+    fill(vault, composed, apart)
+    hidden = max(composed, apart)  # of two files with one name the first is listed
+    (vault / "link.md").symlink_to(vault / hidden)
+    assert paths(vault) == sorted(["link.md", composed])
+
+
 def test_two_files_of_one_nfc_name_are_one_note_and_a_problem(vault: Path) -> None:
     fill(vault, "が.md", unicodedata.normalize("NFD", "が.md"))
     if len(list(vault.iterdir())) == 1:

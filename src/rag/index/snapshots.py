@@ -7,7 +7,8 @@
     work/writing  somebody may have written to it since
     parts/        segments on their way into the writer's shard
     gen-7/        a snapshot: a closed copy of work/ that is never written again
-    gen-7/narrow-x/  links to its shard, while a reader opens it for the words of a query
+    gen-7/rag-narrow-x/  links to its shard, while a reader opens it for the words of a query; in
+                  memory instead where the system has a folder for that
     gen-7/frequencies  the same of the snapshot
     gen-7/checksums, gen-7/stamps   what its files hold, and look like since that was seen
     gen-7.lock    held, shared, by every reader of gen-7
@@ -66,7 +67,7 @@ MEMORY = "/dev/shm"  # where they are made, where the system has it
 CURRENT = "CURRENT"
 _LOCK = "index.lock"
 _NUMBER = re.compile(r"\.?gen-(\d+)(?:\.lock|\.tmp)?")
-_OPENING = 60.0  # seconds that nobody needs to open a shard
+_OPENING = 3600.0  # seconds that nobody needs to open a shard, even if it is stopped meanwhile
 
 Copy = Callable[[Path, Path, str, Mapping[str, Checksum]], Copied]
 

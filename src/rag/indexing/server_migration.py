@@ -16,7 +16,7 @@ from rag.index.snapshots import MANIFEST
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.point_queries import scroll_pages
 
-_PAGE = 500
+_PAGE = 100  # points; Ctrl-C waits until these are written
 _PROGRESS = "COPIED"  # what was copied by a run that was broken off, in the folder of the target
 
 Progress = Callable[[int, int], None]

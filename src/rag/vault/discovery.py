@@ -127,7 +127,8 @@ class _Walk:
         return self._found
 
     def _add_linked(self, names: dict[str, NoteFile]) -> None:
-        """Add the notes that links lead to, where they are not listed without one."""
+        """Add the notes that links lead to, where they are not listed without one (as the second
+        of two files with one name is not)."""
         real = {name: path for path, name in self._listed.items()}
         known = set()
         for note in names.values():

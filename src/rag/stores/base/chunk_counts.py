@@ -126,7 +126,7 @@ class ChunkCounts:
             self._known = None
 
     def take(self, found: Frequencies) -> None:
-        """Believe another store's counts: all its points were written here, and no others."""
+        """Take over the counts of another store, whose points are those that will be published."""
         self._begin()
         self._known = Frequencies.empty().changed(found.chunks, *found.counts())
         self._changes = FrequencyChanges()

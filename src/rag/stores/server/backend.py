@@ -8,9 +8,9 @@ from typing import Any
 
 from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, dense_vectors
+from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
 from rag.stores.server.conditions import server_filter
-from rag.stores.server.rest import to_json
+from rag.stores.server.rest import encoded, to_json
 from rag.stores.server.session import ServerAccess
 from rag.text.bm25 import SparseVector
 
@@ -190,10 +190,12 @@ def _to_json(point: Point) -> bytes:
     if point.sparse is not None:
         words = point.sparse
         named[SPARSE] = {"indices": words.indices, "values": _rounded(words.values)}
+    body = {"id": point.id, "vector": named, "payload": point.payload}
     try:
-        return to_json({"id": point.id, "vector": named, "payload": point.payload})
-    except TypeError as error:
-        raise ValueError(f"document {point.id} cannot be stored: {error}") from error
+        return to_json(body)
+    except TypeError:
+        checked_json(point.payload.get("id", point.id), point.payload)
+        return encoded(body)  # it is a number of over 64 bits, which the server rounds
 
 
 def _dense(vectors: Json) -> Json:

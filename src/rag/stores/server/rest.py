@@ -43,10 +43,10 @@ class RestClient:
         :raises ValueError: when the answer is not Qdrant's.
         :raises ConfigError: when the environment's key, proxy or certificates cannot be used.
         """
-        sent = body if body is None or isinstance(body, bytes) else _encoded(body)
+        sent = body if body is None or isinstance(body, bytes) else encoded(body)
         answer = self._opened().request(method, path, content=sent, params=params or None)
         answer.raise_for_status()
-        content = orjson.loads(answer.content)
+        content = _parsed(answer.content)
         if not isinstance(content, dict) or "result" not in content:
             raise ValueError("no result")
         return content["result"]
@@ -87,11 +87,19 @@ def to_json(body: Any) -> bytes:
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _encoded(body: Any) -> bytes:
+def encoded(body: Any) -> bytes:
+    """Return `to_json`, also of numbers of over 64 bits, and of halves of characters."""
     try:
         return to_json(body)
-    except TypeError:  # a filter may ask for a number of over 64 bits, or for half a character
-        return json.dumps(body).encode()
+    except TypeError:
+        return json.dumps(body, default=lambda array: array.tolist()).encode()
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except ValueError as error:
+        raise ValueError("no JSON") from error
 
 
 def base_url(address: str) -> httpx.URL:
