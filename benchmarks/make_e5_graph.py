@@ -20,6 +20,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -46,7 +47,7 @@ class Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.measured: list[str] = []
 
-    def add(self, kind: str, inputs: list[str], output: str, **settings: object) -> str:
+    def add(self, kind: str, inputs: list[str], output: str, **settings: Any) -> str:
         """Add a node, and return the name of its output."""
         domain = "" if kind in ("Add", "Mul", "MatMul", "LayerNormalization") else _MICROSOFT
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **settings))
@@ -95,7 +96,7 @@ class Graph:
             tensor.data_location = TensorProto.EXTERNAL
             tensor.external_data.add(key="location", value="given")
             given.append(tensor)
-        shape = ["texts", "tokens", weights.DIMENSION]
+        shape: list[str | int | None] = ["texts", "tokens", weights.DIMENSION]
         outputs = [value, *(self.measured if self.exact else ())]
         graph = helper.make_graph(
             self.nodes,

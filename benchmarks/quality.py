@@ -13,9 +13,9 @@ paths. "index s" counts reading the notes too. A peer is asked only what it can 
 program is not told the language of a question. Questions, judging and metrics are those of
 `rag eval`.
 
-With --meaning the program is measured twice: by words, and by words and meaning with the embedding
-model of the settings in force. It embeds all notes, which may take an hour; their vectors are kept
-in FOLDER for the next run.
+With --meaning the program is measured three times: by words, by words and meaning, and by meaning
+alone, with the embedding model of the settings in force. It embeds all notes, which may take an
+hour; their vectors are kept in FOLDER for the next run.
 
 With --transforms it measures instead what variants of the query do (transforms.py), good ones and
 bad ones: how many relevant notes only they find, and that the note that the plain query ranks
@@ -199,6 +199,7 @@ def _program(vaults: Vaults, meaning: Path | None) -> Iterator[System]:
         yield System("rag", LANGUAGES, partial(ask, "lexical"), seconds)
         if meaning:
             yield System("rag, with meaning", LANGUAGES, partial(ask, "hybrid"), seconds)
+            yield System("rag, meaning alone", LANGUAGES, partial(ask, "dense"), seconds)
 
 
 @contextmanager

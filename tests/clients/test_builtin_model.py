@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.clients.builtin import document_pool, engine
+from rag.clients.builtin import engine, worker
 from rag.clients.builtin.providers import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, Remedy
@@ -172,7 +172,7 @@ class TestAFaultOfTheEngine:
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch
     ) -> None:
-        monkeypatch.setattr(document_pool, "_TEXTS", 1)
+        monkeypatch.setattr(worker, "_TEXTS", 1)
         batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
         found = [next(batches)]
         for process in children():

@@ -136,7 +136,7 @@ class Letters:
     """Vectors of the counts of two letters: an embedding provider of nobody's."""
 
     is_configured = True
-    document_prefix = lacking = ""
+    document_prefix = lacking = runtime = ""
     model = "letters"
     limit = 100
 

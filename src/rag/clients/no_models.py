@@ -29,7 +29,7 @@ class NoEmbeddings(_Nobody):
     """Makes no vectors: `embedding.provider` is `none`."""
 
     lacking = "who makes vectors: embedding.provider is none"
-    document_prefix = ""
+    document_prefix = runtime = ""
 
     def is_model(self, name: str) -> bool:
         """Return that no name is that of a model."""

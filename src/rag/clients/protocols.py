@@ -129,6 +129,11 @@ class EmbeddingProvider(ModelProvider, Protocol):
         """What there must be before there is a model to ask, in words; empty when it is there."""
 
     @property
+    def runtime(self) -> str:
+        """What the last vectors of documents were computed by, with its version; empty for models
+        of servers, which do not tell."""
+
+    @property
     def document_prefix(self) -> str:
         """What is put before a text of a note, as far as the settings tell."""
 

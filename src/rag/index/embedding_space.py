@@ -64,6 +64,7 @@ class Embedded:
     :param unreadable: how many have none since the model does not read their script.
     :param failed: how many have none since it failed on them.
     :param rate: chunks a second of the last run that embedded some; 0 when none is known.
+    :param runtime: what computed the vectors that it made; empty when not told.
     """
 
     space: Space
@@ -72,6 +73,7 @@ class Embedded:
     unreadable: int = 0
     failed: int = 0
     rate: float = 0.0
+    runtime: str = ""
 
     @property
     def lacking(self) -> int:

@@ -251,6 +251,7 @@ class ChunkEmbedding:
         tried = made | failed
         self._give_back({text: found for text, found in texts.items() if text not in tried})
         self.report.left = 0
+        self.report.runtime = self.embeddings.runtime
         self.report.rate = self.report.made / self._busy if self._busy else 0.0
 
     def _publish(self) -> float:

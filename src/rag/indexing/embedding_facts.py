@@ -29,6 +29,7 @@ class EmbeddingReport:
     :param is_complete: whether it came to all chunks.
     :param left: how many are left to the next run, since time was up.
     :param rate: how many a model made in a second.
+    :param runtime: what computed the vectors; empty when not told.
     """
 
     made: int = 0
@@ -38,6 +39,7 @@ class EmbeddingReport:
     is_complete: bool = False
     left: int = 0
     rate: float = 0.0
+    runtime: str = ""
 
 
 def find_space(embeddings: EmbeddingProvider, provider: str = "") -> tuple[Space, int]:
@@ -79,6 +81,7 @@ def record_done(writer: IndexWriter, report: EmbeddingReport) -> None:
     """
     before = read_embedded(writer.manifest)
     assert before
+    runtimes = dict.fromkeys(filter(None, (*before.runtime.split(", "), report.runtime)))
     now = replace(
         before,
         chunks=writer.store.count_documents(),
@@ -86,6 +89,7 @@ def record_done(writer: IndexWriter, report: EmbeddingReport) -> None:
         unreadable=max(report.unreadable, 0 if report.is_complete else before.unreadable),
         failed=len(report.failed),
         rate=round(report.rate, 2) or before.rate,
+        runtime=", ".join(runtimes),
     )
     writer.manifest.set(**{UNEMBEDDED: "yes" if now.lacking or now.failed else ""})
     if report.made or report.reused or now != before:

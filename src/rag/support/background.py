@@ -55,7 +55,7 @@ def on_battery(supplies: Path = _SUPPLIES) -> bool:
             ran = subprocess.run(["pmset", "-g", "batt"], capture_output=True, text=True, timeout=5)
             return "'Battery Power'" in ran.stdout
         return False
-    kinds = {}
+    kinds: dict[str, set[str]] = {}
     with suppress(OSError):
         for supply in supplies.iterdir():
             with suppress(OSError):

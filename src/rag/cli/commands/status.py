@@ -90,6 +90,7 @@ def _embedding(made: Embedded) -> Iterator[str]:
     """Yield how many chunks have a vector, and how long the others take."""
     readable, left = made.readable, made.unreadable
     line = f"vectors   {made.embedded:,} of {plural(readable, 'chunk')}, by {made.space.model}"
+    line += f" ({made.runtime})" if made.runtime else ""
     yield f"{line}; {left:,} more are in a script it does not read" if left else line
     if made.lacking:
         share = 100 * made.embedded // max(1, readable)

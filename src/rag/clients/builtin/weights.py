@@ -13,6 +13,7 @@ import mmap
 import struct
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,7 +91,7 @@ class WeightsFile:
         ends = self._take(f"{count + 1}I")
         scores = self._take(f"{count}f")
         texts = self._take(f"{size}s")[0]
-        pieces = [texts[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        pieces = [texts[a:b] for a, b in pairwise(ends)]
         characters, _ = self._take("iI")
         replaced = {}
         for _ in range(characters):

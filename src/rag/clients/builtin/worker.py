@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
@@ -46,11 +44,11 @@ class Told(NamedTuple):
     """What a process says of the texts at some positions: that it begins with them, or their
     vectors, `(len(positions), 384)`.
 
-    :param engine: what makes them.
+    :param runtime: what makes them.
     """
 
     positions: list[int]
-    engine: str
+    runtime: str
     vectors: Any = None
 
 
@@ -76,8 +74,8 @@ def _embed_passages(order: Passages, tell: Callable[[Told | None], None]) -> Non
     if order.is_beside:
         lower_priority()
     texts = [engine.cleaned(text) for text in order.texts]
-    is_short = sum(map(len, texts)) <= _SOON
-    made_by = engine.load_at_once() if is_short else engine.load_fast(order.threads)
+    is_soon_done = sum(map(len, texts)) <= _SOON and not engine.load_fast.cache_info().currsize
+    made_by = engine.load_at_once() if is_soon_done else engine.load_fast(order.threads)
     tokens = made_by.tokenize(texts)
     by_length = sorted(range(len(tokens)), key=lambda at: -len(tokens[at]))
     for begin in range(0, len(by_length), _TEXTS):

@@ -14,6 +14,7 @@ class ServerEmbeddings(ServerProvider):
     """
 
     config: ModelsConfig
+    runtime = ""
 
     @property
     def model(self) -> str:

