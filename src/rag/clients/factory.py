@@ -94,6 +94,17 @@ def chat_provider(config: ModelsConfig) -> ChatProvider:
     return made
 
 
+def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
+    """Return how well each passage answers a query, by the cross-encoder at `rerank.path`.
+
+    :raises ConfigError: when there is none.
+    :raises ConnectionError: when it fails, or takes longer than `seconds`.
+    """
+    from rag.clients.onnx.provider import rank
+
+    return rank(config, query, passages, seconds)
+
+
 def _made(section: str, name: str, config: ModelsConfig) -> Any:
     """Make the provider that a section names; settings that were not read from files may name one
     that does not exist."""

@@ -32,7 +32,16 @@ class EmbeddingConfig:
     model: str = setting("", "for openai: the name of the embedding model, as the server lists it")
     api_key: str = setting("", _KEY)
     key_hosts: list[str] = setting(list, KEY_HOSTS)
-    threads: int = setting(0, "processors that the built-in model may take; 0: all")
+    path: str = setting(
+        "", "for onnx: the model.onnx of an embedding model, with its tokenizer.json beside it"
+    )
+    pooling: str = setting(
+        "auto", "for onnx: mean, cls or last; auto: as the files beside the model say"
+    )
+    dimension: int = setting(
+        0, "for onnx: keep so many numbers of a vector, of models trained for that; 0: all"
+    )
+    threads: int = setting(0, "processors that a model in this program may take; 0: all")
     minutes: float = setting(
         10.0,
         "how long a run without a terminal embeds, before it leaves the rest to the next one",
@@ -63,6 +72,17 @@ class ChatConfig:
         if self.provider != AUTO:
             return self.provider
         return "openai" if self.url else "ollama"
+
+
+@dataclass(frozen=True)
+class RerankConfig:
+    """`[rerank]`: who orders the best results again, where a search asks for it."""
+
+    path: str = setting(
+        "",
+        "the model.onnx of a cross-encoder, with its tokenizer.json beside it; empty: the chat"
+        " model",
+    )
 
 
 @dataclass(frozen=True)
@@ -122,6 +142,7 @@ class ModelsConfig:
 
     embedding: EmbeddingConfig = field(default_factory=EmbeddingConfig)
     chat: ChatConfig = field(default_factory=ChatConfig)
+    rerank: RerankConfig = field(default_factory=RerankConfig)
     ollama: OllamaConfig = field(default_factory=OllamaConfig)
 
 

@@ -10,6 +10,7 @@ NO_PROVIDER = "none"
 EMBEDDING_PROVIDERS = {
     "builtin": (".builtin.providers", "BuiltinEmbeddings"),
     "ollama": (".ollama.providers", "OllamaEmbeddings"),
+    "onnx": (".onnx.provider", "OnnxEmbeddings"),
     "openai": (".openai.providers", "OpenAIEmbeddings"),
     NO_PROVIDER: (".no_models", "NoEmbeddings"),
 }

@@ -267,7 +267,7 @@ class RAGConfig(ModelsConfig):
 
 
 SECTIONS = (
-    *("index", "obsidian", "search", "links", "ask", "embedding", "chat", "ollama"),
+    *("index", "obsidian", "search", "links", "ask", "embedding", "chat", "rerank", "ollama"),
     *("store", "routes", "planner"),
 )
 _INTERNAL = ("origins", "root", "project", "left_out", "vaults_within", "strange_files")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
         StoreConfig,
     )
 
+POOLINGS = ("auto", "mean", "cls", "last")
+_WHOLE = "must be a whole path, such as ~/models/bge-m3/model.onnx"
 QUANTIZATIONS = ("none", "scalar", "binary")
 _DURATION = re.compile(r"0|-?(\d+(\.\d+)?(h|ms|m|s))+")
 
@@ -36,6 +38,16 @@ def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, 
             f"must be one of {', '.join((AUTO, *CHAT_PROVIDERS))}, not {chat[:100]!r}",
         ),
         "embedding.threads": (0 <= config.embedding.threads <= 256, "must be within 0 and 256"),
+        "embedding.path": (_is_whole(config.embedding.path), _WHOLE),
+        "embedding.pooling": (
+            config.embedding.pooling in POOLINGS,
+            f"must be one of {', '.join(POOLINGS)}",
+        ),
+        "embedding.dimension": (
+            0 <= config.embedding.dimension <= 16_384,
+            "must be within 0 and 16,384",
+        ),
+        "rerank.path": (_is_whole(config.rerank.path), _WHOLE),
         "embedding.minutes": (0 < config.embedding.minutes < 1e5, "must be positive"),
         "index.chunk_size": (index.chunk_size > 0, "must be positive"),
         "index.chunk_overlap": (
@@ -58,6 +70,11 @@ def own_rules(config: RAGConfig, modes: Sequence[str]) -> dict[str, tuple[bool, 
         "ask.max_answer_tokens": (config.ask.max_answer_tokens > 0, "must be positive"),
         "ask.temperature": (0 <= config.ask.temperature <= 2, "must be within 0 and 2"),
     }
+
+
+def _is_whole(path: str) -> bool:
+    """Return whether a path is the same from every folder."""
+    return not path or path.startswith(("/", "~"))
 
 
 def store_rules(store: StoreConfig) -> dict[str, tuple[bool, str]]:

@@ -79,7 +79,7 @@ def create_search_pipeline(
 
     :param config: without it the settings in force; of an `OllamaConfig` alone, the others are.
         `search.top_k` and `search.mode` count where a search names none.
-    :param rerank: let the chat model order the best results again.
+    :param rerank: let a model order the best results again, see `ModelReranker`.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
     :raises UsageError: for a transform that does not exist.
     :raises ConfigError: for such a transform or classifier in the settings.

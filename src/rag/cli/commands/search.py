@@ -85,7 +85,11 @@ def search(
         bool, typer.Option("--explain", help="Show what each result's score is made of.")
     ] = False,
     rerank: Annotated[
-        bool, typer.Option("--rerank", help="Let the chat model order the best results again.")
+        bool,
+        typer.Option(
+            "--rerank",
+            help="Let a model order the best results again: rerank.path, or the chat model.",
+        ),
     ] = False,
     min_score: Annotated[
         float | None,

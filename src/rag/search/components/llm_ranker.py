@@ -1,4 +1,4 @@
-"""Reranking by a chat model: it may change the order of results, and nothing else."""
+"""Reranking by a model: it may change the order of results, and nothing else."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _RULES = (
 
 @component
 class ModelReranker:
-    """Let the chat model order the best results again.
+    """Let a model order the best results again: the cross-encoder at `rerank.path`, or without one
+    the chat model.
 
     Whatever it answers, every result stays: those it does not name follow in the order they had.
 
@@ -108,6 +109,12 @@ class ModelReranker:
         :raises ValueError: when its answer is no ranking.
         """
         shown = documents[:DEPTH]
+        if self.config.rerank.path:
+            from rag.clients.factory import rank
+
+            scores = rank(self.config, query, [*map(_passage, shown)], self._seconds)
+            best = sorted(range(len(shown)), key=lambda at: -scores[at])
+            return [*best, *range(len(shown), len(documents))]
         messages = [
             ChatMessage.from_system(_RULES),
             ChatMessage.from_user(_prompt(query, shown)),

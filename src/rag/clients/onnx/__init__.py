@@ -1,0 +1,1 @@
+"""Models in ONNX on the user's disk: they embed, or order results."""

@@ -1,0 +1,217 @@
+"""Models in ONNX on the user's disk: what their folder says, their vectors, and what is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onnx_models import DIMENSION, WORDS, cross_encoder, embedder, say
+from rag.clients.factory import embedding_provider, rank
+from rag.clients.onnx.provider import OnnxEmbeddings
+from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
+from rag.config.model_sections import RerankConfig
+from rag.exceptions import ConfigError, ConnectionError, ModelError, Remedy
+from rag.text.token_estimate import count_tokens
+
+BREAD, TRAIN = "flour oven", "rail ticket"
+
+
+def settings(path: Path, **embedding) -> ModelsConfig:
+    ollama = OllamaConfig(query_timeout=20, read_timeout=20)
+    return ModelsConfig(
+        embedding=EmbeddingConfig("onnx", path=str(path), **embedding), ollama=ollama
+    )
+
+
+def embedded(provider: OnnxEmbeddings, *texts: str) -> np.ndarray:
+    batches = provider.embed_documents(texts, count_tokens)
+    found = {at: vector for batch in batches for at, vector in batch.vectors}
+    return np.array([found[at] for at in range(len(texts))])
+
+
+def failures(provider: OnnxEmbeddings) -> list[str]:
+    batches = provider.embed_documents([BREAD], count_tokens)
+    return [why for batch in batches for _, why in batch.failures]
+
+
+def assert_query_fails(config: ModelsConfig, why: str) -> None:
+    with closing(embedding_provider(config)) as provider, pytest.raises(ModelError, match=why):
+        provider.embed_query(["bread"])
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return embedder(tmp_path / "small")
+
+
+def test_finds_the_text_whose_words_are_near(model) -> None:
+    with closing(embedding_provider(settings(model))) as provider:
+        documents = embedded(provider, BREAD, TRAIN, f"{TRAIN} {TRAIN} rail")
+        [query] = provider.embed_query(["bread"])
+    assert np.argmax(documents @ np.array(query)) == 0
+    assert np.allclose(np.linalg.norm(documents, axis=1), 1)
+
+
+def test_is_told_by_its_folder_and_by_vectors_of_fixed_texts(model) -> None:
+    with closing(embedding_provider(settings(model))) as provider:
+        brief, whole = provider.identity(), provider.identity(whole=True)
+        assert (whole.model, whole.dimension) == ("small", DIMENSION)
+        assert whole.digest.startswith(f"{brief.digest}~")
+
+
+@pytest.mark.parametrize("place", ["model.onnx", "."])
+def test_is_named_by_its_file_or_its_folder(model, place) -> None:
+    provider = embedding_provider(settings(model.parent / place))
+    provider.check_configured()
+    assert provider.model == "small"
+
+
+def test_files_of_a_repository_lie_above_the_folder_of_the_graph(tmp_path) -> None:
+    model = embedder(tmp_path / "repository" / "onnx")
+    (model.parent / "tokenizer.json").rename(tmp_path / "repository" / "tokenizer.json")
+    provider = embedding_provider(settings(tmp_path / "repository"))
+    provider.check_configured()
+    assert provider.model == "repository"
+
+
+class TestWhatTheFolderSays:
+    @pytest.mark.parametrize(
+        ("said", "first"),
+        [
+            ({}, False),
+            ({"pooling_mode_mean_tokens": True}, False),
+            ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, True),
+        ],
+    )
+    def test_how_one_vector_comes_of_many(self, model, said, first) -> None:
+        say(model.parent, "1_Pooling/config.json", **said)
+        with closing(embedding_provider(settings(model))) as provider:
+            bread, train = embedded(provider, BREAD, TRAIN)
+        assert np.allclose(bread, train) is first  # both begin with [CLS]
+
+    def test_what_is_put_before_texts(self, model) -> None:
+        prompts = {"query": "query ", "document": "flour "}
+        say(model.parent, "config_sentence_transformers.json", prompts=prompts)
+        with closing(embedding_provider(settings(model))) as provider:
+            made = provider.identity()
+            assert (made.query_prefix, made.document_prefix) == ("query ", "flour ")
+            [with_prefix] = embedded(provider, "oven")
+        with closing(embedding_provider(settings(embedder(model.parent.parent / "b")))) as plain:
+            assert np.allclose(with_prefix, embedded(plain, "flour oven")[0])
+
+    @pytest.mark.parametrize(
+        ("name", "facts"),
+        [
+            ("sentence_bert_config.json", {"max_seq_length": 4}),
+            ("tokenizer_config.json", {"model_max_length": 4}),
+            ("config.json", {"max_position_embeddings": 6, "model_type": "xlm-roberta"}),
+        ],
+    )
+    def test_how_long_a_text_may_be(self, model, name, facts) -> None:
+        say(model.parent, name, **facts)
+        with closing(embedding_provider(settings(model))) as provider:
+            assert provider.identity().limit == 4
+            long, short = embedded(provider, "bread flour oven oven", "bread flour")
+        assert np.allclose(long, short)
+
+    @pytest.mark.parametrize("text", ["", "[]", "{", '{"prompts": 3}', "\0"])
+    def test_nothing_where_its_files_are_damaged(self, model, text) -> None:
+        for name in ("config.json", "config_sentence_transformers.json"):
+            (model.parent / name).write_text(text)
+        assert embedding_provider(settings(model)).identity().limit == 512
+
+    def test_settings_count_more(self, model) -> None:
+        say(model.parent, "1_Pooling/config.json", pooling_mode_mean_tokens=True)
+        chosen = settings(model, pooling="last", dimension=4)
+        with closing(embedding_provider(chosen)) as provider:
+            bread, train = embedded(provider, BREAD, TRAIN)
+        assert bread.shape == (4,) and np.allclose(bread, train)  # both end with [SEP]
+
+
+class TestWhatIsWrong:
+    """Each is a sentence; search is by words meanwhile."""
+
+    @pytest.mark.parametrize("path", ["missing/model.onnx", "missing", "small/other.onnx"])
+    def test_there_is_no_such_file(self, model, tmp_path, path) -> None:
+        with pytest.raises(ConfigError, match="there is no file"):
+            embedding_provider(settings(tmp_path / path)).check_configured()
+
+    def test_the_settings_name_none(self) -> None:
+        with pytest.raises(ConfigError, match=r"embedding\.path is empty"):
+            embedding_provider(ModelsConfig(embedding=EmbeddingConfig("onnx"))).check_configured()
+
+    def test_there_is_no_tokenizer(self, model) -> None:
+        (model.parent / "tokenizer.json").unlink()
+        with pytest.raises(ConfigError, match=r"no tokenizer\.json beside"):
+            embedding_provider(settings(model)).check_configured()
+
+    @pytest.mark.inside
+    def test_there_is_no_library(self, model, monkeypatch) -> None:
+        monkeypatch.setattr("rag.clients.onnx.model_folder.find_spec", lambda name: None)
+        with pytest.raises(ConnectionError, match="not installed") as caught:
+            embedding_provider(settings(model)).check_configured()
+        assert (caught.value.remedy, caught.value.hint.subject) == (Remedy.ADD_EXTRA, "onnx")
+
+    @pytest.mark.parametrize("content", [b"", b"hello", b"\x08\x0a" * 400, None])
+    def test_the_file_is_no_model_or_cut_short(self, model, content) -> None:
+        model.write_bytes(model.read_bytes()[:-60] if content is None else content)
+        with closing(embedding_provider(settings(model))) as provider:
+            with pytest.raises(ModelError, match="cannot be loaded"):
+                provider.embed_query(["bread"])
+            assert "cannot be loaded" in failures(provider)[0]
+
+    @pytest.mark.parametrize("content", ["", "{}", "[1", '{"model": {"type": "Strange"}}'])
+    def test_the_tokenizer_is_none(self, model, content) -> None:
+        (model.parent / "tokenizer.json").write_text(content)
+        assert_query_fails(settings(model), "holds no tokenizer")
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+    def test_the_vectors_are_no_numbers(self, tmp_path, value) -> None:
+        rows = np.full((len(WORDS), DIMENSION), value, np.float32)
+        with closing(embedding_provider(settings(embedder(tmp_path / "bad", rows)))) as provider:
+            with pytest.raises(ModelError, match="no numbers, or zero"):
+                provider.embed_query(["bread"])
+            assert "no numbers, or zero" in failures(provider)[0]
+
+    def test_it_wants_what_is_not_known(self, tmp_path) -> None:
+        model = embedder(tmp_path / "images", inputs=("input_ids", "pixel_values"))
+        assert_query_fails(settings(model), "wants pixel_values, which is not known")
+
+    def test_tokens_are_beyond_its_table(self, tmp_path) -> None:
+        model = embedder(tmp_path / "short", np.ones((3, DIMENSION), np.float32))
+        assert_query_fails(settings(model), "the model failed")
+
+    def test_its_vectors_are_shorter_than_the_settings_say(self, model) -> None:
+        assert_query_fails(settings(model, dimension=99), "have 8 numbers")
+
+    def test_the_process_is_killed(self, model) -> None:
+        with closing(embedding_provider(settings(model))) as provider:
+            batches = provider.embed_documents(["bread"] * 200, count_tokens)
+            first = next(batches)
+            for process in children():
+                os.kill(process, signal.SIGKILL)
+            found = [first, *batches]
+        assert sorted(at for batch in found for at, _ in batch.vectors) == [*range(200)]
+
+
+def children() -> list[int]:
+    """Return the processes that this one has started."""
+    own = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    return [int(number) for number in own.read_text().split()]
+
+
+class TestACrossEncoder:
+    def test_scores_passages_by_what_they_share_with_the_query(self, tmp_path) -> None:
+        config = ModelsConfig(rerank=RerankConfig(str(cross_encoder(tmp_path / "ranker"))))
+        scores = rank(config, "bread oven", ["rail ticket", "oven", "bread oven"], 20)
+        assert scores == [0, 1, 2]
+
+    def test_is_refused_when_it_is_another_kind_of_model(self, model) -> None:
+        config = ModelsConfig(rerank=RerankConfig(str(model)))
+        with pytest.raises(ModelError, match="gives no scores"):
+            rank(config, "bread", ["oven"], 20)
