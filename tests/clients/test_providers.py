@@ -344,7 +344,7 @@ def test_a_provider_that_does_not_exist_is_an_error_that_names_those_that_do(
     with pytest.raises(ConfigError, match=r"embedding\.provider: .*'gemini'") as caught:
         embedding_provider(config)
     assert worded(caught.value.hint) == (
-        "There are: builtin, ollama, openai, none. `rag config` lists all settings."
+        "There are: builtin, ollama, onnx, openai, none. `rag config` lists all settings."
     )
     with pytest.raises(ConfigError, match=r"chat\.provider: .*'parrot'"):
         chat_provider(config)

@@ -176,7 +176,7 @@ class TestFromYaml:
         with get_document_store(index) as store:
             document = yaml.safe_load(create_search_pipeline(store, index).dumps())
         settings = document["components"]["query_embedder"]["init_parameters"]
-        assert {*settings["config"]} == {"embedding", "chat", "ollama"}
+        assert {*settings["config"]} == {"embedding", "chat", "rerank", "ollama"}
         settings["config"] = {"url": "http://127.0.0.1:9", "embedding_model": "mine"}
         with loaded(yaml.safe_dump(document)) as pipeline:
             config = pipeline.get_component("query_embedder").config

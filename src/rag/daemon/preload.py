@@ -9,9 +9,12 @@ from importlib import import_module
 
 import rag
 
-# No command loads these. Only the making of a collection on a server loads the last one, whose
-# client takes most of a second and 50 MB.
-_LEFT_OUT = ("__main__", "cli.framework.reference", "daemon.server", "stores.server.collection")
+# No command loads these. Only the making of a collection on a server loads one, whose client takes
+# most of a second and 50 MB, and only the process that embeds notes another, with onnxruntime.
+_LEFT_OUT = (
+    *("__main__", "cli.framework.reference", "daemon.server"),
+    *("stores.server.collection", "clients.builtin.int8_engine"),
+)
 # Modules of others that commands import when they run.
 _OTHERS = (
     "encodings.ascii",

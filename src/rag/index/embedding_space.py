@@ -96,9 +96,12 @@ class Embedded:
         return self.share < _NEARLY_ALL
 
     def to_json(self) -> dict[str, Any]:
-        """Return all facts as one flat mapping, but for how fast that was."""
+        """Return all facts as one flat mapping, but for how fast that was, and what computed the
+        vectors only where that was told."""
         facts = _flat(self)
         del facts["rate"]
+        if not self.runtime:
+            del facts["runtime"]
         return facts
 
 

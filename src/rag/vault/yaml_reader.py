@@ -45,11 +45,18 @@ def load_yaml(block: str) -> Any:
 
 
 def _check_depth(loader: Any) -> None:
-    from yaml import CollectionEndEvent, CollectionStartEvent
+    from yaml import CollectionEndEvent, CollectionStartEvent, YAMLError
 
     depth = 0
-    while loader.check_event():
-        event = loader.get_event()
+    while True:
+        try:
+            event = loader.get_event() if loader.check_event() else None
+        except YAMLError as error:
+            if "nesting depth" in str(error):  # a limit of the parser's own, in newer versions
+                raise ValueError(_TOO_DEEP) from error
+            raise
+        if event is None:
+            return
         if isinstance(event, CollectionStartEvent):
             depth += 1
             if depth > MOST_NESTED:
