@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -27,6 +26,7 @@ class BuiltinEmbeddings:
     config: ModelsConfig
     runtime: str = field(default="", init=False)
     _queries: QueryProcess | None = field(default=None, init=False)
+    _documents: DocumentProcess | None = field(default=None, init=False)
 
     provider = "builtin"
 
@@ -117,21 +117,37 @@ class BuiltinEmbeddings:
         """
         self.check_listening()
         count = self._threads if patient else 1
-        seconds = self.config.ollama.read_timeout
-        with closing(DocumentProcess(self._load, count, seconds, is_beside=patient)) as process:
+        process = self._documents
+        if process is None or process.is_beside != patient:
+            self._close_documents()
+            seconds = self.config.ollama.read_timeout
+            process = DocumentProcess(self._load, count, seconds, is_beside=patient)
+            self._documents = process
+        is_done = False
+        try:
             for batch in process.embed(texts):
                 self.runtime = process.runtime or self.runtime
                 yield batch
+            is_done = True  # else it is at texts that nobody waits for
+        finally:
+            if not is_done:
+                self._close_documents()
 
     def reads_script(self, text: str, mostly: bool = False) -> bool:
         """Return true: it reads a hundred languages."""
         return True
 
     def close(self) -> None:
-        """End the process that is kept for queries."""
+        """End the processes that are kept."""
+        self._close_documents()
         if self._queries is not None:
             self._queries.close()
             self._queries = None
+
+    def _close_documents(self) -> None:
+        if self._documents is not None:
+            self._documents.close()
+            self._documents = None
 
     @property
     def _threads(self) -> int:
