@@ -97,7 +97,7 @@ def test_a_note_that_changes_meanwhile_is_indexed_without_waiting(
     monkeypatch.setattr(chunk_embedding, "_ROUND", 0.0)
     changed: list[bool] = []
 
-    def change(done: int, total: int) -> None:
+    def change(*_: int) -> None:
         if not changed:
             changed.append(True)
             (work / "new.md").write_text("---\nmodified: 2026-02-01\n---\nnews")
@@ -119,7 +119,7 @@ def test_a_text_that_changes_meanwhile_keeps_no_vector_of_the_old(
 ) -> None:
     changed: list[bool] = []
 
-    def change(done: int, total: int) -> None:
+    def change(*_: int) -> None:
         if not changed:
             changed.append(True)
             (work / "6.md").write_text("---\nmodified: 2026-01-06\n---\nother words")

@@ -37,8 +37,8 @@ from rag.text.messages import plural
 
 if TYPE_CHECKING:
     from rag.indexing.changes import Changes
-    from rag.indexing.reports import RunReport
-    from rag.indexing.run import IndexRun, Progress
+    from rag.indexing.reports import Progress, RunReport
+    from rag.indexing.run import IndexRun
     from rag.indexing.server_migration import CopyReport
 
 # Given what is worked on and the noun of its items; shows how far it is while it is open.

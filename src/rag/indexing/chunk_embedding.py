@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -24,6 +24,7 @@ from rag.index.index_errors import not_a_file
 from rag.index.searchable_text import sentence_texts
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.embedding_facts import EmbeddingReport, agreed_space, record_done
+from rag.indexing.reports import Progress, unseen
 from rag.support.regular_files import strange_kind
 from rag.text.token_estimate import count_tokens
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from rag.index.snapshots import IndexDirectory
     from rag.indexing.index_writer import IndexWriter
 
-Progress = Callable[[int, int], None]
 Texts = dict[str, list[Document]]  # texts, each with the chunks that have it
 
 _LOCK = "embedding.lock"
@@ -78,15 +78,17 @@ class ChunkEmbedding:
         self._waiting: deque[str] | None = None  # chunks; `None` where nobody has looked
         self._total = 0
         self._busy = 0.0  # seconds that the model was at work
+        self._tokens = 0  # that it has read
 
     def run(self, progress: Progress | None = None, seconds: float | None = None) -> None:
         """Embed what lacks an embedding; each round is published when the next one begins.
 
-        :param progress: called with how many chunks are done, and of how many.
+        :param progress: called with how many chunks are done, of how many, and of how many tokens
+            (as we estimate them) a model has made vectors.
         :param seconds: how long the model may be at it; the rest is left.
         :raises ConnectionError: when no server does its work; what came before is published.
         """
-        show = progress or (lambda done, total: None)
+        show = progress or unseen
         until = monotonic() + seconds if seconds is not None else None
         length = _FIRST
         while texts := self._next_texts():
@@ -97,12 +99,14 @@ class ChunkEmbedding:
                 self._publish()
             end = monotonic() + length
             error = self._round(texts, min(end, until) if until else end, show)
+            if self._waiting is not None and not self._waiting:
+                self.embeddings.close()  # to publish takes memory, which a model holds
             cost = self._publish()
             length = max(min(2 * length, _ROUND), _SHARE * cost)
             if error:
                 raise error
         self.report.is_complete = not self.report.left
-        show(self._done, self._total)
+        show(self._done, self._total, self._tokens)
 
     # -- what is to be embedded ------------------------------------------------------------
 
@@ -197,11 +201,12 @@ class ChunkEmbedding:
                         fresh = {sent[at]: vector for at, vector in batch.vectors}
                         cache.put(self.space.key, fresh)
                         made |= fresh
+                        self._tokens += sum(map(count_tokens, fresh))
                         failures = {sent[at]: why for at, why in batch.failures}
                         failed |= failures
                         untried.subtract(d.id for text in (*fresh, *failures) for d in texts[text])
                         tried = sum(not left for left in untried.values())
-                        show(self._done + tried, self._total)
+                        show(self._done + tried, self._total, self._tokens)
             except ConnectionError as failure:
                 error = failure
         self._busy += monotonic() - started

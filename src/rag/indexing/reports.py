@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rag.indexing.embedding_facts import EmbeddingReport
+
+
+class Progress(Protocol):
+    """What a run calls while it works: how much is done, of how much, and the tokens embedded."""
+
+    def __call__(self, done: int, total: int, tokens: int = 0, /) -> None: ...
+
+
+def unseen(done: int, total: int, tokens: int = 0, /) -> None:
+    """Show nobody how far a run is."""
 
 
 @dataclass

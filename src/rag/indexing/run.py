@@ -24,7 +24,7 @@ from rag.indexing.changes import Changes, find_changes, record_found
 from rag.indexing.index_writer import IndexWriter
 from rag.indexing.lost_notes import refuse_to_lose
 from rag.indexing.note_reader import ReadNote, failed_row, read_file
-from rag.indexing.reports import RunReport, VaultReport
+from rag.indexing.reports import Progress, RunReport, VaultReport, unseen
 from rag.stores import open_directory
 from rag.support.disk_space import disk_in_view, room_to_index
 from rag.vault.discovery import NoteFile, Scan
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from haystack import Pipeline
 
 _BATCH_CHUNKS = 1000
-
-Progress = Callable[[int, int], None]
 
 
 class IndexRun:
@@ -129,7 +127,7 @@ class IndexRun:
         report.unchanged = changes.unchanged
         if not changes.problem:
             self.manifest.set_vault(vault, str(root))
-        self._write(changes, report, progress or (lambda done, total: None))
+        self._write(changes, report, progress or unseen)
         self._delete(changes, report)
         self._record_unlisted(changes, report)
         self._record_twins(changes, report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,13 +12,12 @@ from rag.exceptions import IndexUnavailableError, Remedy, UsageError
 from rag.index.fingerprint import readable
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST
+from rag.indexing.reports import Progress, unseen
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.point_queries import scroll_pages
 
 _PAGE = 100  # points; Ctrl-C waits until these are written
 _PROGRESS = "COPIED"  # what was copied by a run that was broken off, in the folder of the target
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def copy_to_server(
                     remedy=Remedy.INDEX_INTO_SERVER,
                 )
             target.begin_writing(wait)
-            resumed = _copy_points(source, manifest, target, progress or (lambda done, total: None))
+            resumed = _copy_points(source, manifest, target, progress or unseen)
             _publish(manifest, target)
             notes, chunks = manifest.totals()
             return CopyReport(

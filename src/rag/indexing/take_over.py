@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
 
 from rag.config import RAGConfig
 from rag.exceptions import LockedError
 from rag.index.frequencies import FREQUENCIES
 from rag.index.manifest import Manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
+from rag.indexing.reports import Progress, unseen
 from rag.stores.server.catalog import Catalog, ChangedError, open_catalog
 from rag.stores.server.claim import check_writer, moment
 from rag.stores.server.head import Head
@@ -18,8 +18,6 @@ from rag.stores.server.identity import Machine, ServerMark
 from rag.stores.server.replica import Replica
 
 _ASKED = 1.0  # seconds between two looks at whether a run goes on
-
-Progress = Callable[[int, int], None]
 
 
 def require_writer(config: RAGConfig, directory: IndexDirectory) -> None:
@@ -63,7 +61,7 @@ def take_over(
         if head.machine == machine.id and mark and head.version in mark.known():
             return ""
         before = head.name
-        head = _wait_for_run(catalog, head, progress or (lambda done, total: None))
+        head = _wait_for_run(catalog, head, progress or unseen)
         if rebuild:
             directory.clear_work()
         else:

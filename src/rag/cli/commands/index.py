@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from rag.app.requests import SyncRequest
     from rag.app.sync import ShowProgress, SyncCopy, SyncPreview, SyncReport
     from rag.indexing.changes import Changes
-    from rag.indexing.reports import RunReport
-    from rag.indexing.run import Progress
+    from rag.indexing.reports import Progress, RunReport
+
+_SURE = 3.0  # seconds after which the time that is left can be told
 
 
 def index(
@@ -141,12 +142,12 @@ def _progress(what: str, noun: str, quiet: bool) -> Iterator[Progress | None]:
     bar: Any = None
     task: Any = None
 
-    def show(done: int, total: int) -> None:
+    def show(done: int, total: int, tokens: int = 0) -> None:
         nonlocal bar, task
         if bar is None and total:
             bar, task = _make_bar(what, noun, total)
         if bar is not None:
-            bar.update(task, completed=done)
+            bar.update(task, completed=done, tokens=tokens)
 
     try:
         yield show
@@ -163,7 +164,6 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
         ProgressColumn,
         Task,
         TextColumn,
-        TimeRemainingColumn,
     )
     from rich.text import Text
 
@@ -171,8 +171,17 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:
+            if task.fields["tokens"] and task.elapsed:
+                return Text(f"{task.fields['tokens'] / task.elapsed:,.0f} tokens/s")
             digits = 0 if (task.speed or 0) >= 10 else 1
             return Text(f"{task.speed:,.{digits}f}/s" if task.speed else "")
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            # At the rate of the whole run: some notes take much longer than others.
+            if not (task.completed and task.elapsed and task.elapsed > _SURE):
+                return Text("")
+            return Text(time_left(int(task.remaining or 0), task.completed / task.elapsed))
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -180,12 +189,12 @@ def _make_bar(what: str, noun: str, total: int) -> tuple[Any, Any]:
         MofNCompleteColumn(),
         TextColumn(noun),
         Speed(),
-        TimeRemainingColumn(),
+        Left(),
         console=make_console(stderr=True),
         transient=True,
     )
     bar.start()
-    return bar, bar.add_task(visible(what), total=total)
+    return bar, bar.add_task(visible(what), total=total, tokens=0)
 
 
 def _print(found: SyncReport, quiet: bool, json: bool) -> None:
