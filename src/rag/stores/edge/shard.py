@@ -174,13 +174,16 @@ def add_dense_space(
 ) -> None:
     """Make room for embeddings of `size` dimensions: one a point, and any number of sentences.
 
+    The space of points is made last: where it is, both are (see `dense_size`), whatever ended an
+    earlier attempt.
+
     :param is_quantized: keep them in 8 bits a number; their cosines are at most .001 off.
     """
     kind = qe.VectorStorageDatatype.Turbo8 if is_quantized else None
     nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
     with guard("add the embedding space"):
         distance = _DISTANCES[similarity]
-        for name, several in ((DENSE, None), (SENTENCES, nearest)):
+        for name, several in ((SENTENCES, nearest), (DENSE, None)):
             create = qe.UpdateOperation.create_dense_vector
             shard.update(create(name, size, distance, several, kind))
 

@@ -115,7 +115,7 @@ class NoteCollection(QdrantDocumentStore):
         """Make room for embeddings of that size, kept in 16 bits a number: one a point, and any
         number of sentences."""
         nearest = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
-        for name, several in ((DENSE, None), (SENTENCES, nearest)):
+        for name, several in ((SENTENCES, nearest), (DENSE, None)):
             space = models.DenseVectorConfig(
                 size=size,
                 distance=self.get_distance(self.similarity),

@@ -1,1 +1,0 @@
-"""Models in ONNX on the user's disk: they embed, or order results."""
