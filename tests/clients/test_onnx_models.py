@@ -12,7 +12,7 @@ import pytest
 
 from onnx_models import DIMENSION, WORDS, cross_encoder, embedder, say
 from rag.clients.factory import embedding_provider, rank
-from rag.clients.onnx.provider import OnnxEmbeddings
+from rag.clients.local.onnx_provider import OnnxEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.model_sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, Remedy
@@ -152,7 +152,7 @@ class TestWhatIsWrong:
 
     @pytest.mark.inside
     def test_there_is_no_library(self, model, monkeypatch) -> None:
-        monkeypatch.setattr("rag.clients.onnx.model_folder.find_spec", lambda name: None)
+        monkeypatch.setattr("rag.clients.local.model_folder.find_spec", lambda name: None)
         with pytest.raises(ConnectionError, match="not installed") as caught:
             embedding_provider(settings(model)).check_configured()
         assert (caught.value.remedy, caught.value.hint.subject) == (Remedy.ADD_EXTRA, "onnx")

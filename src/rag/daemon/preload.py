@@ -13,7 +13,7 @@ import rag
 # most of a second and 50 MB, and only the process that embeds notes another, with onnxruntime.
 _LEFT_OUT = (
     *("__main__", "cli.framework.reference", "daemon.server"),
-    *("stores.server.collection", "clients.builtin.int8_engine"),
+    *("stores.server.collection", "clients.local.int8_engine"),
 )
 # Modules of others that commands import when they run.
 _OTHERS = (

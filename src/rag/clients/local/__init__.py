@@ -1,5 +1,5 @@
-"""The built-in embedding model: multilingual-e5-small in 4 bits, in this machine's processor.
+"""Models that run on this machine's processor: the built-in one, and those in ONNX on disk.
 
-It needs no server and no download. Its engine is a C library that a fault may end: it runs in
-processes of its own.
+They need no server. Their engines are C libraries that a fault may end: they run in processes of
+their own.
 """

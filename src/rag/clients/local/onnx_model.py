@@ -1,19 +1,46 @@
-"""A model in ONNX at work, in the very process that calls: `rag.clients.builtin` starts those."""
+"""A model in ONNX at work, in the very process that calls, and what all such models share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rag.clients.builtin.batches import equal_lengths
-from rag.clients.onnx.model_folder import FIRST, LAST
+from rag.clients.local.model_folder import FIRST, LAST
+
+if TYPE_CHECKING:
+    from onnxruntime import SessionOptions
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_BATCH = 2048  # tokens that are multiplied at once
+BATCH = 2048  # tokens that are multiplied at once
+
+
+def options_for(threads: int) -> SessionOptions:
+    """Return the options of a session that takes so many threads, and prints nothing."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 4
+    return options
+
+
+def equal_lengths(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield the positions of texts of one length, so that no batch needs padding, nor a mask that
+    hides it; the longest first.
+
+    :param lengths: of the texts, in tokens.
+    :param most: how many tokens a batch may have; one text may have more.
+    """
+    by_length: dict[int, list[int]] = {}
+    for at, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(at)
+    for length in sorted(by_length, reverse=True):
+        positions, size = by_length[length], max(1, most // max(1, length))
+        yield from (positions[at : at + size] for at in range(0, len(positions), size))
 
 
 class ModelFiles(NamedTuple):
@@ -50,17 +77,13 @@ class OnnxModel:
             raise ValueError(f"{files.tokenizer} holds no tokenizer: {_line(error)}") from None
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(files.limit)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 4
         try:
             self._session = onnxruntime.InferenceSession(
-                files.model, options, providers=["CPUExecutionProvider"]
+                files.model, options_for(threads), providers=["CPUExecutionProvider"]
             )
         except Exception as error:
             raise ValueError(f"{files.model} cannot be loaded: {_line(error)}") from None
-        self._inputs = {given.name for given in self._session.get_inputs()}
-        self._outputs = [made.name for made in self._session.get_outputs()]
+        self._inputs = {node.name for node in self._session.get_inputs()}
 
     def tokenize(self, texts: Sequence[str]) -> list[Any]:
         """Return the tokens of texts."""
@@ -87,62 +110,62 @@ class OnnxModel:
         :raises ValueError: when the model is another kind.
         """
         pairs = self._tokenizer.encode_batch([(query, passage) for passage in passages])
-        return [float(score) for score in self._each(pairs, self._scored)]
+        return [float(score) for score in self._each(pairs, _scores_of)]
 
-    def _each(self, tokens: Sequence[Any], make: Any) -> list[Any]:
-        made: dict[int, Any] = {}
-        for positions in equal_lengths([len(one.ids) for one in tokens], _BATCH):
-            batch = [tokens[at] for at in positions]
-            made |= zip(positions, make(self._run(batch)), strict=True)
-        return [made[at] for at in range(len(tokens))]
+    def _each(self, tokens: Sequence[Any], read: Callable[[list[Array]], Array]) -> list[Any]:
+        """Return what `read` takes from the outputs of the model, for each text."""
+        results: dict[int, Any] = {}
+        for positions in equal_lengths([len(one.ids) for one in tokens], BATCH):
+            outputs = self._run([tokens[at] for at in positions])
+            results |= zip(positions, read(outputs), strict=True)
+        return [results[at] for at in range(len(tokens))]
 
-    def _run(self, batch: Sequence[Any]) -> dict[str, Array]:
+    def _run(self, batch: Sequence[Any]) -> list[Array]:
         ids = np.array([one.ids for one in batch], np.int64)
-        possible = {
+        known = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.array([one.type_ids for one in batch], np.int64),
             "position_ids": np.broadcast_to(np.arange(ids.shape[1]), ids.shape),
         }
-        if strange := self._inputs - {*possible}:
-            raise ValueError(f"the model wants {', '.join(sorted(strange))}, which is not known")
-        given = {name: possible[name] for name in self._inputs}
+        if unknown := self._inputs - {*known}:
+            raise ValueError(f"the model wants {', '.join(sorted(unknown))}, which is not known")
         try:
-            made = self._session.run(None, given)
+            outputs: list[Array] = self._session.run(None, {n: known[n] for n in self._inputs})
         except Exception as error:
             raise ValueError(f"the model failed: {_line(error)}") from None
-        return dict(zip(self._outputs, made, strict=True))
+        return outputs
 
-    def _pooled(self, outputs: dict[str, Array]) -> Array:
-        """Return the vectors that an output holds, or that those of tokens are made into."""
-        for output in outputs.values():
-            if output.ndim == 2:
-                return output.astype(np.float32)
-        tokens = next((one for one in outputs.values() if one.ndim == 3), None)
-        if tokens is None:
+    def _pooled(self, outputs: list[Array]) -> Array:
+        """Return the vectors of texts that the model makes, or that those of tokens are made
+        into."""
+        by_rank = {output.ndim: output for output in reversed(outputs)}
+        if 2 in by_rank:
+            return by_rank[2].astype(np.float32)
+        if 3 not in by_rank:
             raise ValueError("the model makes no vectors")
-        if self.files.pooling == FIRST:
-            return tokens[:, 0].astype(np.float32)
-        if self.files.pooling == LAST:
-            return tokens[:, -1].astype(np.float32)
-        mean: Array = tokens.astype(np.float32).mean(1)
+        tokens, pooling = by_rank[3].astype(np.float32), self.files.pooling
+        if pooling in (FIRST, LAST):
+            return tokens[:, 0 if pooling == FIRST else -1]
+        mean: Array = tokens.mean(1)
         return mean
 
-    def _scored(self, outputs: dict[str, Array]) -> Array:
-        logits = next(iter(outputs.values()))
-        if logits.ndim != 2 or logits.shape[1] > 2 or not np.isfinite(logits).all():
-            raise ValueError("the model gives no scores of pairs of texts")
-        return logits[:, -1]
 
-
-def load(files: ModelFiles, characters: int, threads: int) -> OnnxModel:
-    """Return a model, read into this process once, however much is to be read."""
-    return _loaded(files, threads)
+def _scores_of(outputs: list[Array]) -> Array:
+    logits = outputs[0]
+    if logits.ndim != 2 or logits.shape[1] > 2 or not np.isfinite(logits).all():
+        raise ValueError("the model gives no scores of pairs of texts")
+    return logits[:, -1]
 
 
 @cache
 def _loaded(files: ModelFiles, threads: int) -> OnnxModel:
     return OnnxModel(files, threads)
+
+
+def load(files: ModelFiles, characters: int, threads: int) -> OnnxModel:
+    """Return a model, read into this process once, however much is to be read."""
+    return _loaded(files, threads)
 
 
 def embed(files: ModelFiles, threads: int, texts: list[str]) -> Array:

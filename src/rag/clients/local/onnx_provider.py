@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from rag.clients.builtin.document_process import Load
-from rag.clients.builtin.providers import BuiltinEmbeddings
 from rag.clients.embeddings.model_traits import Traits, known_traits
 from rag.clients.embeddings.model_traits import reads_script as reads
-from rag.clients.onnx import runner
-from rag.clients.onnx.model_folder import ModelFolder
-from rag.clients.onnx.runner import ModelFiles
+from rag.clients.local import onnx_model
+from rag.clients.local.builtin_provider import BuiltinEmbeddings
+from rag.clients.local.documents import Load
+from rag.clients.local.model_folder import ModelFolder
+from rag.clients.local.model_process import ModelProcess
+from rag.clients.local.onnx_model import ModelFiles
 from rag.clients.protocols import EmbeddingIdentity
 from rag.config import ModelsConfig
 from rag.exceptions import ConfigError
-from rag.support.vector_digest import TEXTS, digest_of
 
 SETTING = "embedding.path"
 
@@ -56,7 +55,12 @@ class OnnxEmbeddings(BuiltinEmbeddings):
         return "" if self.is_configured else f"the file of a model ({SETTING})"
 
     @property
-    def document_prefix(self) -> str:
+    def engines(self) -> str:
+        """What may run the model, for people."""
+        return f"onnxruntime {version('onnxruntime')}" if find_spec("onnxruntime") else ""
+
+    @property
+    def document_prefix(self) -> str:  # type: ignore[override]
         """What is put before a text of a note."""
         return self._traits.document_prefix
 
@@ -69,8 +73,6 @@ class OnnxEmbeddings(BuiltinEmbeddings):
             )
         self.folder.check()
 
-    check_listening = check_configured
-
     def reads_script(self, text: str, mostly: bool = False) -> bool:
         """Return whether the model reads the scripts of a text; one whose name is not known is
         taken to, unless `ollama.multilingual` says no."""
@@ -78,37 +80,29 @@ class OnnxEmbeddings(BuiltinEmbeddings):
             return True
         return reads(self.model, self.config.ollama, text, mostly)
 
-    def identity(self, whole: bool = False) -> EmbeddingIdentity:
-        """Return what makes the vectors now: the version of the model's file, and `whole` what it
-        makes of a few texts."""
-        self.check_configured()
-        traits, facts = self._traits, self.folder
-        made = EmbeddingIdentity(
-            self.model, facts.version, traits.document_prefix, 0, facts.limit, traits.query_prefix
+    def _identity(self) -> EmbeddingIdentity:
+        traits, folder = self._traits, self.folder
+        return EmbeddingIdentity(
+            self.model,
+            folder.version,
+            traits.document_prefix,
+            limit=folder.limit,
+            query_prefix=traits.query_prefix,
         )
-        if not whole:
-            return made
-        vectors = self._embed([*TEXTS], is_query=False)
-        return replace(made, digest=digest_of(vectors, made.digest), dimension=len(vectors[0]))
+
+    def _load(self) -> Load:
+        return partial(onnx_model.load, self._files._replace(prefix=self.document_prefix))
+
+    def _make_query_process(self) -> ModelProcess:
+        return ModelProcess(self.config.ollama.query_timeout)  # with threads: it must not fork
 
     def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
         prefix = self._traits.query_prefix if is_query else self.document_prefix
         prefixed = [f"{prefix}{text}" for text in texts]
-        call = self._process().call
-        made: list[list[float]] = call(runner.embed, self._files, self._threads, prefixed).tolist()
-        return made
-
-    @property
-    def _engines(self) -> str:
-        return f"onnxruntime {version('onnxruntime')}" if find_spec("onnxruntime") else ""
-
-    @property
-    def _prepare(self) -> None:
-        return None  # a process with threads must not fork
-
-    @property
-    def _load(self) -> Load:
-        return partial(runner.load, self._files._replace(prefix=self.document_prefix))
+        call = self._queries.call
+        vectors: list[list[float]]
+        vectors = call(onnx_model.embed, self._files, self.threads, prefixed).tolist()
+        return vectors
 
     @property
     def _files(self) -> ModelFiles:
@@ -120,14 +114,12 @@ class OnnxEmbeddings(BuiltinEmbeddings):
 
     @cached_property
     def _traits(self) -> Traits:
-        ollama = self.config.ollama
-        known = known_traits(self.model) or Traits()
-        said = self.folder.prefixes() or (known.query_prefix, known.document_prefix)
+        ollama, known = self.config.ollama, known_traits(self.model) or Traits()
+        own = self.folder.prefixes() or (known.query_prefix, known.document_prefix)
+        settings = ollama.query_prefix, ollama.document_prefix
         query, document = (
-            own if setting == "auto" else setting
-            for own, setting in zip(
-                said, (ollama.query_prefix, ollama.document_prefix), strict=True
-            )
+            prefix if setting == "auto" else setting
+            for prefix, setting in zip(own, settings, strict=True)
         )
         return Traits(query, document)
 
@@ -138,12 +130,10 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     :raises ConfigError: when there is none.
     :raises ConnectionError: when it fails, or takes longer than `seconds`.
     """
-    from rag.clients.builtin.query_process import QueryProcess
-
     folder = ModelFolder(config.rerank.path, "rerank.path")
     folder.check()
     files = ModelFiles(str(folder.model), str(folder.tokenizer), folder.limit)
-    with closing(QueryProcess(seconds)) as process:
+    with closing(ModelProcess(seconds)) as process:
         threads = config.embedding.threads or 1
-        scores: list[float] = process.call(runner.rank, files, threads, query, passages)
+        scores: list[float] = process.call(onnx_model.rank, files, threads, query, passages)
     return scores
