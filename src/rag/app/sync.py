@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rag.indexing.run import IndexRun
     from rag.indexing.server_migration import CopyReport
 
+_LOCAL = ("builtin", "onnx")
 # Given what is worked on and the noun of its items; shows how far it is while it is open.
 ShowProgress = Callable[[str, str], "AbstractContextManager[Progress | None]"]
 
@@ -226,6 +227,8 @@ def _embed(
         provider.check_configured()
         provider.forget_silence()  # whatever was found a minute ago
     elif not provider.is_configured:
+        if config.embedding.provider in _LOCAL:  # a server may be off on purpose
+            run.report.notices.append(f"no embeddings: they need {provider.lacking}")
         return
     try:
         with show_progress("embeddings", "chunks") as progress:

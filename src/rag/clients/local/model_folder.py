@@ -17,7 +17,7 @@ _POOLING_KEYS = {
     "pooling_mode_cls_token": FIRST,
     "pooling_mode_lasttoken": LAST,
 }
-_LONGEST = 8192  # tokens: what a folder says beyond that is no limit but a placeholder
+_LEAST, _LONGEST = 4, 8192  # tokens; what a folder says beyond the longest is a placeholder
 _USUAL = 512
 _QUERY, _DOCUMENT = ("query", "search_query"), ("passage", "document", "search_document", "corpus")
 _LARGEST = 50_000_000  # bytes of a file of settings; tokenizer.json has as much
@@ -56,8 +56,9 @@ class ModelFolder:
 
     @property
     def name(self) -> str:
-        """What the model is called: its folder."""
-        folder = self.model.parent
+        """What the model is called: its folder, whether it is there or not."""
+        path = Path(self.path).expanduser()
+        folder = path.parent if path.suffix == ".onnx" else path
         return folder.parent.name if folder.name == "onnx" else folder.name
 
     @property
@@ -77,9 +78,9 @@ class ModelFolder:
 
     @property
     def version(self) -> str:
-        """Changes when the file of the graph does."""
-        facts = self.model.stat()
-        return f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
+        """Changes when the file of the graph or of the tokens does."""
+        facts = [path.stat() for path in (self.model, self.tokenizer)]
+        return "-".join(f"{one.st_size:x}-{one.st_mtime_ns:x}" for one in facts)
 
     @property
     def pooling(self) -> str:
@@ -99,8 +100,8 @@ class ModelFolder:
             self._json("tokenizer_config.json").get("model_max_length"),
             positions,
         ]
-        usable = [one for one in limits if isinstance(one, int) and 0 < one <= _LONGEST]
-        return min(usable, default=_USUAL)
+        usable = [one for one in limits if type(one) is int and one >= _LEAST]
+        return min(_LONGEST, *usable) if usable else _USUAL
 
     def prefixes(self) -> tuple[str, str] | None:
         """Return what is put before a query and before a document; `None` where it says nothing."""

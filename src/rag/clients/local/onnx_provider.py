@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property, partial
 from importlib.metadata import version
-from importlib.util import find_spec
 
 from rag.clients.embeddings.model_traits import Traits, known_traits
 from rag.clients.embeddings.model_traits import reads_script as reads
@@ -30,6 +29,7 @@ class OnnxEmbeddings(BuiltinEmbeddings):
     """
 
     provider = "onnx"
+    hint = "embedding.path, embedding.pooling and embedding.dimension say what the model is."
 
     @cached_property
     def folder(self) -> ModelFolder:
@@ -53,11 +53,6 @@ class OnnxEmbeddings(BuiltinEmbeddings):
     def lacking(self) -> str:
         """What there must be before there is a model to ask."""
         return "" if self.is_configured else f"the file of a model ({SETTING})"
-
-    @property
-    def engines(self) -> str:
-        """What may run the model, for people."""
-        return f"onnxruntime {version('onnxruntime')}" if find_spec("onnxruntime") else ""
 
     @property
     def document_prefix(self) -> str:  # type: ignore[override]
@@ -84,7 +79,7 @@ class OnnxEmbeddings(BuiltinEmbeddings):
         traits, folder = self._traits, self.folder
         return EmbeddingIdentity(
             self.model,
-            folder.version,
+            f"{folder.version}-{self._files.limit}-{self._files.pooling}",
             traits.document_prefix,
             limit=folder.limit,
             query_prefix=traits.query_prefix,
@@ -94,7 +89,12 @@ class OnnxEmbeddings(BuiltinEmbeddings):
         return partial(onnx_model.load, self._files._replace(prefix=self.document_prefix))
 
     def _make_query_process(self) -> ModelProcess:
-        return ModelProcess(self.config.ollama.query_timeout)  # with threads: it must not fork
+        # It has threads, so it must not fork.
+        return ModelProcess(self.config.ollama.query_timeout, self.threads, self.hint)
+
+    def _engines(self) -> str:
+        self.check_configured()
+        return f"onnxruntime {version('onnxruntime')}"
 
     def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
         prefix = self._traits.query_prefix if is_query else self.document_prefix
@@ -133,7 +133,8 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     folder = ModelFolder(config.rerank.path, "rerank.path")
     folder.check()
     files = ModelFiles(str(folder.model), str(folder.tokenizer), folder.limit)
-    with closing(ModelProcess(seconds)) as process:
-        threads = config.embedding.threads or 1
+    threads = config.embedding.threads or 1
+    hint = "rerank.path names a cross-encoder; without one the chat model orders."
+    with closing(ModelProcess(seconds, threads, hint)) as process:
         scores: list[float] = process.call(onnx_model.rank, files, threads, query, passages)
     return scores
