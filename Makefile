@@ -38,7 +38,7 @@ demo: install
 	@echo
 	@echo 'By meaning: the note that is found holds neither "beginners" nor a word of Japanese:'
 	$(RAG) search "what beginners do" --vault engineering --top-k 1
-	$(RAG) search "新人が最初にやること" --vault engineering --top-k 1
+	$(RAG) search "接続プールの大きさ" --vault engineering --top-k 1
 	$(RAG) ask "When do holds expire?"
 	$(RAG) ask "Podとは何ですか？"
 	@echo

@@ -102,7 +102,7 @@ def test_status_says_in_a_line_of_its_own_how_far_meaning_is(rag, embedded) -> N
 def test_a_question_finds_the_note_that_answers_it_in_other_words(
     rag, read_only, query, title
 ) -> None:
-    found = rag("search", query, "--json").json
+    found = rag("search", query, "--json", "--all").json  # of three notes nothing is far
     assert found["mode"] in ("hybrid", "dense")
     assert Path(found["results"][0]["path"]).stem == title
 
@@ -115,7 +115,7 @@ def test_a_hit_by_meaning_names_the_line_of_the_sentence_that_says_it(rag, notes
     )
     rag("index", "-q", notes)
     for query, line in (("shared lunch", 7), ("消灯と戸締まり", 5)):
-        [first, *_] = rag("search", query, "--json").json["results"]
+        [first, *_] = rag("search", query, "--json", "--all").json["results"]
         assert (Path(first["path"]).stem, first["line"]) == ("Office", line), query
 
 
@@ -137,7 +137,7 @@ def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag,
 
 
 def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
-    ran = rag("search", "patisserie", "--json")
+    ran = rag("search", "patisserie", "--json", "--all")
     assert ran.json["mode"] == "dense" and Path(ran.json["results"][0]["path"]).stem == "Bread"
     assert "searched by meaning alone" in ran.json["notices"][0]
     assert "patisserie" in ran.json["missing"]
@@ -276,3 +276,25 @@ def test_a_search_by_words_loads_nothing_of_the_model(read_only) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+
+
+class TestWhereNothingMatches:
+    def test_nothing_is_shown_and_the_nearest_are_named(self, rag, read_only) -> None:
+        ran = rag("search", "xylophone lessons", "--paths")
+        assert (ran.code, ran.out) == (1, "")
+        assert "nothing here clearly matches; nearest: " in ran.err and "--all" in ran.err
+
+    def test_all_shows_them(self, rag, read_only) -> None:
+        ran = rag("search", "xylophone lessons", "--paths", "--all")
+        assert ran.code == 0 and len(ran.out.splitlines()) == 3
+
+    def test_a_word_that_a_note_holds_is_shown(self, rag, read_only) -> None:
+        ran = rag("search", "flour", "--paths")
+        assert ran.code == 0 and [Path(line).stem for line in ran.out.splitlines()] == ["Bread"]
+
+    @pytest.mark.parametrize("query", ["qwertz*", "cumin -lentil"])
+    def test_what_is_asked_to_the_letter_is_not_widened_by_meaning(
+        self, rag, read_only, query
+    ) -> None:
+        ran = rag("search", query, "--paths")
+        assert (ran.code, ran.out) == (1, "")

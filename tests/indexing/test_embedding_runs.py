@@ -20,6 +20,8 @@ from property_examples import examples
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, ModelError, ModelMissingError
+from rag.index import background
+from rag.index.background import background_texts, read_background
 from rag.index.embedding_space import Embedded, read_embedded
 from rag.index.manifest import UNEMBEDDED, Manifest, published_manifest
 from rag.index.snapshots import MANIFEST, IndexDirectory
@@ -754,3 +756,33 @@ class TestSwitchingModels:
                 embed(with_ollama(urls=urls), work=work)
             assert "ollama pull bge-m3" in caught.value.hint
             assert not second.inputs()
+
+
+class TestTextsOnAnything:
+    """What nearness is measured against; see `rag.index.background`."""
+
+    @pytest.fixture(autouse=True)
+    def _small(self, monkeypatch) -> None:
+        monkeypatch.setattr(background, "_FEW", 1)
+
+    def test_a_model_is_asked_for_them_once(self, work, embed, with_ollama, sent) -> None:
+        config = with_ollama()
+        embed(config, work=work)
+        assert set(background_texts().questions) <= {*sent()}
+        with published_manifest(IndexDirectory(config.index_dir)) as manifest:
+            made = read_background(manifest)
+        assert made is not None and made.passages.shape[0] == len(background_texts().passages)
+        embed(config, work=work)
+        assert sent() == []
+
+    def test_an_index_of_an_older_program_gets_them_and_nothing_is_embedded_anew(
+        self, work, embed, with_ollama, monkeypatch
+    ) -> None:
+        config = with_ollama()
+        with monkeypatch.context() as older:
+            older.setattr(background, "_FEW", 10**6)
+            embed(config, work=work)
+        report = embed(config, work=work)
+        assert report.embedding is not None and report.embedding.made == 0
+        with published_manifest(IndexDirectory(config.index_dir)) as manifest:
+            assert read_background(manifest) is not None

@@ -61,7 +61,7 @@ def found(config, queries: list[str]) -> list[dict[str, float]]:
     with get_document_store(config) as store:
         pipeline = create_search_pipeline(store, config)
         answers = [search(pipeline, query, top_k=50) for query in queries]
-    return [{r.file_path: r.score for r in answer.results} for answer in answers]
+    return [{r.file_path: r.scores["lexical"] for r in answer.results} for answer in answers]
 
 
 def published(config) -> Frequencies:

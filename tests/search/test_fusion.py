@@ -27,7 +27,7 @@ def found(**scores: float) -> list[Candidate]:
 
 def fused(words: dict[str, float], near: dict[str, float], nearness: Nearness) -> dict[str, float]:
     """The score of each candidate, by its name."""
-    return {c.id: c.score for c in fuse(found(**words), near, nearness, 1.0)}
+    return {c.id: c.score for c in fuse(found(**words), near, nearness)}
 
 
 def order(scores: dict[str, float]) -> list[str]:
@@ -51,16 +51,16 @@ def test_what_only_meaning_finds_gains_as_what_words_find_too():
 
 def test_it_says_what_of_a_score_is_meaning_and_how_near_that_was():
     nearness = Nearness(SAMPLE, 10.0)
-    [both] = fuse(found(a=3.0), {"a": 0.4}, nearness, nearness.of(0.8))
-    gain, likeness = nearness.gain(0.4), nearness.of(0.4) / nearness.of(0.8)
-    assert both == Candidate("a", "a", 0, 3.0 + gain, gain, 0.4, likeness)
+    [both] = fuse(found(a=3.0), {"a": 0.4}, nearness)
+    gain = nearness.gain(0.4)
+    assert both == Candidate("a", "a", 0, 3.0 + gain, gain, 0.4)
 
 
 def test_without_an_embedding_a_chunk_gains_more_the_more_of_the_words_it_holds():
     nearness = Nearness(SAMPLE, 10.0)
-    few, many = fuse(found(a=2.0, b=8.0), {}, nearness, 1.0)
+    few, many = fuse(found(a=2.0, b=8.0), {}, nearness)
     assert 0 < few.meaning < many.meaning
-    assert (few.cosine, few.likeness) == (many.cosine, many.likeness) == (0, 0)
+    assert few.cosine == many.cosine == 0
 
 
 def test_the_fewer_chunks_have_an_embedding_the_less_meaning_counts():
@@ -69,9 +69,9 @@ def test_the_fewer_chunks_have_an_embedding_the_less_meaning_counts():
     assert half.expected_gain(3.0) == pytest.approx(whole.expected_gain(3.0) / 4)
 
 
-def test_meaning_counts_up_to_twofold_where_no_text_holds_much_of_the_query():
+def test_meaning_counts_up_to_fivefold_where_no_text_holds_much_of_the_query():
     gains = [Nearness(SAMPLE, 10.0, covered=c).gain(0.8) for c in (1.0, 0.7, 0.35, 0.0)]
-    assert gains == pytest.approx([gains[0], gains[0], 1.5 * gains[0], 2 * gains[0]])
+    assert gains == pytest.approx([gains[0], gains[0], 3 * gains[0], 5 * gains[0]])
 
 
 @pytest.mark.parametrize("sample", [[], [0.7], [0.7] * 9], ids=["none", "one", "alike"])
@@ -84,12 +84,12 @@ def test_where_nothing_tells_chunks_apart_the_order_is_that_of_the_words(sample)
 
 
 def test_nothing_is_nothing():
-    assert fuse([], {}, Nearness([], 4.0), 1.0) == []
+    assert fuse([], {}, Nearness([], 4.0)) == []
 
 
 @given(WORDS, NEAR, SAMPLES, FULL)
 def test_nothing_is_lost_and_words_count_as_before(words, near, sample, full):
-    some = fuse(found(**words), near, Nearness(sample, full), 1.0)
+    some = fuse(found(**words), near, Nearness(sample, full))
     assert [c.id for c in some] == [*words]
     for candidate in some:
         assert candidate.meaning >= 0

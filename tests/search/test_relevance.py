@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from property_examples import examples
 from rag.pipelines import SearchResponse, create_search_pipeline, search
-from rag.search.relevance import in_order, relevance
+from rag.search.relevance import Evidence, are_borne, in_order
 from rag.stores import get_document_store
 
 Find = Callable[..., SearchResponse]
@@ -50,32 +49,54 @@ def test_words_that_no_note_holds_make_a_hit_weaker(find: Find) -> None:
     assert weaker.results[0].score < surer.results[0].score
 
 
-FINITE = st.floats(0, 1e6)
+COVERED = st.none() | st.floats(0, 100)
+EXCESS = st.none() | st.floats(-1, 1)
+MARGIN = st.floats(-100, 100)
 
 
 @settings(deadline=None, max_examples=examples(200))
-@given(FINITE, FINITE, FINITE, st.booleans())
+@given(COVERED, EXCESS, MARGIN, st.booleans())
 def test_a_score_lies_between_nothing_and_one(
-    words: float, full: float, meaning: float, named: bool
+    words: float | None, excess: float | None, margin: float, named: bool
 ) -> None:
-    assert 0 <= relevance(words, full, meaning, named) <= 1
+    assert 0 <= Evidence(words, excess, margin, named).score() <= 1
 
 
 @settings(deadline=None, max_examples=examples(200))
-@given(FINITE, FINITE, st.floats(0.1, 1e4), st.floats(0, 3))
-def test_more_words_never_score_less(a: float, b: float, full: float, meaning: float) -> None:
-    low, high = sorted((a, b))
-    assert relevance(low, full, meaning) <= relevance(high, full, meaning)
+@given(st.floats(0, 100), st.floats(0, 100), EXCESS, MARGIN)
+def test_more_words_never_speak_against_a_note(
+    a: float, b: float, excess: float | None, margin: float
+) -> None:
+    low, high = (Evidence(words, excess, margin) for words in sorted((a, b)))
+    assert low.score() <= high.score() and low.presence() <= high.presence()
 
 
-@pytest.mark.parametrize("words", [0.0, -1.0, math.nan, math.inf])
-def test_what_is_no_score_is_nothing(words: float) -> None:
-    assert relevance(words, 10.0) == 0.0
+@settings(deadline=None, max_examples=examples(200))
+@given(COVERED, st.floats(-1, 1), st.floats(-1, 1), MARGIN)
+def test_nor_does_nearness(words: float | None, a: float, b: float, margin: float) -> None:
+    low, high = (Evidence(words, excess, margin) for excess in sorted((a, b)))
+    assert low.score() <= high.score() and low.presence() <= high.presence()
 
 
-def test_the_nearest_in_meaning_is_worth_a_half() -> None:
-    assert relevance(0.0, 10.0, meaning=1.0) == 0.5
+def test_a_list_is_shown_where_words_or_nearness_bear_it_and_ends_where_they_do_not() -> None:
+    near, held = Evidence(0.0, 0.12, 0.0), Evidence(1.0, 0.03, 0.0)
+    stranger = Evidence(0.0, 0.01, 0.0)
+    assert are_borne([near, held, stranger]) == [True, True, False]
+    assert are_borne([stranger, stranger]) == [False, False]
+    assert are_borne([]) == []
+
+
+def test_a_note_that_is_called_so_is_shown_whatever_else_speaks_for_it() -> None:
+    assert are_borne([Evidence(0.0, -0.1, 0.0, is_named=True)]) == [True]
 
 
 def test_ranked_scores_never_rise() -> None:
     assert in_order([0.7, 0.9, 0.2]) == [0.7, 0.7, 0.2]
+
+
+def test_a_score_is_the_same_however_many_results_are_wanted(build_index) -> None:
+    with get_document_store(build_index({"v": NOTES})) as store:
+        pipeline = create_search_pipeline(store)
+        [one] = search(pipeline, "harbour lantern", top_k=1).results
+        best, *_ = search(pipeline, "harbour lantern", top_k=5).results
+    assert one.score == best.score

@@ -294,7 +294,7 @@ def test_variants_together_weigh_less_than_the_query():
 
 def test_a_chunk_beyond_the_best_of_the_query_keeps_its_score_and_gains():
     near, far = Candidate("near", "n", 0, 4.0), Candidate("far", "f", 0, 1.0)
-    lists = Lists([near], [], [], [far._replace(score=9.0)], [])
+    lists = Lists([near], [], [far._replace(score=9.0)], [])
     variants = Variants([Variant("v", "x", "text", 0.5)])
     by_id = {c.id: c for c in widened([near], [far], lists, variants, 1.0, 1)}
     assert by_id["near"].score == 4.0

@@ -32,6 +32,7 @@ class SearchRequest:
         that is open already stays as it is.
     :param like: the name of a note: find notes that mean the like, in the place of a query; `None`
         to search by the query.
+    :param everything: give results too that neither words nor nearness bear.
     """
 
     query: str
@@ -48,6 +49,7 @@ class SearchRequest:
     order: str = ""
     refresh: bool = False
     like: str | None = None
+    everything: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,20 +14,21 @@ from rag.app.properties import asked_properties, unknown_properties
 from rag.app.requests import SearchRequest
 from rag.app.snapshot import Snapshot
 from rag.config import RAGConfig
-from rag.exceptions import RAGError
+from rag.exceptions import Message, RAGError, Remedy
 from rag.search.embedding_choice import embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import wants_plan
 from rag.search.results import SearchResponse
 from rag.search.run import search as run_search
-from rag.text.messages import plural
+from rag.text.messages import brief, plural
 
 if TYPE_CHECKING:
     from haystack import Pipeline
 
     from rag.search.planned_query import Intent
 
+_NEAREST, _TITLE = 3, 60  # notes that are named where nothing matches; characters of a title
 _BY_MEANING = (SearchMode.DENSE, SearchMode.HYBRID)
 
 
@@ -130,11 +131,23 @@ def _report(
     plan: Intent | None = None,
 ) -> SearchReport:
     """Return a response with what a request wants to know of its results."""
+    if not request.everything:
+        _leave_out_unborne(response)
     _leave_out_low(response, request.min_score)
     snapshot.state.mark_gone(response.results)
     around = request.context
     excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)
     return SearchReport(response, plan, snapshot.state, 0, excerpts)
+
+
+def _leave_out_unborne(response: SearchResponse) -> None:
+    """Leave out what neither words nor nearness bear; name the nearest where nothing is left."""
+    kept = [one for one in response.results if one.is_borne]
+    if response.results and not kept:
+        near = ", ".join(brief(one.title, _TITLE) for one in response.results[:_NEAREST])
+        said = f"nothing here clearly matches; nearest: {near}"
+        response.notices.append(Message(said, remedy=Remedy.SHOW_EVERYTHING, joint=" "))
+    response.results, response.total = kept, len(kept)
 
 
 def _leave_out_low(response: SearchResponse, least: float) -> None:

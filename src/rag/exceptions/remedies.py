@@ -59,6 +59,7 @@ class Remedy(StrEnum):
     SCHEDULE_ELSEWHERE = "schedule_elsewhere"
     SHOW_SETTINGS = "show_settings"
     LIST_SETTINGS = "list_settings"
+    SHOW_EVERYTHING = "show_everything"
     MEND_SETTING = "mend_setting"
     MEND_FILE = "mend_file"
     CHECK_FILE_NAME = "check_file_name"

@@ -19,6 +19,12 @@ from haystack import Document
 from rag.clients.factory import embedding_provider
 from rag.clients.protocols import EmbeddedTexts, EmbeddingProvider
 from rag.exceptions import ConnectionError
+from rag.index.background import (
+    Background,
+    background_texts,
+    lacks_background,
+    record_background,
+)
 from rag.index.embedding_space import Space
 from rag.index.index_errors import not_a_file
 from rag.index.searchable_text import sentence_texts
@@ -40,6 +46,7 @@ _FIRST, _ROUND = 3.0, 20.0  # seconds of the first and of later rounds, up to wh
 _SHARE = 20  # a round is longer where to publish takes more than this part of it
 _CHUNKS = 2000  # whose texts are in memory at once
 _PAGE = 500  # read from the store together
+_ASKED = 32  # questions in a request
 _KEPT = 16  # texts for each chunk whose vectors are kept; it has some five
 
 
@@ -323,8 +330,32 @@ def embed_chunks(
         work = ChunkEmbedding(run, embeddings, space, limit)
         try:
             work.run(progress, seconds)
+            _ask_background(run, embeddings, space, limit)
             run.writer.vectors.trim(space.key, _KEPT * run.writer.store.count_documents())
         finally:
             if run.writer.is_open:  # Ctrl-C may come while it is not
                 record_done(run.writer, work.report)
         return work.report
+
+
+def _ask_background(
+    run: WriterVisit, embeddings: EmbeddingProvider, space: Space, limit: int
+) -> None:
+    """Embed the texts against which nearness is measured, once for each model."""
+    manifest, chunks = run.writer.manifest, run.writer.store.count_documents()
+    if not lacks_background(manifest, space, chunks):
+        return
+    texts = background_texts()
+    questions = [
+        vector
+        for at in range(0, len(texts.questions), _ASKED)
+        for vector in embeddings.embed_query(texts.questions[at : at + _ASKED], space.dimension)
+    ]
+    passages: dict[int, list[float]] = {}
+    for batch in embeddings.embed_documents(texts.passages, count_tokens, limit, space.dimension):
+        passages |= dict(batch.vectors)
+    known = [vector for vector in questions if vector]
+    if len(known) == len(questions) and len(passages) == len(texts.passages):
+        rows = [vector for _, vector in sorted(passages.items())]
+        record_background(manifest, space, Background.of(known, rows))
+        manifest.raise_revision()

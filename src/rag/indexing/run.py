@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rag.clients.factory import embedding_provider, resolved
 from rag.config import ModelsConfig, RAGConfig
 from rag.exceptions import ConnectionError, IndexUnavailableError, StoreConnectionError
+from rag.index.background import lacks_background
 from rag.index.embedding_space import maker, may_lack_embeddings, read_embedded
 from rag.index.manifest import Manifest
 from rag.index.note_rows import NoteRow
@@ -340,7 +341,11 @@ class IndexRun:
         made_by = "" if reembed else maker(read_embedded(self.manifest))
         models = resolved(models or self.config, made_by)
         provider = embedding_provider(models)
-        if not may_lack_embeddings(self.manifest, provider, reembed):
+        embedded = read_embedded(self.manifest)
+        is_background_lacking = embedded is not None and lacks_background(
+            self.manifest, embedded.space, embedded.embedded
+        )
+        if not (is_background_lacking or may_lack_embeddings(self.manifest, provider, reembed)):
             return
         provider.check_listening()
         from rag.indexing.chunk_embedding import alone, embed_chunks

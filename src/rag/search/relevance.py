@@ -1,31 +1,113 @@
-"""The score that is shown: how sure it is that a note is what was searched for.
+"""How sure it is that a note is what was searched for: the score that is shown, and silence.
 
 What notes are ranked by says little by itself: the same sum is much for a query of one word and
-little for one of ten. The score that is shown compares between queries. It is
+little for one of ten, and a cosine says nothing without what other texts have. Here both are told
+in what compares between queries, languages and modes:
 
-    x / (1 + x),  x = .4 · c^1.5 · √s,  c = s / full
+    words     c = s / full
+    meaning   D, the excess of the note's best chunk over a foreign library (`rag.index.background`)
+    margin    (score − the best other score) / full, of what notes are ranked by, −1.5 to 1.5
 
 `s` is what the note scores by words and `full` what a text of average length would that held each
-word of the query once: `c` is how much of the query was found, and may exceed 1. That much found
-means more the rarer the words are, which is in `s`. The two exponents were chosen for the area
-under the curve of right and wrong first results (docs/ranking.md); the factor puts a text that
-holds the only word of a query, one in a thousand, a little above the middle.
+word of the query once. The score that is shown is the probability that the note is what was asked
+for, σ(a + b·ln(c + .05) + d·D + e·margin): `benchmarks/scores.py` fits it by logistic regression to
+judged results, and docs/ranking.md shows how well it is calibrated.
+
+A list is shown where its best words and its best nearness together bear it, and ends where its
+notes are borne no more.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from rag.index.background import read_background
 from rag.search.components.form_ranker import full_gain
 from rag.search.weights import WEIGHTS
+from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import query_terms
 
-_FACTOR, _COVERAGE, _EVIDENCE = 0.4, 1.5, 0.5
-_LIKENESS = 4.0
-_MOST_COVERED = 100.0
-_CALLED_SO = 0.8  # at least, for a note whose name is the query
+if TYPE_CHECKING:
+    from haystack import Document
+
+    from rag.search.components.note_ranker import Hit
+
+_ROUNDING = 1e-9
+_MOST_COVERED, _LEAST_COVERED, _MOST_MARGIN = 100.0, 0.05, 1.5
 _IN_TEXT = ("words", "grams", "edges")  # fields that a text with all words of a query has
+
+
+class _Weights(NamedTuple):
+    """Weights of the logarithm of the odds; fitted, see docs/ranking.md."""
+
+    constant: float
+    words: float = 0.0
+    excess: float = 0.0
+    margin: float = 0.0
+    named: float = 0.0
+
+
+# By whether words count, and whether meaning does.
+_SCORE = {
+    (True, True): _Weights(-3.38, 0.36, 41.0, 3.68, 4.33),
+    (True, False): _Weights(-0.26, 2.13, 0.0, 4.96, 4.55),
+    (False, True): _Weights(-4.34, 0.0, 42.4, 6.56),
+    (False, False): _Weights(-2.0, margin=6.56),  # of a model of which too little is known
+}
+_PRESENT = {
+    (True, True): _Weights(-2.1, 0.5, 70.0),
+    (False, True): _Weights(-2.8, 0.0, 64.0),  # D is .044 or more
+}
+_SUREST = 4.6  # a score of .99: more was never measured
+_TAIL = 1.0  # of the odds of the whole list a note may have less
+
+
+class Evidence(NamedTuple):
+    """What speaks for a note that was found.
+
+    :param words: how much of the query it holds, as c above; `None` where words do not count.
+    :param excess: how near it is, as D above; `None` where that is not known.
+    :param margin: as above.
+    :param is_named: whether its title, alias or file name is the query.
+    """
+
+    words: float | None
+    excess: float | None
+    margin: float
+    is_named: bool = False
+
+    def score(self) -> float:
+        """Return the probability that the note is what was asked for."""
+        odds = min(self._odds(_SCORE[self._kind]), _SUREST)
+        return 1.0 / (1.0 + math.exp(-odds))
+
+    def presence(self) -> float:
+        """Return the logarithm of the odds that the index holds what was asked for, above 0 where
+        it should be shown."""
+        if self.is_named or self.excess is None:  # words alone find only what holds one
+            return math.inf
+        return self._odds(_PRESENT[self._kind])
+
+    @property
+    def has_words(self) -> bool:
+        """Whether it shares a word with the query, as the index counts them."""
+        return (self.words or 0.0) > _ROUNDING
+
+    @property
+    def _kind(self) -> tuple[bool, bool]:
+        return self.words is not None, self.excess is not None
+
+    def _odds(self, weights: _Weights) -> float:
+        margin = max(-_MOST_MARGIN, min(_MOST_MARGIN, self.margin))
+        return (
+            weights.constant
+            + weights.words * math.log((self.words or 0.0) + _LEAST_COVERED)
+            + weights.excess * (self.excess or 0.0)
+            + weights.margin * margin
+            + weights.named * self.is_named
+        )
 
 
 def full_score(text: str, rarity: Callable[[int], float]) -> float:
@@ -39,26 +121,68 @@ def full_score(text: str, rarity: Callable[[int], float]) -> float:
     return words + full_gain(text, rarity)
 
 
-def relevance(words: float, full: float, meaning: float = 0.0, is_named: bool = False) -> float:
-    """Return the score that is shown, in [0, 1).
+def weigh(
+    hits: Sequence[Hit],
+    full: float,
+    excess: Mapping[str, float] | None,
+    by_words: bool,
+    beyond: Sequence[Hit] = (),
+) -> list[Evidence]:
+    """Return what speaks for each hit of a list.
 
-    Words and meaning are each a reason to be right by themselves: the score is that not both are
-    wrong. What a cosine is worth differs by model, so the nearest of a search is worth a half, and
-    what is less near by far less.
-
-    :param words: what a note scores by words, 0 or more.
-    :param full: from `full_score`.
-    :param meaning: how near it is in meaning, as a share of how near the nearest chunk is.
-    :param is_named: whether the note's title, alias or file name is the query.
+    :param full: from `full_score`; 0 where no words were searched.
+    :param excess: by the chunk that is shown, as far as it is known.
+    :param by_words: whether words count.
+    :param beyond: hits that are not among those of the list, but were found.
     """
-    near = 0.0 if math.isnan(meaning) else min(max(0.0, meaning), 1.0)
-    wrong: float = 1.0 / (1.0 + near**_LIKENESS)
-    if full > 0 and words > 0 and math.isfinite(words):
-        covered = min(words / full, _MOST_COVERED)
-        wrong /= 1.0 + _FACTOR * covered**_COVERAGE * words**_EVIDENCE
-    if is_named:
-        wrong *= 1.0 - _CALLED_SO
-    return 1.0 - wrong
+    every = [(hit.score - hit.bonus) / (full or 1.0) for hit in (*hits, *beyond)]
+    first, second = [*sorted(every, reverse=True), 0.0, 0.0][:2]
+
+    def words_of(hit: Hit) -> float:
+        meaning = sum(part.weight * part.meaning for part in hit.parts)
+        words = max(0.0, hit.score - hit.bonus - meaning)
+        return min(words / full, _MOST_COVERED)
+
+    return [
+        Evidence(
+            words_of(hit) if by_words and full else None,
+            None if excess is None else excess.get(hit.id),
+            score - (second if score == first else first),
+            bool(hit.bonus),
+        )
+        for hit, score in zip(hits, every, strict=False)
+    ]
+
+
+def are_borne(evidence: Sequence[Evidence]) -> list[bool]:
+    """Return which notes of a list are to be shown: none where nothing speaks for any of them."""
+    if not evidence:
+        return []
+    best = Evidence(
+        max((one.words for one in evidence if one.words is not None), default=None),
+        max((one.excess for one in evidence if one.excess is not None), default=None),
+        0.0,
+        any(one.is_named for one in evidence),
+    )
+    if best.presence() < 0:
+        return [False] * len(evidence)
+    return [at == 0 or one.presence() >= -_TAIL for at, one in enumerate(evidence)]
+
+
+def excess_of(
+    store: BaseDocumentStore, documents: Sequence[Document], embedding: Sequence[float] | None
+) -> dict[str, float] | None:
+    """Return how near chunks are in meaning, by id, beyond what a foreign library has; `None`
+    where nobody can tell.
+
+    :param embedding: of the query, where it is searched by meaning.
+    """
+    background = read_background(store.manifest()) if embedding and documents else None
+    if background is None or embedding is None:
+        return None
+    texts = {document.id: document.content or "" for document in documents}
+    known = store.embeddings_of([*texts])
+    return {key: background.excess(embedding, known[key], texts[key]) for key in known}
 
 
 def in_order(scores: Sequence[float]) -> list[float]:

@@ -103,7 +103,8 @@ class SearchResult:
     `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
     what found it, where variants of the query were searched for too: `original`, and their labels.
     `gone` says that its file was moved or deleted since it was indexed, where somebody looked.
-    `chunk` is the chunk's id.
+    `chunk` is the chunk's id. `is_borne` says whether words or nearness speak for it; see
+    `rag.search.relevance`.
     """
 
     content: str
@@ -125,6 +126,7 @@ class SearchResult:
     found_by: list[str] = field(default_factory=list)
     gone: bool = False
     chunk: str = ""
+    is_borne: bool = True
 
 
 class NearWord(NamedTuple):

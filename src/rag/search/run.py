@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from rag.search.pipeline import RERANKER
 from rag.search.planning import ANALYZER, EXPANDER, LISTED, ROUTER, Planned, planned
 from rag.search.query_variants import told
 from rag.search.relaxation import Attempt, attempts, holds_all, in_a_mode
-from rag.search.relevance import in_order, relevance
+from rag.search.relevance import are_borne, excess_of, in_order, weigh
 from rag.search.results import NearWord, QueryFilters, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
@@ -93,7 +93,16 @@ def search(
             missing = understood.missing
             if output["documents"]:
                 break
-        response = to_response(output, understood, searched, attempt, query)
+        results = to_results(
+            understood,
+            output["documents"],
+            output["hits"],
+            output["duplicates"],
+            excess_of(store, output["documents"], searched.embedding),
+            searched.mode != SearchMode.DENSE,
+            output.get("beyond", ()),
+        )
+        response = to_response(output, understood, searched, attempt, query, results)
         point_at_matches(store, response, searched.embedding)
         found = tell_found(store, response, output["hits"], searched)
         if explained:
@@ -180,18 +189,15 @@ def to_response(
     searched: Planned,
     attempt: Attempt,
     query: str,
-    results: list[SearchResult] | None = None,
+    results: list[SearchResult],
 ) -> SearchResponse:
-    """Turn what the loader gave into results with scores in [0, 1).
+    """Return what was found, and what there is to tell of it.
 
     :param searched: from `planned`.
     :param attempt: how it was searched.
     :param query: as it was typed.
-    :param results: those that were made of the same before.
+    :param results: from `to_results`.
     """
-    if results is None:
-        found = (output[name] for name in ("documents", "hits", "duplicates"))
-        results = to_results(understood, *found)
     for result, rank in zip(results, output.get("ranks") or [], strict=False):
         result.scores["retrieval_rank"] = rank
     return SearchResponse(
@@ -221,14 +227,34 @@ def to_results(
     documents: Sequence[HaystackDocument],
     hits: Sequence[Hit],
     duplicates: Sequence[list[HaystackDocument]],
+    excess: Mapping[str, float] | None = None,
+    by_words: bool = True,
+    beyond: Sequence[Hit] = (),
 ) -> list[SearchResult]:
-    """Turn ranked documents into results."""
-    found = zip(documents, hits, duplicates, strict=True)
-    results = [to_result(*one, understood) for one in found]
+    """Turn ranked documents into results.
+
+    :param excess: from `rag.search.relevance.excess_of`.
+    :param by_words: whether words counted.
+    :param beyond: see `rag.search.relevance.weigh`.
+    """
+    evidence = weigh(hits, understood.full, excess, by_words, beyond)
+    is_listed, is_literal = by_words and not understood.text, by_words and understood.is_literal
+    results = [
+        to_result(
+            document,
+            hit,
+            same,
+            one.score(),
+            is_listed or (is_borne and not (is_literal and not one.has_words)),
+        )
+        for document, hit, same, one, is_borne in zip(
+            documents, hits, duplicates, evidence, are_borne(evidence), strict=True
+        )
+    ]
     # A reranker may have changed the order.
     ranked = [r for _, r in sorted(zip(hits, results, strict=True), key=lambda h: -h[0].score)]
     for result, score in zip(ranked, in_order([r.score for r in ranked]), strict=True):
-        result.score = score
+        result.score = 0.0 if is_listed else score
     return results
 
 
@@ -236,12 +262,10 @@ def to_result(
     document: HaystackDocument,
     hit: Hit,
     duplicates: list[HaystackDocument],
-    understood: Understood,
+    probability: float,
+    is_borne: bool,
 ) -> SearchResult:
-    """Turn one ranked document into a result.
-
-    :param understood: the query.
-    """
+    """Turn one ranked document into a result."""
     meta, score = document.meta, document.score or 0.0
     meaning = sum(part.weight * part.meaning for part in hit.parts)
     gains = sum(part.weight * sum(part.gains) for part in hit.parts)
@@ -252,12 +276,7 @@ def to_result(
         scores["variants"] = gains
     return SearchResult(
         content=document.content or "",
-        score=relevance(
-            score - hit.bonus - meaning,
-            understood.full,
-            hit.parts[0].likeness if hit.parts else 0.0,
-            is_named=bool(hit.bonus),
-        ),
+        score=probability,
         file_path=str(meta.get("file_path", "")),
         title=str(meta.get("title", "")),
         vault=str(meta.get("vault", "")),
@@ -272,4 +291,5 @@ def to_result(
         scores=scores,
         duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in duplicates],
         chunk=document.id,
+        is_borne=is_borne,
     )

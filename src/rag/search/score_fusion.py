@@ -6,10 +6,9 @@ of words stay as they are, and each chunk gains by how near it is in meaning:
     score = words + λ · full · nearness,  nearness = softplus(z − 1),
     z = (cosine − mean) / deviation
 
-The cosine is that of the sentence of the chunk that is nearest to the query; where even the best
-text holds little of the query (`RankingWeights.spoken`) it is that of the whole chunk. For a query
-in another language single sentences are near by chance. λ grows up to twofold, the less of the
-query the best text holds: λ · (2 − min(1, c / .7)), c being its score by words against `full`.
+The cosine is that of the sentence of the chunk that is nearest to the query, less half of the
+sentence's level (`rag.index.background`). λ grows up to fivefold, the less of the query the best
+text holds: λ · (1 + 4 · (1 − min(1, c / .7))), c being its score by words against `full`.
 
 `full` is what a text scores that holds each word of the query once, so that meaning counts for
 more where the words of the query found little. `mean` and `deviation` are those of the cosines of
@@ -62,7 +61,8 @@ class Nearness:
         self, sample: Sequence[float], full: float, share: float = 1.0, covered: float = 1.0
     ) -> None:
         self._full = full
-        self._unit = WEIGHTS.meaning * (2.0 - min(covered / _MOSTLY, 1.0)) * share**2
+        unsaid = 1.0 - min(covered / _MOSTLY, 1.0)
+        self._unit = WEIGHTS.meaning * (1.0 + WEIGHTS.unsaid * unsaid) * share**2
         self._mean = fmean(sample) if sample else 0.0
         self._deviation = pstdev(sample, self._mean) if sample else 0.0
 
@@ -85,13 +85,12 @@ class Nearness:
 
 
 def fuse(
-    candidates: Iterable[Candidate], cosines: Mapping[str, float], nearness: Nearness, top: float
+    candidates: Iterable[Candidate], cosines: Mapping[str, float], nearness: Nearness
 ) -> list[Candidate]:
     """Return candidates with their scores by words and by meaning together, in order.
 
     :param candidates: with what they score by words.
     :param cosines: by id, of those that have an embedding.
-    :param top: how near the nearest chunk is.
     """
 
     def fused(candidate: Candidate) -> Candidate:
@@ -99,10 +98,8 @@ def fuse(
         if cosine is None:
             gain = nearness.expected_gain(words)
             return candidate._replace(score=words + gain, meaning=gain)
-        gain, likeness = nearness.gain(cosine), nearness.of(cosine) / top
-        return candidate._replace(
-            score=words + gain, meaning=gain, cosine=cosine, likeness=likeness
-        )
+        gain = nearness.gain(cosine)
+        return candidate._replace(score=words + gain, meaning=gain, cosine=cosine)
 
     return list(map(fused, candidates))
 

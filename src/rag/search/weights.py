@@ -34,9 +34,7 @@ class RankingWeights:
         share of what a text with all words of the query scores; `benchmarks/fusion.py` fits it.
     :param expected: what a chunk without an embedding is taken to have of that: one that shares no
         word with the query, and how much more one that scores as a text with all of them.
-    :param spoken: a query of which the best text holds less than this share by words is likely in
-        another language than the notes, or in words of its own: whole chunks tell more of its
-        meaning then, and of others the nearest sentence.
+    :param unsaid: how many times more of it a chunk gains where no text holds a word of the query.
     :param variants: what the best find of all variants together gains, against the best of the
         query itself.
     :param kept: the best note of the query itself stays among so many, whatever its variants find.
@@ -54,7 +52,7 @@ class RankingWeights:
     sections: tuple[float, ...] = (1.0, 0.3, 0.1)
     meaning: float = 0.15
     expected: tuple[float, float] = (1.6, 1.2)
-    spoken: float = 0.3
+    unsaid: float = 4.0
     variants: float = 0.5
     kept: int = 10
 

@@ -17,22 +17,18 @@ from rag.stores.base.scored_chunk import Candidate
 
 
 class Lists(NamedTuple):
-    """What a store found, best first: by the query's words, by the nearest chunks and by the
-    nearest sentences, and by its variants' words and meaning."""
+    """What a store found, best first: by the query's words and by the nearest sentence, and by its
+    variants' words and meaning."""
 
     words: list[Candidate]
-    chunks: list[Candidate]
-    sentences: list[Candidate]
+    nearest: list[Candidate]
     wider_words: list[Candidate]
     wider_meaning: list[Candidate]
 
-    def beside(self, known: Sequence[Candidate], near: Sequence[Candidate]) -> list[Candidate]:
-        """Return what is in none of the known ones, each once.
-
-        :param near: what counts as near in meaning: `chunks` or `sentences`.
-        """
+    def beside(self, known: Sequence[Candidate]) -> list[Candidate]:
+        """Return what is in none of the known ones, each once."""
         seen = {candidate.id for candidate in known}
-        rest = chain(near, self.wider_words, self.wider_meaning)
+        rest = chain(self.nearest, self.wider_words, self.wider_meaning)
         return list({c.id: c for c in rest if c.id not in seen}.values())
 
 
@@ -49,17 +45,17 @@ def find_lists(
     :param embedding: without one nothing is searched semantically.
     """
     if embedding is None and not variants:
-        return Lists(store.find_candidates(query, filters, top_k), [], [], [], [])
-    near: list[Query] = [] if embedding is None else [embedding, BySentence(embedding)]
+        return Lists(store.find_candidates(query, filters, top_k), [], [], [])
+    near: list[Query] = [] if embedding is None else [BySentence(embedding)]
     wider: list[Query] = [blended_words(variants)] if variants else []
     if variants and embedding is not None and (vector := blended_vector(variants)) is not None:
         wider.append(vector)
     depth = wider_depth(top_k)
     asked = [*((one, top_k) for one in (query, *near)), *((one, depth) for one in wider)]
     words, *found = store.find_lists(asked, filters)
-    by_chunk, by_sentence = found[: len(near)] or ([], [])
+    nearest = found[0] if near else []
     wider_words, wider_meaning = [*found[len(near) :], [], []][:2]
-    return Lists(words, by_chunk, by_sentence, wider_words, wider_meaning)
+    return Lists(words, nearest, wider_words, wider_meaning)
 
 
 def wider_depth(top_k: int) -> int:

@@ -54,7 +54,9 @@ def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> Sear
     )
     hits = NoteRanker().run(found["candidates"], chunks=request.chunks)["hits"]
     loaded = DocumentLoader(store).run(hits, top_k)
-    results = to_results(asked, loaded["documents"], loaded["hits"], loaded["duplicates"])
+    results = to_results(
+        asked, loaded["documents"], loaded["hits"], loaded["duplicates"], by_words=False
+    )
     response = SearchResponse(
         query=name, results=results, total=len(results), mode=SearchMode.DENSE
     )

@@ -95,6 +95,10 @@ def search(
         float | None,
         typer.Option("--min-score", min=0, max=1, metavar="X", help="Leave out what scores less."),
     ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Show the nearest notes too where nothing clearly matches."),
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Print all of the text that was found, not a snippet.")
     ] = False,
@@ -171,6 +175,7 @@ def search(
         order=order,
         refresh=wants_refresh(config, refresh),
         like=like,
+        everything=everything,
     )
     check_asks(words, request.filters, like)
     with Workspace(config) as workspace:

@@ -234,7 +234,7 @@ def results_of(
     results = []
     for note, chunk in places:
         if document := documents.get(chunk):
-            result = to_result(document, Hit(chunk, note, 0.0, ()), [], understood)
+            result = to_result(document, Hit(chunk, note, 0.0, ()), [], 0.0, True)
             line = matching_line(result, understood.searched, weights)
-            results.append(replace(result, line=line, score=0.0, scores={}))
+            results.append(replace(result, line=line, scores={}))
     return results

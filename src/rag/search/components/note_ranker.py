@@ -11,6 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.index.background import read_background
 from rag.search.filters import Filter, all_of, one_of
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
@@ -37,13 +38,13 @@ _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
+_WEIGHED = 2  # hits that are needed to say by how much one is ahead
 
 
 class Part(NamedTuple):
     """A chunk's share in its note's score: its document's id, weight, and own score.
 
-    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`, and its
-    `likeness` that as a share of the nearest chunk's nearness; `gains`
+    `meaning` is what of the score is due to its embedding, whose similarity is `cosine`; `gains`
     what is due to variants of the query, by their words and by their meaning; `forms` what is due
     to the very words of the query.
     """
@@ -53,7 +54,6 @@ class Part(NamedTuple):
     score: float
     meaning: float = 0.0
     cosine: float = 0.0
-    likeness: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
     forms: float = 0.0
 
@@ -146,10 +146,11 @@ class ChunkRetriever(OverStore):
         sought = variants or Variants()
         if not by_words:
             sought = Variants(variant._replace(words=False) for variant in sought)
+        if query_embedding is not None and (background := read_background(store.manifest())):
+            query_embedding = background.leveled(query_embedding)
         lists = find_lists(store, query, query_embedding, sought, filters, limit)
         covered = max((c.score for c in lists.words), default=0.0) / (full or weight)
-        by_sentence = covered >= WEIGHTS.spoken
-        nearest = lists.sentences if by_sentence else lists.chunks
+        nearest = lists.nearest
         found = lists.words if by_words else []
         query = query if by_words else SparseEmbedding([], [])
         if by_words:
@@ -159,17 +160,14 @@ class ChunkRetriever(OverStore):
             missing = sorted(required - {candidate.note for candidate in found})
             found = found + (self._of_notes(query, filters, missing) if missing else [])
         near: set[str] = set()
-        beside = lists.beside(found, nearest)
-        near_to: Query | None = query_embedding
-        if query_embedding is not None and by_sentence:
-            near_to = BySentence(query_embedding)
+        beside = lists.beside(found)
+        near_to = None if query_embedding is None else BySentence(query_embedding)
         scores, cosines = self._scores(query, near_to, found, beside)
         beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
         if query_embedding is not None:
             sample = [cosines[key] for key in store.sample.ids() if key in cosines]
             nearness = Nearness(sample, full or weight, share, covered)
-            top = nearness.of(nearest[0].score) if nearest else 1.0
-            found, beside = (fuse(some, cosines, nearness, top) for some in (found, beside))
+            found, beside = (fuse(some, cosines, nearness) for some in (found, beside))
             near = {c.id for c in nearest if c.score > 0}  # others are turned away from it
         found = found + [candidate for candidate in beside if candidate.id in near]
         if not sought:
@@ -181,7 +179,7 @@ class ChunkRetriever(OverStore):
     def _scores(
         self,
         query: SparseEmbedding,
-        near_to: Query | None,
+        near_to: BySentence | None,
         found: Sequence[Candidate],
         beside: Sequence[Candidate],
     ) -> tuple[dict[str, float], dict[str, float]]:
@@ -273,7 +271,7 @@ class NoteRanker:
         # and so does meaning, or long notes would come first.
         best = [first, *map(_by_words, others[: len(self.weights) - 1])]
         parts = tuple(
-            Part(c.id, weight, c.score, c.meaning, c.cosine, c.likeness, c.gains, c.forms)
+            Part(c.id, weight, c.score, c.meaning, c.cosine, c.gains, c.forms)
             for weight, c in zip(self.weights, best, strict=False)
             if c is first or c.score > _ROUNDING  # others may have been near in meaning alone
         )
@@ -302,7 +300,9 @@ class DocumentLoader(OverStore):
     :param top_k: how many to return.
     """
 
-    @component.output_types(documents=list[Document], hits=Hits, duplicates=list[list[Document]])
+    @component.output_types(
+        documents=list[Document], hits=Hits, duplicates=list[list[Document]], beyond=Hits
+    )
     def run(
         self,
         hits: Hits,
@@ -311,15 +311,18 @@ class DocumentLoader(OverStore):
         read: DocumentBatch | None = None,
     ) -> dict[str, Any]:
         """Return `documents`, best first, each with the score of its hit; and, in the same order,
-        their `hits` and the `duplicates` that each stands for.
+        their `hits` and the `duplicates` that each stands for. Of a single one, the hit `beyond` it
+        is what it is weighed against.
 
         :param listed: notes to show as they are, in the place of `hits`.
         :param read: documents that need not be read again.
         """
         if listed is not None:
             documents = self.document_store.get_documents([hit.id for hit in listed])
-            return {"documents": documents, "hits": listed, "duplicates": [[] for _ in documents]}
-        limit = self.top_k if top_k is None else top_k
+            same: list[list[Document]] = [[] for _ in documents]
+            return {"documents": documents, "hits": listed, "duplicates": same, "beyond": Hits()}
+        wanted = self.top_k if top_k is None else top_k
+        limit = max(wanted, _WEIGHED)
         shown: list[_Shown] = []
         known = {document.id: document for document in read or ()}
         for start in range(0, len(hits), limit):
@@ -332,9 +335,10 @@ class DocumentLoader(OverStore):
                 if hit.id in known:
                     _place(shown, hit, replace(known[hit.id], score=hit.score), limit)
         return {
-            "documents": [one.document for one in shown],
-            "hits": Hits(one.hit for one in shown),
-            "duplicates": [one.duplicates for one in shown],
+            "documents": [one.document for one in shown[:wanted]],
+            "hits": Hits(one.hit for one in shown[:wanted]),
+            "duplicates": [one.duplicates for one in shown[:wanted]],
+            "beyond": Hits(one.hit for one in shown[wanted:]),
         }
 
 

