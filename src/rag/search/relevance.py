@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag.index.background import read_background
+from rag.index.embedding_space import read_embedded
 from rag.search.components.form_ranker import full_gain
 from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
@@ -60,6 +61,8 @@ _PRESENT = {
     (True, True): _Weights(-2.1, 0.5, 70.0),
     (False, True): _Weights(-2.8, 0.0, 64.0),  # D is .044 or more
 }
+# The best of few chunks is less near by chance than that of as many as the weights are fitted to.
+_MANY, _DEVIATION = 300, 0.017
 _SUREST = 4.6  # a score of .99: more was never measured
 _TAIL = 1.0  # of the odds of the whole list a note may have less
 
@@ -177,12 +180,20 @@ def excess_of(
 
     :param embedding: of the query, where it is searched by meaning.
     """
-    background = read_background(store.manifest()) if embedding and documents else None
-    if background is None or embedding is None:
+    manifest = store.manifest() if embedding and documents else None
+    background = read_background(manifest)
+    embedded = read_embedded(manifest) if manifest else None
+    if background is None or embedded is None or embedding is None:
         return None
+    ease = _DEVIATION * max(0.0, _largest_of(_MANY) - _largest_of(embedded.embedded))
     texts = {document.id: document.content or "" for document in documents}
     known = store.embeddings_of([*texts])
-    return {key: background.excess(embedding, known[key], texts[key]) for key in known}
+    return {key: background.excess(embedding, known[key], texts[key]) + ease for key in known}
+
+
+def _largest_of(count: int) -> float:
+    """Return about how many standard deviations the largest of so many is above their mean."""
+    return math.sqrt(2.0 * math.log(max(1, count)))
 
 
 def in_order(scores: Sequence[float]) -> list[float]:
