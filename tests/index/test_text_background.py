@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 from property_examples import examples
 from rag.index.background import Background, background_texts
+from rag.text.scripts import main_script
 
 COUNT = len(background_texts().passages)
 NUMBERS = st.floats(-1, 1, width=32)
@@ -50,6 +51,11 @@ def test_a_text_is_compared_with_passages_in_its_script() -> None:
     sentences, query = [np.ones(8).tolist()], np.ones(8)
     assert made.excess(query, sentences, "日本語の文") < made.excess(query, sentences, "English")
     assert made.excess(query, sentences, "ไทย") == made.excess(query, sentences, "English")
+
+
+def test_the_script_of_each_passage_is_that_of_its_text() -> None:
+    texts = background_texts()
+    assert texts.scripts == [*map(main_script, texts.passages)]
 
 
 def test_it_is_kept_in_a_byte_a_number() -> None:

@@ -42,6 +42,8 @@ _LEVEL = 0.5  # of the level, in ranking; measured in docs/ranking.md
 _COHORT, _NEAREST = 0.5, 3
 _FEW = 500  # chunks; the texts of a smaller index are hardly more than those of the background
 _LATIN = "latin"
+# As `main_script` names them, which takes some milliseconds to tell them from the texts.
+_SCRIPTS = {"ja": "ja", "zh": "ja", "ko": "hangul", "ru": "cyrillic"}
 
 
 class BackgroundTexts(NamedTuple):
@@ -57,9 +59,10 @@ def background_texts() -> BackgroundTexts:
     """Return the texts on anything, in nine languages."""
     lines = (_FOLDER / "background_texts.tsv").read_text("utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
-    passages = [text for kind, _, text in rows if kind == "passage"]
+    passages = [(language, text) for kind, language, text in rows if kind == "passage"]
     questions = [text for kind, _, text in rows if kind == "question"]
-    return BackgroundTexts(questions, passages, [*map(main_script, passages)])
+    scripts = [_SCRIPTS.get(language, _LATIN) for language, _ in passages]
+    return BackgroundTexts(questions, [text for _, text in passages], scripts)
 
 
 @dataclass(frozen=True)
