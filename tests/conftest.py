@@ -23,7 +23,7 @@ from rag.clients.servers import silent_servers as silence
 REPO = Path(__file__).resolve().parents[1]
 SHARED = REPO.parent / "shared" / "data"
 
-settings.register_profile("rag", max_examples=examples(100))
+settings.register_profile("rag", max_examples=examples(100), deadline=None)
 settings.load_profile("rag")
 
 # A shell ignores Ctrl-C and Ctrl-\ for what it runs in the background, nohup that the terminal

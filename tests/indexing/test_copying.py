@@ -66,8 +66,7 @@ def kept_in(store: BaseDocumentStore) -> list[Any]:
     return [
         (
             point.payload,
-            np.float32(point.dense).tolist(),
-            np.float32(point.sentences).tolist(),
+            np.float32(point.embeddings).tolist(),
             point.sparse.indices if point.sparse else None,
             np.float32(point.sparse.values if point.sparse else []).tolist(),
         )

@@ -10,7 +10,6 @@ from haystack.dataclasses import Document
 
 from rag.answers.quotation.evidence import Passage
 from rag.search.components.note_ranker import Hits
-from rag.stores.base.backend import BySentence
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidates
 from rag.vault.sentence_units import sentence_units
@@ -84,7 +83,7 @@ def _nearness(
 ) -> dict[str, list[float]]:
     """Return, by document, how near each of its sentences is to the question: by how many standard
     deviations above the mean of a sample of the index."""
-    [sample] = store.score_each([(BySentence([*embedding]), store.sample.ids())])
+    [sample] = store.score_each([([*embedding], store.sample.ids())])
     cosines = [*sample.values()]
     if len(cosines) < 2 or (deviation := pstdev(cosines)) <= _ALIKE:
         return {}

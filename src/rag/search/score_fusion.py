@@ -7,8 +7,8 @@ of words stay as they are, and each chunk gains by how near it is in meaning:
     z = (cosine − mean) / deviation
 
 The cosine is that of the sentence of the chunk that is nearest to the query, less half of the
-sentence's level (`rag.index.background`). λ grows up to fivefold, the less of the query the best
-text holds: λ · (1 + 4 · (1 − min(1, c / .7))), c being its score by words against `full`.
+sentence's level (`rag.index.background`). λ grows up to sevenfold, the less of the query the best
+text holds: λ · (1 + 6 · (1 − min(1, c / .7))²), c being its score by words against `full`.
 
 `full` is what a text scores that holds each word of the query once, so that meaning counts for
 more where the words of the query found little. `mean` and `deviation` are those of the cosines of
@@ -62,7 +62,7 @@ class Nearness:
     ) -> None:
         self._full = full
         unsaid = 1.0 - min(covered / _MOSTLY, 1.0)
-        self._unit = WEIGHTS.meaning * (1.0 + WEIGHTS.unsaid * unsaid) * share**2
+        self._unit = WEIGHTS.meaning * (1.0 + WEIGHTS.unsaid * unsaid**2) * share**2
         self._mean = fmean(sample) if sample else 0.0
         self._deviation = pstdev(sample, self._mean) if sample else 0.0
 

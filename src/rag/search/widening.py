@@ -10,7 +10,6 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.search.query_variants import Variant, Variants, blended_vector, blended_words
 from rag.search.score_fusion import widen
-from rag.stores.base.backend import BySentence
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.point_queries import Query
 from rag.stores.base.scored_chunk import Candidate
@@ -46,7 +45,7 @@ def find_lists(
     """
     if embedding is None and not variants:
         return Lists(store.find_candidates(query, filters, top_k), [], [], [])
-    near: list[Query] = [] if embedding is None else [BySentence(embedding)]
+    near: list[Query] = [] if embedding is None else [embedding]
     wider: list[Query] = [blended_words(variants)] if variants else []
     if variants and embedding is not None and (vector := blended_vector(variants)) is not None:
         wider.append(vector)

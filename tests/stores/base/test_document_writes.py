@@ -6,7 +6,6 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
 from rag.exceptions import IndexUnavailableError
 from rag.stores import QdrantEdgeDocumentStore
-from rag.stores.base.backend import BySentence
 
 Store = QdrantEdgeDocumentStore
 WORK = {"field": "meta.vault", "operator": "==", "value": "work"}
@@ -45,16 +44,13 @@ def test_documents_get_embeddings_later_and_keep_all_else(three: Store) -> None:
     assert after["b"].embedding is None
 
 
-def test_a_document_is_found_by_its_nearest_sentence_and_by_their_mean(
-    three: Store,
-) -> None:
+def test_a_document_is_found_by_its_nearest_sentence(three: Store) -> None:
     three.write_embeddings({"a": [[1.0, 0.0], [0.0, 1.0]], "b": [[0.8, 0.6]], "c": [[-1.0, 0.0]]})
     query = [0.0, 1.0]
-    nearest, mean = three.find_lists([(BySentence(query), 3), (query, 3)])
+    [nearest] = three.find_lists([(query, 3)])
     assert [c.id for c in nearest] == ["a", "b", "c"]
     assert [c.score for c in nearest] == pytest.approx([1.0, 0.6, 0.0], abs=1e-2)
-    assert [c.score for c in mean] == pytest.approx([0.707, 0.6, 0.0], abs=1e-2)
-    assert three.score_among([BySentence(query)], ["b"]) == [{"b": pytest.approx(0.6, abs=1e-2)}]
+    assert three.score_among([query], ["b"]) == [{"b": pytest.approx(0.6, abs=1e-2)}]
 
 
 def test_it_gives_them_back_in_order(three: Store) -> None:

@@ -1,7 +1,6 @@
 """`QdrantEdgeDocumentStore` beyond what Haystack's conformance suite asks."""
 
 import asyncio
-import errno
 import os
 import shutil
 import threading
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import qdrant_edge as qe
 from haystack.dataclasses import ByteStream, Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.errors import DuplicateDocumentError
@@ -708,24 +706,3 @@ def test_collection_stats_tell_of_documents_and_embeddings(store: Store) -> None
         "embedding_dim": 2,
         "similarity": "cosine",
     }
-
-
-def test_room_for_embeddings_that_a_full_disk_left_half_made_is_completed(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.write_documents([doc("a")])
-    create, made = qe.UpdateOperation.create_dense_vector, []
-
-    def fail_second(*arguments: Any) -> Any:
-        made.append(arguments)
-        if len(made) == 2:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return create(*arguments)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(qe.UpdateOperation, "create_dense_vector", fail_second)
-        with pytest.raises(IndexUnavailableError, match="No space left"):
-            store.write_embeddings({"a": [[1.0, 0.0]]})
-    store.close()
-    store.write_embeddings({"a": [[1.0, 0.0]]})
-    assert store.count_embedded() == 1

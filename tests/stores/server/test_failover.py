@@ -142,7 +142,7 @@ def test_a_collection_is_made_by_the_next_where_the_first_is_gone(
 ) -> None:
     nodes[0].close()
     open_store().write_documents([Document(id="a", embedding=[0.6, 0.8])])
-    assert "PUT /collections/obsidian_knowledge/vectors/embedding" in nodes[1].paths()
+    assert "PUT /collections/obsidian_knowledge/vectors/sentences" in nodes[1].paths()
 
 
 # -- it is not -------------------------------------------------------------------------

@@ -105,11 +105,9 @@ def test_the_layout_is_the_configuration_s(
     assert made["quantization_config"]["scalar"]["always_ram"] is True
     assert made["on_disk_payload"] is True
     assert made["sparse_vectors"]["lexical"]["index"]["on_disk"] is True
-    for space in ("embedding", "sentences"):
-        assert made["dense"][space]["size"] == 2
-        assert made["dense"][space]["datatype"] == "float16"
-        assert made["updated"]["vectors"][space]["on_disk"] is True
-    assert made["dense"]["embedding"].get("multivector_config") is None
+    space = made["dense"]["sentences"]
+    assert (space["size"], space["datatype"]) == (2, "float16")
+    assert made["updated"]["vectors"]["sentences"]["on_disk"] is True
     assert made["dense"]["sentences"]["multivector_config"] == {"comparator": "max_sim"}
 
 
@@ -177,7 +175,7 @@ def test_the_points_are_those_of_the_embedded_store(
         "_true": ["meta.done"],
     }
     assert point.vector["lexical"].indices == [1, 4294967295]
-    assert point.vector["embedding"] == pytest.approx([0.6, 0.8])
+    assert point.vector["sentences"] == [pytest.approx([0.6, 0.8])]
 
 
 def test_answers_are_asked_for_as_they_are(

@@ -18,7 +18,6 @@ from rag.search.query_variants import Variants
 from rag.search.score_fusion import Nearness, fuse
 from rag.search.weights import WEIGHTS
 from rag.search.widening import find_lists, widened
-from rag.stores.base.backend import BySentence
 from rag.stores.base.batch import Batch, DocumentBatch
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.point_queries import Query
@@ -161,8 +160,7 @@ class ChunkRetriever(OverStore):
             found = found + (self._of_notes(query, filters, missing) if missing else [])
         near: set[str] = set()
         beside = lists.beside(found)
-        near_to = None if query_embedding is None else BySentence(query_embedding)
-        scores, cosines = self._scores(query, near_to, found, beside)
+        scores, cosines = self._scores(query, query_embedding, found, beside)
         beside = [c._replace(score=scores.get(c.id, 0.0)) for c in beside]
         if query_embedding is not None:
             sample = [cosines[key] for key in store.sample.ids() if key in cosines]
@@ -179,7 +177,7 @@ class ChunkRetriever(OverStore):
     def _scores(
         self,
         query: SparseEmbedding,
-        near_to: BySentence | None,
+        embedding: list[float] | None,
         found: Sequence[Candidate],
         beside: Sequence[Candidate],
     ) -> tuple[dict[str, float], dict[str, float]]:
@@ -187,10 +185,10 @@ class ChunkRetriever(OverStore):
         of all of them and of a sample of the index, as far as there are any."""
         unscored = [candidate.id for candidate in beside]
         asked: list[tuple[Query, list[str]]] = [(query, unscored)]
-        if near_to is not None:
+        if embedding is not None:
             known = [candidate.id for candidate in found]
             ids = unscored + known + self.document_store.sample.ids()
-            asked.append((near_to, ids))
+            asked.append((embedding, ids))
         scores, cosines = [*self.document_store.score_each(asked), {}][:2]
         return scores, cosines
 

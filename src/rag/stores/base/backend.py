@@ -6,29 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, Point
+from rag.stores.base.points import Point
 from rag.text.bm25 import SparseVector
 
 Fields = bool | list[str]  # which of the payload are returned: all, none, or those named
 
 
-class BySentence(NamedTuple):
-    """Asks for what has the sentence that is nearest to an embedding."""
-
-    embedding: list[float]
-
-
 class PointQuery(NamedTuple):
     """A query: the `limit` points nearest to a vector, dense (a list) or sparse.
 
-    A dense one is compared with those of `space`.
+    A dense one is compared with the nearest embedding of each point.
     """
 
     vector: list[float] | SparseVector
     limit: int
     where: Condition | None = None
     fields: Fields = False
-    space: str = DENSE
 
 
 class Backend(Protocol):
@@ -82,11 +75,11 @@ class Backend(Protocol):
     def delete(self, ids: Sequence[str]) -> None:
         """Delete points; unknown ids are passed over."""
 
-    def dense_size(self, space: str = DENSE) -> int | None:
-        """Return the size of the embeddings of a space, `None` where there is no place for any."""
+    def dense_size(self) -> int | None:
+        """Return the size of embeddings, `None` where there is no place for any."""
 
     def add_dense_space(self, size: int) -> None:
-        """Make room for embeddings of that size, for points and for their sentences."""
+        """Make room for embeddings of that size, any number a point."""
 
     def drop_dense_space(self) -> None:
         """Forget all embeddings, and their size."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from rag.index.frequencies import FREQUENCIES, Frequencies, FrequencyChanges
 from rag.stores.base.access import Access
-from rag.stores.base.backend import Backend, BySentence, Fields, PointQuery
+from rag.stores.base.backend import Backend, Fields, PointQuery
 from rag.stores.base.conditions import Condition
 from rag.stores.base.point_queries import scroll_pages
-from rag.stores.base.points import SENTENCES, SPARSE, Point, dense_vector, sparse_vector
+from rag.stores.base.points import SPARSE, Point, dense_vector, sparse_vector
 from rag.support.durable_files import replace_durably
 from rag.text.bm25 import SparseVector
 
@@ -45,7 +45,7 @@ class ChunkCounts:
 
     def query_for(
         self,
-        query: SparseEmbedding | list[float] | BySentence,
+        query: SparseEmbedding | list[float],
         limit: int,
         where: Condition | None,
         fields: Fields = False,
@@ -53,9 +53,6 @@ class ChunkCounts:
         """Query the points nearest to a vector, the words of which count for what they tell."""
         if isinstance(query, list):
             return PointQuery(dense_vector(query), limit, where, fields)
-        if isinstance(query, BySentence):
-            embedding = dense_vector(query.embedding)
-            return PointQuery(embedding, limit, where, fields, space=SENTENCES)
         vector = sparse_vector(query)
         with self.access.mutex:
             return PointQuery(self._in_use().weigh(vector), limit, where, fields)

@@ -9,7 +9,7 @@ from rag.stores.base.backend import Backend
 from rag.stores.base.conditions import HasVector, NoneOf
 from rag.stores.base.document_writes import fit_dense_space
 from rag.stores.base.point_queries import scroll_pages
-from rag.stores.base.points import DENSE, SENTENCES, dense_vector, point_id
+from rag.stores.base.points import DENSE, dense_vector, point_id
 
 _PAGE = 10_000  # ids read together
 
@@ -36,8 +36,8 @@ class DocumentEmbeddings:
         return {str(point.payload.get("id", point.id)) for points, _ in pages for point in points}
 
     def write_embeddings(self, embeddings: Mapping[str, Sequence[list[float]]]) -> None:
-        """Give documents that are being written the embeddings of their sentences, by id, and for
-        an embedding of their own the mean of those; all else of them stays.
+        """Give documents that are being written the embeddings of their sentences, by id; all
+        else of them stays.
 
         :raises ValueError: when one is empty, not finite, or of another size.
         :raises IndexUnavailableError: when there is no document of an id.
@@ -60,10 +60,10 @@ class DocumentEmbeddings:
         They are in the order of the sentences.
         """
         wanted = {point_id(identity): identity for identity in ids}
-        if not wanted or self.backend.dense_size(SENTENCES) is None:  # an older program made it
+        if not wanted or self.embedding_dim is None:
             return {}
-        found = self.backend.retrieve([*wanted], fields=False, vectors=[SENTENCES])
-        return {wanted[point.id]: point.sentences for point in found if point.sentences}
+        found = self.backend.retrieve([*wanted], fields=False, vectors=[DENSE])
+        return {wanted[point.id]: point.embeddings for point in found if point.embeddings}
 
     def sentence_cosines(
         self, ids: Sequence[str], embedding: Sequence[float]

@@ -184,7 +184,7 @@ class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
             points = [to_point(document) for document in wanted]
             if points:
                 self.backend.reserve(sum(map(weight, points)))
-                fit_dense_space(self.backend, (p.dense for p in points if p.dense is not None))
+                fit_dense_space(self.backend, (row for p in points for row in p.embeddings or ()))
                 with self.counts.writing(points):
                     self.backend.upsert(points)
         return len(points)

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.stores.base.backend import Backend, BySentence, Fields
+from rag.stores.base.backend import Backend, Fields
 from rag.stores.base.conditions import Condition
 from rag.stores.base.points import Point, sparse_vector
 from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candidate
 from rag.text.bm25 import SparseVector
 
-Query = SparseEmbedding | list[float] | BySentence
+Query = SparseEmbedding | list[float]
 
 _DATED_FIELDS = [*CANDIDATE_FIELDS, "meta.created"]
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from haystack.dataclasses import Document
     from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-DENSE = "embedding"
-SENTENCES = "sentences"  # several a point, the nearest of which counts
+DENSE = "sentences"  # the space of embeddings: several a point, the nearest of which counts
 SPARSE = "lexical"
 # Qdrant Edge cannot match booleans (it takes True for 1), so a point lists, under these two
 # keys, which of its fields are true and which are false.
@@ -40,16 +39,14 @@ _MAX_FLOAT = 3.4028234e38
 class Point(NamedTuple):
     """A chunk as a backend keeps it; `score` is that of a point that was searched for.
 
-    `dense` is its embedding, and `sentences` are those of its sentences, in order, where somebody
-    asked for them.
+    `embeddings` are those of its sentences, in order, or the one of a document.
     """
 
     id: str
     payload: dict[str, Any]
-    dense: list[float] | None = None
+    embeddings: list[list[float]] | None = None
     sparse: SparseVector | None = None
     score: float = 0.0
-    sentences: list[list[float]] | None = None
 
 
 def point_id(document_id: str) -> str:
@@ -85,7 +82,7 @@ def to_point(document: Document) -> Point:
     return Point(
         point_id(document.id),
         payload,
-        None if embedding is None else dense_vector(embedding, owner),
+        None if embedding is None else [dense_vector(embedding, owner)],
         None if sparse is None else sparse_vector(sparse, owner),
     )
 
@@ -105,7 +102,7 @@ def chunk_point(
 def weight(point: Point) -> int:
     """Return about how many bytes a point takes on disk: itself, its index, journal and merge."""
     numbers = 2 * len(point.sparse.indices) if point.sparse else 0
-    numbers += 2 * len(point.dense or ())
+    numbers += 2 * sum(map(len, point.embeddings or ()))
     return 32 * numbers + 16 * len(point.payload.get("content") or "") + 1000
 
 
@@ -119,11 +116,13 @@ def dense_vector(embedding: list[float], owner: str = "query") -> list[float]:
     return embedding
 
 
-def dense_vectors(sentences: list[list[float]]) -> dict[str, Any]:
-    """Return what is kept, by space, of a point whose sentences have these embeddings: they
-    themselves, and their mean."""
-    mean = [sum(numbers) / len(sentences) for numbers in zip(*sentences, strict=True)]
-    return {DENSE: mean, SENTENCES: sentences}
+def _mean(embeddings: list[list[float]]) -> list[float]:
+    """Return the mean of embeddings, of length 1 if there are several."""
+    if len(embeddings) == 1:
+        return embeddings[0]
+    total = [sum(numbers) for numbers in zip(*embeddings, strict=True)]
+    length = math.hypot(*total) or 1.0
+    return [number / length for number in total]
 
 
 def sparse_vector(sparse: SparseEmbedding, owner: str = "query") -> SparseVector:
@@ -158,8 +157,8 @@ def to_document(point: Point, score: float | None = None) -> Document:
     from haystack.dataclasses import Document
 
     payload = {k: v for k, v in point.payload.items() if k not in (TRUE_FIELDS, FALSE_FIELDS)}
-    if point.dense is not None:
-        payload["embedding"] = point.dense
+    if point.embeddings:
+        payload["embedding"] = _mean(point.embeddings)
     if point.sparse is not None:
         sparse = point.sparse
         payload["sparse_embedding"] = {"indices": sparse.indices, "values": sparse.values}

@@ -12,7 +12,7 @@ from rag.index.shard_files import dense_size
 from rag.index.snapshots import SHARD
 from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SPARSE, Point, dense_vectors
+from rag.stores.base.points import DENSE, SPARSE, Point
 from rag.stores.edge.conditions import edge_filter
 from rag.stores.edge.points import edge_point, from_record, from_scored
 from rag.stores.edge.session import ShardAccess
@@ -122,12 +122,12 @@ class ShardBackend:
         with self.access.mutex, guard("delete documents"):
             self.access.work().update(qe.UpdateOperation.delete_points(wanted))
 
-    def dense_size(self, space: str = DENSE) -> int | None:
+    def dense_size(self) -> int | None:
         with self.access.mutex:
             home = self.access.home()
             if home is None:
                 return None
-            return dense_size(home / SHARD, space)
+            return dense_size(home / SHARD, DENSE)
 
     def add_dense_space(self, size: int) -> None:
         add_dense_space(self.access.work(), size, self.similarity, self.is_quantized)
@@ -142,7 +142,7 @@ class ShardBackend:
         changes: list[qe.PointVectors] = []
         for key, vector in vectors.items():
             identity: Any = key
-            changes.append(qe.PointVectors(identity, dense_vectors(vector)))
+            changes.append(qe.PointVectors(identity, {DENSE: vector}))
         with self.access.mutex, guard("write embeddings"):
             self.access.work().update(qe.UpdateOperation.update_vectors(changes))
             self.access.count_written(len(changes))
@@ -157,13 +157,13 @@ def _dimensions(queries: Sequence[PointQuery]) -> frozenset[int]:
 def _request(query: PointQuery) -> qe.QueryRequest:
     return qe.QueryRequest(
         limit=query.limit,
-        query=_nearest(query.vector, query.space),
+        query=_nearest(query.vector),
         filter=edge_filter(query.where),
         with_payload=query.fields,
     )
 
 
-def _nearest(vector: list[float] | SparseVector, space: str = DENSE) -> qe.Query:
+def _nearest(vector: list[float] | SparseVector) -> qe.Query:
     if isinstance(vector, list):
-        return qe.Query.Nearest(vector, using=space)
+        return qe.Query.Nearest(vector, using=DENSE)
     return qe.Query.Nearest(qe.SparseVector(vector.indices, vector.values), using=SPARSE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import qdrant_edge as qe
 
-from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.text.bm25 import SparseVector
 
 
@@ -16,8 +16,8 @@ def edge_point(point: Point) -> qe.Point:
     :raises ValueError: for text that is no Unicode.
     """
     vectors: dict[str, Any] = {}
-    if point.dense is not None:
-        vectors |= dense_vectors([point.dense])
+    if point.embeddings:
+        vectors[DENSE] = point.embeddings
     if point.sparse is not None:
         vectors[SPARSE] = qe.SparseVector(point.sparse.indices, point.sparse.values)
     try:
@@ -33,7 +33,7 @@ def from_record(record: Any) -> Point:
     sparse = vectors.get(SPARSE)
     own = None if sparse is None else SparseVector(sparse.indices, sparse.values)
     identity, payload = str(record.id), record.payload or {}
-    return Point(identity, payload, vectors.get(DENSE), own, sentences=vectors.get(SENTENCES))
+    return Point(identity, payload, vectors.get(DENSE), own)
 
 
 def from_scored(found: Any) -> Point:

@@ -11,7 +11,7 @@ import qdrant_edge as qe
 
 from rag.exceptions import IndexUnavailableError, RAGError, Remedy
 from rag.index.shard_files import CONFIG, change_settings, remove_leftovers
-from rag.stores.base.points import DENSE, SENTENCES, SPARSE
+from rag.stores.base.points import DENSE, SPARSE
 from rag.stores.edge.layout.journal import finish_restart
 from rag.stores.edge.panics import without_panics
 from rag.support.disk_space import is_of_full_disk
@@ -172,24 +172,18 @@ def _limit_segments(path: Path, kilobytes: int) -> None:
 def add_dense_space(
     shard: qe.EdgeShard, size: int, similarity: str, is_quantized: bool = False
 ) -> None:
-    """Make room for embeddings of `size` dimensions: one a point, and any number of sentences.
-
-    The space of points is made last: where it is, both are (see `dense_size`), whatever ended an
-    earlier attempt.
+    """Make room for embeddings of `size` dimensions, any number a point.
 
     :param is_quantized: keep them in 8 bits a number; their cosines are at most .001 off.
     """
     kind = qe.VectorStorageDatatype.Turbo8 if is_quantized else None
     nearest = qe.MultiVectorConfig(qe.MultiVectorComparator.MaxSim)
     with guard("add the embedding space"):
-        distance = _DISTANCES[similarity]
-        for name, several in ((SENTENCES, nearest), (DENSE, None)):
-            create = qe.UpdateOperation.create_dense_vector
-            shard.update(create(name, size, distance, several, kind))
+        create = qe.UpdateOperation.create_dense_vector
+        shard.update(create(DENSE, size, _DISTANCES[similarity], nearest, kind))
 
 
 def drop_dense_space(shard: qe.EdgeShard) -> None:
     """Forget all embeddings, and their size."""
     with guard("drop the embedding space"):
-        for name in (DENSE, SENTENCES):
-            shard.update(qe.UpdateOperation.delete_vector_name(name))
+        shard.update(qe.UpdateOperation.delete_vector_name(DENSE))

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag.stores.base.backend import Fields, PointQuery
 from rag.stores.base.conditions import Condition
-from rag.stores.base.points import DENSE, SENTENCES, SPARSE, Point, checked_json, dense_vectors
+from rag.stores.base.points import DENSE, SPARSE, Point, checked_json
 from rag.stores.server.conditions import server_filter
 from rag.stores.server.rest import encoded, to_json
 from rag.stores.server.session import ServerAccess
@@ -65,8 +65,8 @@ class ServerBackend:
     def _request(self, query: PointQuery) -> Json:
         where, is_dense = server_filter(query.where), isinstance(query.vector, list)
         request: Json = {
-            "query": {"nearest": _vector(query.vector, query.space)},
-            "using": query.space if is_dense else SPARSE,
+            "query": {"nearest": _vector(query.vector)},
+            "using": DENSE if is_dense else SPARSE,
             "limit": query.limit,
             "with_payload": query.fields,
         }
@@ -119,9 +119,9 @@ class ServerBackend:
         with self._reading() as is_there:
             return self.access.count(selected) if is_there else 0
 
-    def dense_size(self, space: str = DENSE) -> int | None:
+    def dense_size(self) -> int | None:
         with self._reading() as is_there:
-            return self.access.layout().sizes.get(space) if is_there else None
+            return self.access.layout().sizes.get(DENSE) if is_there else None
 
     # -- writing -----------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class ServerBackend:
                 self.access.write("DELETE", f"/vectors/{name}")
 
     def update_vectors(self, vectors: Mapping[str, list[list[float]]]) -> None:
-        changed = ((key, _dense(dense_vectors(rows))) for key, rows in vectors.items())
+        changed = ((key, {DENSE: _rounded(rows)}) for key, rows in vectors.items())
         changes = (to_json({"id": key, "vector": named}) for key, named in changed)
         self._put("/points/vectors", _requests(changes))
 
@@ -183,10 +183,8 @@ def _request(points: list[bytes]) -> bytes:
 
 def _to_json(point: Point) -> bytes:
     named: Json = {}
-    if point.sentences:
-        named = _dense({DENSE: point.dense, SENTENCES: point.sentences})
-    elif point.dense is not None:
-        named = _dense(dense_vectors([point.dense]))
+    if point.embeddings:
+        named[DENSE] = _rounded(point.embeddings)
     if point.sparse is not None:
         words = point.sparse
         named[SPARSE] = {"indices": words.indices, "values": _rounded(words.values)}
@@ -198,10 +196,6 @@ def _to_json(point: Point) -> bytes:
         return encoded(body)  # it is a number of over 64 bits, which the server rounds
 
 
-def _dense(vectors: Json) -> Json:
-    return {space: _rounded(numbers) for space, numbers in vectors.items()}
-
-
 def _rounded(numbers: Any) -> Any:
     """Return numbers as an array of the 32 bits that the server keeps of each."""
     import numpy as np  # a search does without
@@ -209,9 +203,9 @@ def _rounded(numbers: Any) -> Any:
     return np.asarray(numbers, np.float32)
 
 
-def _vector(vector: list[float] | SparseVector, space: str = DENSE) -> Any:
+def _vector(vector: list[float] | SparseVector) -> Any:
     if isinstance(vector, list):
-        return [vector] if space == SENTENCES else vector
+        return [vector]
     return {"indices": vector.indices, "values": vector.values}
 
 
@@ -225,5 +219,4 @@ def _from_json(found: Any) -> Point:
     sparse = vectors.get(SPARSE)
     own = None if sparse is None else SparseVector(sparse["indices"], sparse["values"])
     identity, payload = str(found["id"]), found.get("payload") or {}
-    dense, score, sentences = vectors.get(DENSE), found.get("score", 0.0), vectors.get(SENTENCES)
-    return Point(identity, payload, dense, own, score, sentences)
+    return Point(identity, payload, vectors.get(DENSE), own, found.get("score", 0.0))

@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import UnexpectedResponse
 
 from rag.config import StoreConfig
-from rag.stores.base.points import DENSE, SENTENCES, SPARSE
+from rag.stores.base.points import DENSE, SPARSE
 from rag.stores.edge.shard import FILTERED
 from rag.stores.server.api_key import server_key
 from rag.stores.server.layout import Layout
@@ -112,23 +112,21 @@ class NoteCollection(QdrantDocumentStore):
         self._create_payload_index(self.index, [f for f in fields if f["field_name"] not in known])
 
     def add_dense_space(self, size: int) -> None:
-        """Make room for embeddings of that size, kept in 16 bits a number: one a point, and any
-        number of sentences."""
+        """Make room for embeddings of that size, any number a point, kept in 16 bits a number."""
         nearest = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
-        for name, several in ((SENTENCES, nearest), (DENSE, None)):
-            space = models.DenseVectorConfig(
-                size=size,
-                distance=self.get_distance(self.similarity),
-                datatype=models.VectorStorageDatatype.FLOAT16,
-                multivector_config=several,
+        space = models.DenseVectorConfig(
+            size=size,
+            distance=self.get_distance(self.similarity),
+            datatype=models.VectorStorageDatatype.FLOAT16,
+            multivector_config=nearest,
+        )
+        self.client.create_vector_name(
+            self.index, DENSE, models.DenseVectorNameConfig(dense=space), wait=True
+        )
+        if self.on_disk:
+            self.client.update_collection(
+                self.index, vectors_config={DENSE: models.VectorParamsDiff(on_disk=True)}
             )
-            self.client.create_vector_name(
-                self.index, name, models.DenseVectorNameConfig(dense=space), wait=True
-            )
-            if self.on_disk:
-                self.client.update_collection(
-                    self.index, vectors_config={name: models.VectorParamsDiff(on_disk=True)}
-                )
 
 
 def _prepare_request(request: httpx.Request) -> None:
