@@ -40,8 +40,9 @@ NOTES = {
         "Backups.md": "---\ntags: [ops/backup]\ncreated: 2025-03-01\n"
         "aliases: [Safety copies]\n---\n# Backups\n\nWe keep backups for ninety days.\n\n"
         "## Restore\n\nRun the restore script.\n",
-        "runbooks/Rollback.md": "---\ntags: [ops]\ncreated: 2025-06-30\ndone: true\n---\n"
-        "# Rolling back\n\nRolling back a deploy takes two minutes. The error budget is spent.\n",
+        "runbooks/Rollback.md": "---\ntags: [ops]\ncreated: 2025-06-30\ndone: true\n"
+        "copies: 3\n---\n# Rolling back\n\nRolling back a deploy takes two minutes. "
+        "The error budget is spent.\n",
         "runbooks/Deploy.md": "---\ntags: [ops]\ncreated: 2025-06-30T08:00:00\n---\n# Deploy\n\n"
         + "".join(f"## Step {n}\n\nDeploy step {n}: roll the canary.\n\n" for n in range(6)),
         "drafts/Budget.md": "---\ntags: [draft]\n---\n# Budget\n\nThe error, and the budget.\n",
@@ -87,6 +88,7 @@ FILTERS = [
     QueryFilters(any_tags=["ops/backup", "運用"], excluded_tags=["draft"]),
     QueryFilters(excluded_tags=["ops"], titles=["budget", "バックアップ"]),
     QueryFilters(values={"done": "true"}),
+    QueryFilters(values={"copies": ">=2"}),
     QueryFilters(date_from=date(2025, 1, 1), date_field="modified"),
 ]
 

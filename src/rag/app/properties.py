@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from rag.index.manifest import Manifest
+from rag.query.property_values import is_comparison, value_test
 from rag.query.syntax import parse_query
 from rag.search.results import QueryFilters
 from rag.search.understanding.query_understanding import known_properties
@@ -37,9 +38,9 @@ def unknown_properties(manifest: Manifest, asked: Iterable[tuple[str, str]]) -> 
         if name not in fields:
             near = get_close_matches(name, fields, _NEAR, 0.6)
             yield f"no note has the property {brief(name)!r}" + _also(near)
-        elif not catalogue.bearing(name, value):
+        elif not catalogue.bearing(name, value_test(value)):
             values = catalogue.values(name, _MOST_VALUES)
-            near = _near_values(value, values)
+            near = values[:_NEAR] if is_comparison(value) else _near_values(value, values)
             yield f"no note has the {brief(name)} {brief(value)!r}" + _also(near)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rag.text.normalize import name_key
 
@@ -160,12 +160,11 @@ class CatalogTables:
         )
         return [value for (value,) in rows]
 
-    def bearing(self, field: str, value: str) -> list[str]:
-        """Return the ids of the notes whose field holds a value, in any case and width."""
-        wanted = name_key(value)
+    def bearing(self, field: str, holds: Callable[[str], bool]) -> list[str]:
+        """Return the ids of the notes whose field has a value that a test holds of."""
         known = self._db.execute("SELECT value, number FROM facts WHERE field = ?", (field,))
         found: set[str] = set()
-        for number in [number for text, number in known if name_key(text) == wanted]:
+        for number in [number for text, number in known if holds(text)]:
             found.update(identity for (identity,) in self._notes_with("id", number))
         return sorted(found)
 

@@ -76,7 +76,8 @@ Where = Annotated[
     typer.Option(
         "--where",
         metavar="NAME=VALUE",
-        help="Only notes whose front matter says so: status=done; may be repeated (all of them).",
+        help="Only notes whose front matter says so: status=done, 'price>200', 'due<2026-12-01';"
+        " may be repeated (all of them).",
     ),
 ]
 Order = Annotated[

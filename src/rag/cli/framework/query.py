@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from rag.config import RAGConfig
     from rag.search.planned_query import Intent
     from rag.search.results import NearWord, QueryFilters, SearchResult
+
+# A name, and a value after a `=`, or a comparison.
+_CONDITION = re.compile(r"([^=<>≤≥]*)(?:=|(?=[<>≤≥]))(.*)", re.DOTALL)
 
 
 def make_filters(
@@ -67,19 +71,23 @@ def _days(kind: str, since: str | None, until: str | None) -> tuple[date | None,
 
 
 def _conditions(where: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and value of each condition on a property; a name may have one."""
-    seen: set[str] = set()
+    """Yield name and condition of each property; comparisons of one are joined, else it has one."""
+    from rag.query.property_values import is_comparison
+
+    conditions: dict[str, str] = {}
     for given in where:
-        name, _, value = (part.strip() for part in normalize("NFC", given).partition("="))
-        name = name.lower()
+        stated = _CONDITION.fullmatch(normalize("NFC", given))
+        name, value = (stated[1].strip().lower(), stated[2].strip()) if stated else ("", "")
         if not name or not value:
             raise UsageError(
-                f"{given!r} is no condition", hint="Name a property and its value: status=done."
+                f"{given!r} is no condition",
+                hint="Name a property and its value: status=done, or compare it: 'price>200'.",
             )
-        if name in seen:
+        known = conditions.get(name)
+        if known and not (is_comparison(known) and is_comparison(value)):
             raise UsageError(f"--where names {name!r} twice", hint="Leave one out.")
-        seen.add(name)
-        yield name, value
+        conditions[name] = f"{known} {value}" if known else value
+    yield from conditions.items()
 
 
 def check_asks(

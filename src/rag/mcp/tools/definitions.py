@@ -19,7 +19,7 @@ _FILTERS: dict[str, Any] = {
     "where": {
         "type": "object",
         "additionalProperties": _TEXT,
-        "description": 'front matter: {"status": "done"}',
+        "description": "front matter: status: done, price: >200",
     },
 }
 # Where a tool with the same filters has said what they mean.

@@ -7,6 +7,7 @@ from itertools import chain
 
 from rag.index.manifest import Manifest
 from rag.query.limits import MOST_WORDS
+from rag.query.property_values import value_test
 from rag.query.syntax import FIELDS, PHRASE, FieldTerm, ParsedQuery
 from rag.search.filters import (
     Filter,
@@ -42,7 +43,8 @@ def find_conditions(
     :param notices: is added what does not count, because it is too much.
     :returns: the filter, and the ids of the notes that hold a phrase or bear a title of the query.
     :raises QueryError: when a path is no pattern.
-    :raises UsageError: for a vault that the index does not hold.
+    :raises UsageError: for a vault that the index does not hold, and for a property compared with
+        what is neither a number nor a date.
     """
     manifest = store.manifest()
     phrases = dict.fromkeys([*parsed.phrases, *_alternative_phrases(parsed)])
@@ -98,7 +100,7 @@ def _selected(
     yield from map(places.on_path, dict.fromkeys(parsed.values("path")))
     for term in parsed.properties:
         if not term.negated:
-            yield manifest.catalogue.bearing(term.field, term.value) if manifest else []
+            yield manifest.catalogue.bearing(term.field, value_test(term.value)) if manifest else []
     if filters is None:
         return
     if filters.paths:
@@ -107,7 +109,7 @@ def _selected(
         named = manifest.named if manifest else lambda title: []
         yield list(dict.fromkeys(note for title in filters.titles for note in named(title)))
     for name, value in (filters.values or {}).items():
-        yield manifest.catalogue.bearing(name, value) if manifest else []
+        yield manifest.catalogue.bearing(name, value_test(value)) if manifest else []
     first, last = days(filters)
     if filters.date_field == "modified" and (first or last):
         yield manifest.catalogue.modified(first, last) if manifest else []
@@ -155,7 +157,7 @@ def _any_of(
         elif term.field in FIELDS:
             within += (places.titled if term.field == "title" else places.on_path)(term.value)
         elif manifest:
-            within += manifest.catalogue.bearing(term.field, term.value)
+            within += manifest.catalogue.bearing(term.field, value_test(term.value))
     conditions.append(one_of("file_id", Batch(sorted({*within}))))
     return {"operator": "OR", "conditions": conditions}
 
@@ -166,7 +168,7 @@ def _excluded(
     """Yield the ids of the notes of each path, title and property that is not wanted."""
     for term in parsed.properties:
         if term.negated and manifest:
-            yield manifest.catalogue.bearing(term.field, term.value)
+            yield manifest.catalogue.bearing(term.field, value_test(term.value))
     yield from map(places.on_path, dict.fromkeys(parsed.values("path", negated=True)))
     yield from map(places.titled, dict.fromkeys(parsed.values("title", negated=True)))
 
