@@ -22,6 +22,8 @@ def sentence(text: str) -> QuotableUnit:
         ("当番はだれ？", Asked.WHO),
         ("When do holds expire?", Asked.WHEN),
         ("期限はいつ？", Asked.WHEN),
+        ("Wann ist die Frist?", Asked.WHEN),
+        ("¿Cuándo vence?", Asked.WHEN),
         ("How many bikes are there?", Asked.HOW_MANY),
         ("自転車は何台ある？", Asked.HOW_MANY),
         ("How big may a file be?", Asked.HOW_MUCH),
@@ -58,6 +60,8 @@ def test_the_words_of_a_question_tell_what_it_asks_for(question: str, asked: Ask
     [
         (Asked.WHEN, "Born on 4 February 1934.", "Born at home."),
         (Asked.WHEN, "4月1日から。", "店の中で。"),
+        (Asked.WHEN, "Bis zum 31. Juli.", "Bis zum Park."),
+        (Asked.WHEN, "Avant le 1er août.", "Avant la gare."),
         (Asked.WHEN, "更新を三月に行う。", "更新を行う。"),
         (Asked.HOW_MANY, "It has 42 seats.", "It has seats."),
         (Asked.HOW_MUCH, "We keep them for ninety days.", "We keep them for days."),

@@ -31,6 +31,8 @@ def units(*deltas: str, whole: bool = True) -> list[tuple[str, str]]:
         ("Run `a. b` now. Then.", ["Run `a. b` now. ", "Then."]),
         ("1. First. Second.", ["1. First. ", "Second."]),
         ("One.\nTwo.\n", ["One.\n", "Two.\n"]),
+        ("Am 31. Juli endet sie. So.", ["Am 31. Juli endet sie. ", "So."]),
+        ("He has 12. Then", ["He has 12. ", "Then"]),
         ("One!? (Two.) Three", ["One!? ", "(Two.) ", "Three"]),
     ],
 )

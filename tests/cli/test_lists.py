@@ -111,8 +111,8 @@ class TestPropertyValues:
 
     LEVERAGE, TRADE, TEA = "Leverage", "Trade", "茶"
 
-    @pytest.fixture(scope="class")
-    def titles(self, build_index):
+    @pytest.fixture(scope="module")
+    def shelved(self, build_index):
         config = build_index({"shelf": SHELF})
 
         def found(query: str, **values: str) -> list[str]:
@@ -148,11 +148,11 @@ class TestPropertyValues:
             ("author:Sato OR price:<100", [TRADE, TEA]),
         ],
     )
-    def test_in_a_query(self, titles, condition, found):
-        assert titles(condition) == found
+    def test_in_a_query(self, shelved, condition, found):
+        assert shelved(condition) == found
 
-    def test_in_filters(self, titles):
-        assert titles("", author="sato", price=">200") == [self.TRADE]
+    def test_in_filters(self, shelved):
+        assert shelved("", author="sato", price=">200") == [self.TRADE]
 
     def test_on_the_command_line(self, rag, write_notes):
         rag("index", "-q", write_notes("shelf", SHELF))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from property_examples import examples
-from rag.vault.sentences import ABBREVIATION, sentence_spans
+from rag.vault.sentences import goes_on, sentence_spans
 
 
 def sentences(text: str) -> list[str]:
@@ -43,10 +43,24 @@ def test_sentences_end_at_stops_of_both_languages_and_at_line_ends(
         "rag.vault and example.org",
         "1. first item",
         "etc. and so on",
+        "Die Frist ist der 31. Juli 2027",
+        "Bis zum 1. März gilt der Rabatt",
+        "am 31. 7. 2027 um zehn Uhr",
+        "Abgabe 3. Dez. 2027, per Post",
+        "Reçu le 3 févr. 2027 par courrier",
+        "Due Jan. 5, by post",
+        "On 12. May 2027 we moved",
     ],
 )
 def test_dots_that_end_no_sentence(text: str) -> None:
     assert sentences(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["Es kostet 31. Danach mehr.", "Take 12. May I?", "It ended in 1999. July was hot."]
+)
+def test_a_number_before_no_month_ends_one(text: str) -> None:
+    assert len(sentences(text)) == 2
 
 
 def test_blank_lines_belong_to_the_sentence_before_them() -> None:
@@ -87,7 +101,7 @@ def plain_spans(text: str) -> list[tuple[int, int]]:
     start = 0
     for stop in PLAIN_END.finditer(text):
         end = stop.end()
-        if stop[0][0] == "." and ABBREVIATION.search(text[max(start, end - 12) : end]):
+        if stop[0][0] == "." and goes_on(text, start, end):
             continue
         if text[start:end].strip():
             spans.append((start, end))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag.text.month_names import MONTH, month_number
+from rag.support.month_names import DAY_OF, MONTH, month_number
 from rag.text.tokenizer import cleaned
 
 # dimension: (how many base units, the unit's names in normal form)
@@ -90,10 +90,10 @@ _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)|\d+(?:\.\d+)*"
 _SIGN = r"(?:(?<![\w.,])-|minus |マイナス|氷点下)"
 _PATTERN = re.compile(
     rf"(?P<iso>\b\d{{4}}-\d\d?-\d\d?\b)"
-    rf"|\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{MONTH})\b"
+    rf"|\b(?P<d1>\d{{1,2}}){DAY_OF}(?P<m1>{MONTH})\b"
     rf"|\b(?P<m2>{MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)"
     rf"|(?P<m3>\d{{1,2}})月(?P<d3>\d{{1,2}})日|(?P<m4>\d{{1,2}})月(?!間)"
-    rf"|\b(?P<month>(?!may\b|march\b)(?:{MONTH})"
+    rf"|\b(?P<month>(?!(?:may|march|mars)\b)(?:{MONTH})"
     r"|(?<=\bin )(?:may|march)|(?<=from )(?:may|march)|(?<=\bof )(?:may|march)"
     r"|(?<=and )(?:may|march)|(?<=ntil )(?:may|march)|(?<=\bto )(?:may|march))\b"
     rf"|(?P<half>午前|午後|朝の?|夜の?)?(?P<h1>\d{{1,2}})時(?!間)"

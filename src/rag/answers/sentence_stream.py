@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rag.answers.citations import CITATION
-from rag.vault.sentences import ABBREVIATION
+from rag.vault.sentences import goes_on, is_undecided
 
 SENTENCE, QUOTE, ROW, HEADING, FENCE, BLANK = (
     "sentence",
@@ -29,7 +29,6 @@ _CITATIONS = re.compile(rf"(?:[ \t]*(?:{CITATION.pattern}))*", re.IGNORECASE)
 _SPACE = re.compile("[ \t\u3000]*")
 _BRACKET = re.compile(r"[\]］】]")
 _MARKS = re.compile('[“”「」『』"`]')
-_LONGEST_ABBREVIATION = 12
 _LONGEST_CITATION = 120  # a bracket that is not closed by then is none
 _LONGEST_SENTENCE = 1000  # one of more waits for its line's end: looking again and again costs
 _MORE = " a"  # what may follow a sentence that is whole
@@ -107,7 +106,7 @@ class UnitSplitter:
 
 
 def _sentences(line: str, begins: bool) -> list[Unit]:
-    starts = [0, *sentence_ends(line), len(line)]
+    starts = [0, *sentence_ends(f"{line}\n"), len(line)]
     return [Unit(SENTENCE, line[a:b], begins and not a) for a, b in pairwise(starts)]
 
 
@@ -130,7 +129,9 @@ def sentence_ends(text: str) -> list[int]:
             break
         marks.update(_MARKS.findall(text, counted, stop.end()))
         counted = stop.end()
-        start = max(ends[-1] if ends else 0, stop.end() - _LONGEST_ABBREVIATION)
+        start = ends[-1] if ends else 0
+        if is_undecided(text, start, stop.end()):
+            break
         if _is_end(text, start, stop, behind) and not _is_open(marks):
             ends.append(following)
             marks.clear()
@@ -146,7 +147,7 @@ def _is_end(text: str, start: int, stop: re.Match[str], behind: int) -> bool:
     if stop[0][0] in ".!?…":
         if behind == stop.end() and not text[behind].isspace():
             return False  # 3.5, rag.toml
-        return stop[0] != "." or not ABBREVIATION.search(text[start : stop.end()])
+        return stop[0] != "." or not goes_on(text, start, stop.end())
     return not (stop[0][-1] in "」』" and _HIRAGANA.match(text, behind))  # 「…。」と書いた
 
 

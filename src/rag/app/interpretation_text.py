@@ -7,8 +7,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState, near_tags
+from rag.support.month_names import MONTHS
 from rag.text.messages import shortened
-from rag.text.month_names import MONTHS
 from rag.text.scripts import is_japanese
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from rag.query.subject_alternatives import alternatives
-from rag.vault.sentences import ABBREVIATION
+from rag.vault.sentences import goes_on
 
 _NOTES = r"(?:notes|memos|(?:journal |diary |log )?entries)\b"
 _CHOSEN = r"(?:(?:all|any|every one|each|of|the|my|our|these|those|other|different) )*"
@@ -244,7 +244,7 @@ def subject_of(text: str) -> str:
 def _has_sentences(text: str) -> bool:
     """Return whether a text has more than one sentence: a full stop may be that of "Dr."."""
     return any(
-        match[0][-1] != "." or not ABBREVIATION.search(text[: match.end()])
+        match[0][-1] != "." or not goes_on(text, 0, match.end())
         for match in _SENTENCES.finditer(text)
     )
 

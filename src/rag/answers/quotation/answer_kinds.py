@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from rag.answers.quotation.question_kinds import Asked
-from rag.text.month_names import MONTH
+from rag.support.month_names import DAY_OF, MONTH
 from rag.text.normalize import normalize
 from rag.text.tokenizer import stem
 
@@ -26,7 +26,7 @@ _PRICE = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(
-    rf"\b(?:1\d|20)\d\d\b|\b\d{{1,2}} {MONTH}\b|\b{MONTH} \d|\d[:.]\d\d|\bv?\d+\.\d"
+    rf"\b(?:1\d|20)\d\d\b|\b\d{{1,2}}{DAY_OF}{MONTH}\b|\b{MONTH} \d|\d[:.]\d\d|\bv?\d+\.\d"
     r"|\bversion \d|\d(?:th|st|nd|rd) century"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|\b(?:days?|weeks?|months?|years?|hours?|minutes?"
     r"|spring|summer|autumn|winter|noon|(?:mid)?night|morning|evening|daily|weekly|monthly)\b"

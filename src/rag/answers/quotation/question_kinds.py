@@ -41,7 +41,8 @@ _ASKED = {
     r"|(?:なぜ|何故|どうして|理由|原因|何のため)",
     Asked.WHO: r"\bwho(?:se|m)?\b|\b(?:which|what) (?:person|people|man|woman)\b"
     r"|(?:だれ|誰|どなた|どの人|何者|人物は)",
-    Asked.WHEN: r"\bwhen\b|\b(?:what|which) (?:day|date|year|time|month|century|decade|season)\b"
+    Asked.WHEN: r"\b(?:when|wann|wanneer|quand|quando|cu[aá]ndo)\b"
+    r"|\b(?:what|which) (?:day|date|year|time|month|century|decade|season)\b"
     r"|\bhow soon\b|\bsince (?:which|what)\b"
     r"|(?:いつ|何(?:曜|月|世紀|[時年日](?!間))|[期日][限付]は|時[期代]は|年代は)",
     Asked.PRICE: r"\bhow much (?:is|are|does|do|did|was|were|must|money)\b.*(?:cost|pay|\?|$)"

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import PurePath
 from typing import Literal, NamedTuple
 
-from rag.text.month_names import MONTH, month_number
+from rag.support.month_names import DAY_OF, MONTH, YEAR_OF, month_number
 from rag.text.normalize import normalize
 from rag.vault.note_dates import date_in_name
 
@@ -17,7 +17,7 @@ DatedBy = Literal["line", "heading", "note"]
 _DAY = re.compile(
     r"(?<![\d.-])(?P<y1>\d{4})[-/.](?P<m1>\d{1,2})[-/.](?P<d1>\d{1,2})(?![\d])"
     r"|(?:(?P<y2>\d{4})年 ?)?(?P<m2>\d{1,2})月 ?(?P<d2>\d{1,2})日"
-    rf"|\b(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m3>{MONTH})\.?(?:,? (?P<y3>\d{{4}}))?\b"
+    rf"|\b(?P<d3>\d{{1,2}}){DAY_OF}(?P<m3>{MONTH})(?:{YEAR_OF}(?P<y3>\d{{4}}))?\b"
     rf"|\b(?P<m4>{MONTH})\.? (?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (?P<y4>\d{{4}}))?\b"
 )
 _BEGINS = re.compile(r"[\W_]*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?")

@@ -8,7 +8,7 @@ from datetime import date
 from rag.answers.language import language_of
 from rag.search.filters import day, plain_tags
 from rag.search.results import QueryFilters
-from rag.text.month_names import MONTHS
+from rag.support.month_names import MONTHS
 
 
 def counted(
