@@ -38,7 +38,6 @@ class QuotationAnswerer(OverStore):
         hits: Hits,
         candidates: Candidates,
         embedding: list[float] | None = None,
-        typed: str = "",
         listed: bool = False,
     ) -> dict[str, list[Quote] | list[list[Document]] | float]:
         """Return `quotes`, the best one first; in `places` at the place of each the chunk that it
@@ -47,11 +46,10 @@ class QuotationAnswerer(OverStore):
 
         A quote's `source` counts from 1 in `documents`.
 
+        :param query: the question, its misspelt words corrected.
         :param documents: what the notes are shown by that were found, and their `hits`.
         :param candidates: all chunks that were found.
         :param embedding: of the question, where it was searched by meaning.
-        :param typed: the question as it was typed, where `query` is a corrected one: a guess finds
-            quotations, but is half the evidence that the notes speak of what was asked.
         :param listed: whether the documents themselves are what was asked for, and not what they
             say of it: each is quoted with its first sentence then.
         """
@@ -61,10 +59,8 @@ class QuotationAnswerer(OverStore):
             return {"quotes": begun, "places": places, "confidence": 0.0}
         store = self.document_store
         found = found_passages(store, documents, hits, candidates, embedding)
-        asked = [
-            Question(text, store.counts.rarity) for text in dict.fromkeys([query, typed or query])
-        ]
-        chosen, confidence = choose(asked, [one.passage for one in found], self.top_k)
+        question = Question(query, store.counts.rarity)
+        chosen, confidence = choose(question, [one.passage for one in found], self.top_k)
         quotes, places = [], []
         for best, also in chosen:
             ranks_and_lines = [_place(found, choice) for choice in (best, *also)]

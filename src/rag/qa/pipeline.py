@@ -68,7 +68,6 @@ def create_qa_pipeline(
     pipeline.add_component("answerer", QuotationAnswerer(store, config.ask.max_quotes))
     for sender, receiver in (
         (f"{ANALYZER}.quoted", "answerer.query"),
-        (f"{ANALYZER}.typed", "answerer.typed"),
         (f"{ANALYZER}.quotes_all", "answerer.listed"),
         ("loader.documents", "answerer.documents"),
         ("loader.hits", "answerer.hits"),

@@ -23,7 +23,7 @@ class QuestionAnalyzer(QueryAnalyzer):
     :param mode: `auto`, `lexical`, `dense` or `hybrid`.
     """
 
-    @component.output_types(**OUTPUTS, question=str, quoted=str, typed=str, quotes_all=bool)
+    @component.output_types(**OUTPUTS, question=str, quoted=str, quotes_all=bool)
     def run(  # type: ignore[override]
         self,
         text: str,
@@ -56,9 +56,9 @@ class QuestionAnalyzer(QueryAnalyzer):
         question = question or understood.text
         found = {"question": question, "quotes_all": lists and not relaxed}
         if not lists:
-            return inputs | found | {"quoted": understood.meant, "typed": understood.text}
+            return inputs | found | {"quoted": understood.meant}
         newest = newest_notes(self.document_store, understood, inputs["filters"], inputs["top_k"])
-        return inputs | found | {"quoted": question, "typed": "", "matched": newest}
+        return inputs | found | {"quoted": question, "matched": newest}
 
     def without_words(self, understood: Understood, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return nothing: filters alone are no question."""

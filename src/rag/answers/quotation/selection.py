@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from statistics import fmean
 from typing import NamedTuple
 
 from rag.answers.quotation.evidence import Evidence, Passage, evidence
@@ -36,28 +35,22 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    asked: Sequence[Question], passages: Sequence[Passage], most: int
+    question: Question, passages: Sequence[Passage], most: int
 ) -> tuple[list[Chosen], float]:
     """Return the units that answer a question, and how sure it is that the first does.
 
     Further units add something: they share no line with those before, and say something else;
     they are in the order of the notes, and of their lines. There are none when it is not sure
-    enough. A correction is half a guess: how sure it is, is the mean of both; where the notes hold
-    nothing of what was typed, it is no answer.
+    enough.
 
-    :param asked: the question, corrected where it seemed misspelt; and as it was typed where that
-        differs.
     :param most: how many units.
     """
-    ranked = ranked_units(asked[0], passages)
+    ranked = ranked_units(question, passages)
     if not ranked:
         return [], 0.0
     best = ranked[0]
     weights = weights_for(passages)
-    if len(asked) > 1 and not any(asked[1].held(passages[best.passage].content).values()):
-        return [], 0.0
-    others = (_confidence(question, best, passages, weights) for question in asked[1:])
-    confidence = fmean([weights.probability(best.evidence), *others])
+    confidence = weights.probability(best.evidence)
     if confidence < weights.threshold:
         return [], confidence
     chosen = [best]
@@ -103,14 +96,6 @@ def ranked_units(question: Question, passages: Sequence[Passage]) -> list[Choice
 def weights_for(passages: Sequence[Passage]) -> AnswerWeights:
     """Return what evidence counts for, with or without meaning."""
     return WITH_MEANING if any(passage.nearness for passage in passages) else WORDS_ALONE
-
-
-def _confidence(
-    question: Question, best: Choice, passages: Sequence[Passage], weights: AnswerWeights
-) -> float:
-    """Return how sure it is that the best unit of a question answers another wording of it."""
-    judged = (e for unit, e in evidence(question, passages[best.passage]) if unit == best.unit)
-    return weights.probability(next(judged))
 
 
 def _adds_nothing(choice: Choice, other: Choice) -> bool:
