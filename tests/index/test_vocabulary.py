@@ -32,11 +32,6 @@ def near(*vocabulary: str, to: str) -> list[str]:
 # -- what is known ---------------------------------------------------------------------
 
 
-def test_a_word_that_was_added_is_known(words: Vocabulary) -> None:
-    words.add(["rollback", "証明書", "café"])
-    assert words.unknown(["rollback", "証明書", "café"]) == []
-
-
 def test_words_may_be_added_twice(words: Vocabulary) -> None:
     words.add(["rollback", "rollback"])
     words.add(["rollback", "deploy"])
@@ -64,28 +59,11 @@ def test_a_full_disk_is_said_and_nothing_of_the_words_is_added(words: Vocabulary
     assert words.starting_with("") == ["after", "before"]
 
 
-def test_unknown_words_come_once_and_in_the_order_asked(words: Vocabulary) -> None:
-    words.add(["known"])
-    assert words.unknown(["zebra", "known", "apple", "zebra"]) == ["zebra", "apple"]
-
-
-def test_words_are_what_they_are_to_the_letter(words: Vocabulary) -> None:
-    words.add(["note"])
-    assert words.unknown(["Note", "notes", "not", "note ", "%", "____"]) == [
-        "Note",
-        "notes",
-        "not",
-        "note ",
-        "%",
-        "____",
-    ]
-
-
 def test_words_are_there_when_the_manifest_is_opened_again(tmp_path: Path) -> None:
     with Manifest.open_work(tmp_path / "manifest") as manifest:
         manifest.vocabulary.add(["rollback"])
     with Manifest.open_snapshot(tmp_path / "manifest") as manifest:
-        assert manifest.vocabulary.unknown(["rollback", "deploy"]) == ["deploy"]
+        assert manifest.vocabulary.starting_with("") == ["rollback"]
 
 
 # -- by their beginnings ---------------------------------------------------------------
@@ -129,14 +107,14 @@ def test_exactly_the_words_with_the_prefix_are_found(known: set[str], prefix: st
 def test_a_part_of_a_word_is_found_wherever_it_stands(words: Vocabulary) -> None:
     words.add(["クイックスイッチャー"])
     for part in ("クイック", "スイッチ", "チャー"):
-        assert words.within(part)
-    assert not words.within("スイッチング")
+        assert [*words.around(part)]
+    assert not [*words.around("スイッチング")]
 
 
 @pytest.mark.parametrize("part", ["%", "n_te", "'", "*", "N"])
 def test_no_character_of_a_part_means_anything_but_itself(words: Vocabulary, part: str) -> None:
     words.add(["note"])
-    assert not words.within(part)
+    assert not [*words.around(part)]
 
 
 # -- by their likeness -----------------------------------------------------------------

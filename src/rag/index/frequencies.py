@@ -106,9 +106,12 @@ class Frequencies:
 
     def of(self, dimension: int) -> int:
         """Return how many chunks have a dimension; 1 for one that none has."""
-        at = bisect_left(self._several, dimension)
-        is_known = at < len(self._several) and self._several[at] == dimension
-        return self._counts[at] if is_known else 1
+        at = _place(self._several, dimension)
+        return 1 if at is None else self._counts[at]
+
+    def holds(self, dimension: int) -> bool:
+        """Return whether any chunk has a dimension."""
+        return any(_place(part, dimension) is not None for part in (self._several, self._singles))
 
     def idf(self, dimension: int) -> float:
         """Return what it tells of a chunk that it has a dimension: more, the fewer have it."""
@@ -163,6 +166,12 @@ class Frequencies:
             np.insert(singles, among, dimensions[is_one]),
         ]
         return Frequencies(self.chunks + chunks, *(part.data for part in parts))
+
+
+def _place(dimensions: Sequence[int], dimension: int) -> int | None:
+    """Return where a dimension stands among some in order, if it does."""
+    at = bisect_left(dimensions, dimension)
+    return at if at < len(dimensions) and dimensions[at] == dimension else None
 
 
 class FrequencyChanges:

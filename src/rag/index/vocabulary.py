@@ -1,7 +1,7 @@
 """The words that the notes hold, as they are written: for `word*`, and for words misspelt.
 
 Words are only ever added; one whose last note went stays until the index is rebuilt. Whoever
-takes a word from here asks the index whether any chunk still holds it.
+takes a word from here asks the index whether any chunk still holds it (`ChunkCounts.holds`).
 """
 
 from __future__ import annotations
@@ -49,11 +49,6 @@ class Vocabulary:
         with transaction(self._db):
             self._db.executemany("INSERT OR IGNORE INTO words VALUES (?)", ((w,) for w in words))
 
-    def unknown(self, words: Iterable[str]) -> list[str]:
-        """Return those of `words` that are not in the vocabulary, in order."""
-        find = "SELECT 1 FROM words WHERE word = ?"
-        return [w for w in dict.fromkeys(words) if not self._db.execute(find, (w,)).fetchone()]
-
     def starting_with(self, prefix: str) -> list[str]:
         """Return the words that begin with `prefix`, in alphabetical order."""
         rows = self._db.execute(
@@ -62,10 +57,10 @@ class Vocabulary:
         )
         return [word for (word,) in rows]
 
-    def within(self, part: str) -> bool:
-        """Return whether `part`, of katakana, stands in a longer word of katakana."""
-        find = "SELECT 1 FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?) LIMIT 1"
-        return self._db.execute(find, (*_KATAKANA, part)).fetchone() is not None
+    def around(self, part: str) -> Iterator[str]:
+        """Yield the words of katakana in which `part` stands."""
+        find = "SELECT word FROM words WHERE word BETWEEN ? AND ? AND instr(word, ?)"
+        return (word for (word,) in self._db.execute(find, (*_KATAKANA, part)))
 
     def near(self, word: str) -> Iterator[str]:
         """Yield the words that `word` may be a slip of, the likeliest first.

@@ -57,12 +57,14 @@ def find_unknown(
     as_written = {*content_words(exact), *_loans(exact)}
     near: dict[str, list[str]] = {}
     beside: list[str] = []
-    for word in vocabulary.unknown([*words, *loans])[:_MOST_UNKNOWN]:
-        # It may be known in another form; part of a longer loan word is found by its characters.
-        is_part = word in loans and vocabulary.within(word)
-        if word in as_written or is_part or _is_held(store, word):
+    held = store.counts.holds
+    unheld = [word for word in dict.fromkeys([*words, *loans]) if not held(_dimension(word))]
+    for word in unheld[:_MOST_UNKNOWN]:
+        # Part of a longer loan word is found by its characters.
+        around = vocabulary.around(word) if word in loans else ()
+        if word in as_written or any(held(_dimension(loan)) for loan in around):
             continue
-        if any(store.is_used(dimension) for dimension in _beside(word)):
+        if any(map(held, _beside(word))):
             beside.append(word)
         else:
             # One number is no slip of another.
@@ -72,7 +74,7 @@ def find_unknown(
 
     def likeliest(others: list[str]) -> str:
         tried = (other for other, _ in zip(others, looks, strict=False))
-        return next((other for other in tried if _is_held(store, other, filters)), "")
+        return next((other for other in tried if store.is_used(_dimension(other), filters)), "")
 
     nearest = {word: likeliest(others) for word, others in near.items()}
     meant = {w: near for w, near in nearest.items() if near and near not in loans}
@@ -91,10 +93,6 @@ def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
 
 def _loans(text: str) -> list[str]:
     return KATAKANA_WORD.findall(cleaned(text))
-
-
-def _is_held(store: BaseDocumentStore, word: str, filters: Filter | None = None) -> bool:
-    return store.is_used(_dimension(word), filters)
 
 
 def _may_be_missed(word: str) -> bool:

@@ -63,6 +63,11 @@ class ChunkCounts:
         with self.access.mutex:
             return self._in_use().idf(dimension)
 
+    def holds(self, dimension: int) -> bool:
+        """Return whether any chunk has a dimension."""
+        with self.access.mutex:
+            return self._in_use().holds(dimension)
+
     def _in_use(self) -> Frequencies:
         return self.now() if self.access.reads_work else self.access.frequencies()
 
