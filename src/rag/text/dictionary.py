@@ -1,4 +1,4 @@
-"""Common English words: a word that is among them is hardly a slip of another one."""
+"""Common words of seven languages: a word that is among them is hardly a slip of another one."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from pathlib import Path
 
 from rag.text.normalize import fold_accents
 
-# 160,000 words of pyspellchecker, as JSON: {"word": how often, ...}. Its module is not imported.
-_PACKAGE, _FILE = "spellchecker", "resources/en.json.gz"
+# Word lists of pyspellchecker, as JSON: {"word": how often, ...}. Its module is not imported.
+_PACKAGE, _FILE = "spellchecker", "resources/{}.json.gz"
+_LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pt")
 
 
 def is_common(word: str) -> bool:
-    """Return whether a word, in small letters, is a common English one; accents do not matter.
+    """Return whether a word, in small letters, is a common one; accents do not matter in English.
 
-    >>> is_common("flight"), is_common("naïve"), is_common("fligth")
-    (True, True, False)
+    >>> is_common("flight"), is_common("naïve"), is_common("passwort"), is_common("fligth")
+    (True, True, True, False)
     """
-    return f'"{fold_accents(word)}":'.encode() in _content()
+    entries = [f'"{form}":'.encode() for form in dict.fromkeys([word, fold_accents(word)])]
+    return any(entry in _content(language) for language in _LANGUAGES for entry in entries)
 
 
 @cache
-def _content() -> bytes:
+def _content(language: str) -> bytes:
     found = find_spec(_PACKAGE)
     folders = (found.submodule_search_locations if found else None) or []
-    files = [Path(folder) / _FILE for folder in folders]
+    files = [Path(folder) / _FILE.format(language) for folder in folders]
     # To look for a word in the text takes less than to parse it.
     return next((gzip.decompress(file.read_bytes()) for file in files if file.is_file()), b"")
