@@ -65,6 +65,15 @@ def test_a_list_goes_with_the_sentence_that_introduces_it() -> None:
     )
 
 
+@pytest.mark.parametrize("parted", ["\n", "\n\n"])
+@pytest.mark.parametrize("lead", ["Before the flight,", "出発の前に、"])
+def test_a_lead_in_that_ends_in_a_comma_is_quoted_with_its_list_alone(
+    lead: str, parted: str
+) -> None:
+    content = f"{lead}{parted}- check the passport\n- pack the adapter"
+    assert texts(content)[0] == f"{lead}\n- check the passport\n- pack the adapter"
+
+
 def test_an_item_knows_what_introduces_it() -> None:
     [salt, water] = of_kind("You need:\n- salt\n- water", Kind.ITEM)
     assert (salt.text, salt.under) == ("salt", "You need:")

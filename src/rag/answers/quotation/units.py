@@ -22,7 +22,7 @@ _CALLOUT = re.compile(r"\s*(?:>\s?)+\[!")
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ ]?)+")
 _NOTE_LINK = re.compile(r"\[\[[^\]]*\]\]")
 _LINK = re.compile(r"!?\[\[[^\]]*\]\]|!?\[[^\]]*\]\([^)]*\)|<?https?://\S+")
-_INTRODUCES = re.compile(r"[:：]\s*$")
+_INTRODUCES = re.compile(r"[:：,，、]\s*$")
 # What is said in the next sentence: "There are two kinds of discounts."
 _ANNOUNCES = re.compile(
     r"\b(?:there (?:are|is)|two|three|four|several|following|depends?|as follows|(?:yes|no)[.!]?$)"
