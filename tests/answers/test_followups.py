@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answers.follow_ups import Exchange, expanded, is_accepted
+from rag.answers.follow_ups import Exchange, expanded, is_accepted, is_small_talk, lacks_subject
 
 HISTORY = [Exchange("How long do we keep backups?", "We keep backups for ninety days. [1]")]
 JAPANESE = [Exchange("証明書の更新はいつ？", "証明書は毎年三月に更新する。[1]")]
@@ -75,10 +75,50 @@ def test_without_a_model_the_words_of_the_question_before_follow(question, histo
 
 
 @pytest.mark.parametrize(
-    "said", ["thanks", "Thank you!", "ok", "OK, thanks", "👍", "🙂 🙏", "ありがとう。", "了解です"]
+    "said",
+    [
+        *("thanks", "Thank you!", "ok", "OK, thanks", "👍", "🙂 🙏", "ありがとう。", "了解です"),
+        *("hi", "Hello there!", "good morning, how are you?", "Danke schön", "こんにちは！"),
+        *("what can you do?", "何ができますか？", "はじめまして、よろしくお願いします。"),
+    ],
 )
 def test_what_asks_nothing_leans_on_nothing(said: str) -> None:
+    assert is_small_talk(said)
     assert expanded(said, HISTORY) == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("good coffee", "thanks to whom?", "who are you meeting?", "hi-fi", "OK button", "=>"),
+        *(
+            "こんにちはの由来",
+            "何ができる犬",
+            "はい、いつ？",
+            "how are you backed up?",
+            "?",
+            "help",
+        ),
+    ],
+)
+def test_what_asks_for_something_is_no_small_talk(said: str) -> None:
+    assert not is_small_talk(said)
+
+
+def test_a_question_word_alone_lacks_its_subject() -> None:
+    alone = [
+        "why?",
+        "When?",
+        "and since when?",
+        "how many",
+        "いつ？",
+        "なぜですか",
+        "どこで",
+        "warum?",
+    ]
+    assert [said for said in alone if not lacks_subject(said)] == []
+    whole = ["why tapes?", "when are holds due?", "期限はいつ？", "the who", "price?", "誰の鍵"]
+    assert [said for said in whole if lacks_subject(said)] == []
 
 
 def test_a_question_goes_on_from_the_last_that_asked_something() -> None:

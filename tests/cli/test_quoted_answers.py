@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
+
 import pytest
 
 SAME = "The boiler is serviced every October by Marsh and Son."
@@ -43,6 +47,29 @@ def test_what_no_note_answers_is_not_found_and_near_notes_are_named(rag, twice):
     assert ran.code == 1
     assert "not found in your notes" in ran.out
     assert "Boiler.md" in ran.err and "Boiler.md" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [("hi", "from your notes"), ("ありがとう", "ノートの内容から")]
+)
+def test_small_talk_is_answered_by_what_rag_is_in_one_line(rag, twice, said, told):
+    ran = rag("ask", said, "--no-model")
+    assert ran.code == 0
+    [line] = ran.out.splitlines()
+    assert "rag" in line and told in line and not ran.err
+
+
+def test_in_a_conversation_small_talk_leaves_the_subject_and_one_word_keeps_it(
+    rag, twice, monkeypatch
+):
+    lines = ["hello", "when?", "Who services the boiler?", "thanks", "when?", "いつ？"]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    ran = rag("chat", "--no-model", "--json")
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert [one["found"] for one in told] == [True, False, True, True, True, True]
+    assert "Ask the whole question" in told[1]["notices"][0]
+    assert told[0]["answer"] == told[3]["answer"] != told[2]["answer"]
+    assert told[4]["answer"] == told[5]["answer"] == told[2]["answer"]
 
 
 def test_what_a_list_leaves_out_is_said_in_the_language_of_the_question(rag, write_notes):

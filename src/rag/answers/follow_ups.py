@@ -1,4 +1,5 @@
-"""Follow-up questions, made to stand by themselves: "and how often?" after a question of backups.
+"""Follow-up questions, made to stand by themselves: "and how often?" after a question of backups;
+and what is said that asks nothing, or not the whole.
 
 A model rewrites them from what was said before. What it gives back is searched for and asked, so
 it is believed only as far as it is made of the words of the conversation.
@@ -34,12 +35,32 @@ _WHOLE = re.compile(
     r"|.+(?:とは|って何)",
     re.IGNORECASE,
 )
-# Asks nothing.
-_ACKNOWLEDGES = re.compile(
-    r"(?:(?:ok(?:ay)?|thanks?(?: (?:you|a lot|so much|very much))?|thx|cheers|great|good|nice|cool"
-    r"|perfect|got it|i see|alright|all right|bye|goodbye)[\s,.!]*)+"
-    r"|(?:(?:どうも|本当に)?ありがとう(?:ございま(?:す|した))?|了解(?:です|しました)?|わかりました|なるほど|はい)"
-    r"[、。！!\s]*",
+# Greets, thanks, acknowledges, or asks who is speaking; one such phrase or several.
+_PHRASES = (
+    r"ok(?:ay)?|thanks?(?: (?:you|a lot|so much|very much))?|thx|cheers|great|good|nice|cool"
+    r"|perfect|got it|i see|alright|all right|bye|goodbye"
+    r"|(?:hi|hey|hello)(?: (?:there|all|everyone))?"
+    r"|good (?:morning|afternoon|evening|day|night)|how are you(?: doing)?(?: today)?"
+    r"|(?:who|what) are you|what can you do|nice to meet you"
+    r"|hallo|servus|moin|guten (?:morgen|tag|abend)|danke(?: (?:schön|sehr))?|tschüss"
+    r"|bonjour|bonsoir|salut|merci(?: beaucoup)?|hola|(?:muchas )?gracias|ciao|grazie"
+    r"|こんにち[はわ]|こんばん[はわ]|おはよう(?:ございます)?|やあ|もしもし|(?:はじ|初)めまして"
+    r"|(?:どうも|本当に)?(?:ありがとう|有難う)(?:ございま(?:す|した))?|どうも|感謝します"
+    r"|お?元気(?:です)?か|あなたは(?:だれ|誰|何)(?:ですか)?|何ができ(?:る(?:の)?|ますか)"
+    r"|よろしく(?:お願いします)?|お疲れ様(?:です|でした)?|さようなら|またね"
+    r"|了解(?:です|しました)?|わかりました|なるほど|はい"
+)
+_SMALL_TALK = re.compile(rf"(?:(?:{_PHRASES})(?:[\s,.!?、。！？~〜]+|$))+", re.IGNORECASE)
+# A question word and nothing that is asked about.
+_QUESTION_WORD = re.compile(
+    r"(?:(?:and|but|so|und|aber|et|y)\s+)?(?:(?:since|until|by|from|for|with|to|about)\s+)?"
+    r"(?:why|when|where|who(?:m|se)?|what|which|how(?: (?:come|many|much|often|long|so))?"
+    r"|warum|wieso|weshalb|wann|wo|wohin|woher|wer|wen|wem|was|wie|welche[rsnm]?"
+    r"|pourquoi|quand|où|qui|quoi|comment|combien"
+    r"|por qu[ée]|cu[áa]ndo|d[óo]nde|qui[ée]n(?:es)?|qu[ée]|c[óo]mo|cu[áa]nt[oa]s?)"
+    r"(?: (?:not|so|exactly|then|else|for|from))?"
+    r"|(?:(?:で|それ)は)?(?:なぜ|何故|どうして|なんで|いつ|どこ|だれ|誰|どなた|何|なに|どれ|どちら|どう|いくら|いくつ)"
+    r"(?:で|に|から|まで|が|を|の)?(?:です)?(?:か|なの)?",
     re.IGNORECASE,
 )
 # They name nothing by themselves: "who else?", "how many more?", "and the one before?"
@@ -80,9 +101,9 @@ def is_accepted(rewritten: str, question: str, history: Sequence[Exchange]) -> b
 def expanded(question: str, history: Sequence[Exchange]) -> str:
     """Make a question stand by itself without a model: where it refers to what was said, or says
     little, the words of the question before follow it. What asks nothing ("thanks", 👍) stays."""
-    if _asks_nothing(question):
+    if is_small_talk(question):
         return question
-    spoken, history = question.strip(), [one for one in history if not _asks_nothing(one.question)]
+    spoken, history = question.strip(), [one for one in history if not is_small_talk(one.question)]
     terms = len(claims(question))
     leans = terms < (1 if _WHOLE.match(spoken) else _FEW)
     if not history or not (_REFERS.search(question) or leans):
@@ -92,9 +113,15 @@ def expanded(question: str, history: Sequence[Exchange]) -> str:
     return f"{question} ({' '.join(new)})" if new else question
 
 
-def _asks_nothing(said: str) -> bool:
+def is_small_talk(said: str) -> bool:
+    """Return whether something said asks nothing of the notes: "hi", 「ありがとう」, 👍."""
     spoken = said.strip()
-    return bool(_ACKNOWLEDGES.fullmatch(spoken)) or not re.search(r"[\w?？]", spoken)
+    return bool(_SMALL_TALK.fullmatch(spoken)) or not re.search(r"[\w?？!-~]", spoken)
+
+
+def lacks_subject(question: str) -> bool:
+    """Return whether a question is a question word alone: "why?", 「いつ？」."""
+    return bool(_QUESTION_WORD.fullmatch(question.strip(" \t\n?？!！.。…")))
 
 
 def _subject(question: str) -> list[str]:

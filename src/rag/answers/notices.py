@@ -10,6 +10,8 @@ from rag.answers.refusals import PHRASES
 
 _ENGLISH = {
     "not_found": "not found in your notes",
+    "small_talk": "This is rag. Ask it a question: it answers from your notes, with sources.",
+    "lacks_subject": "Ask the whole question: this one does not say what it is about.",
     "sentence": "{count} sentence",
     "sentences": "{count} sentences",
     "held_back": "{count} held back",
@@ -37,6 +39,8 @@ _ENGLISH = {
 }
 _JAPANESE = {
     "not_found": PHRASES["ja"],
+    "small_talk": "rag です。質問すると、ノートの内容から出典つきで答えます。",
+    "lacks_subject": "何についての質問か分かりません。質問全体を入力してください。",
     "sentence": "{count} 文",
     "sentences": "{count} 文",
     "held_back": "保留 {count}",

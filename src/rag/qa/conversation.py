@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from haystack import Pipeline
 from haystack.dataclasses import ChatMessage
 
-from rag.answers.follow_ups import Exchange, expanded, is_accepted
+from rag.answers.follow_ups import Exchange, expanded, is_accepted, is_small_talk
 from rag.clients.protocols import BriefChat
 from rag.context.memory import MemoryManager
 from rag.exceptions import StorageError, UsageError
@@ -124,7 +124,7 @@ class Conversation:
 
         :raises QueryError: when it is too long.
         """
-        if not question.strip():
+        if not question.strip() or is_small_talk(question):
             return question
         question = bounded(question)
         if known := self._followed_up(question):
@@ -139,7 +139,8 @@ class Conversation:
         for turn in reversed(self.session.turns[-_LOOKS_BACK:]):
             if may_ask_of_notes(turn.asked) and (known := _after(turn, question)):
                 return known
-            if turn.asked == turn.question:  # one that goes on from no other
+            goes_on = turn.asked != turn.question
+            if not (goes_on or is_small_talk(turn.question)):
                 break
         return ""
 

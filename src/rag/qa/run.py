@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from haystack import Pipeline
 from haystack.core.errors import PipelineRuntimeError
 
+from rag.answers.follow_ups import is_small_talk, lacks_subject
+from rag.answers.notices import notice
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
@@ -75,7 +77,8 @@ def ask(
     :param about: what the question asks of the notes themselves, from
         `rag.query.note_questions.note_question`: it is answered from the index, and no model is
         asked. By filters alone all notes are listed then, where `top_k` is not given.
-    :returns: the answer; `found` is false, and the text says so, when the notes hold none.
+    :returns: the answer; `found` is false, and the text says so, when the notes hold none. Small
+        talk, and a question word alone, are answered without a search.
     :raises QueryError: when the question is empty or no text, or the search fails.
     :raises IndexUnavailableError: when there is no index, or it is damaged.
     :raises ConnectionError: when a model that must answer does not; see `create_qa_pipeline`.
@@ -89,6 +92,11 @@ def ask(
     if top_k is not None:
         check_top_k(top_k)
     store, generator = open_store(pipeline, ANSWER), component_of(pipeline, GENERATOR)
+    if is_small_talk(question):
+        return Answer(notice(question, "small_talk"), [], 0.0)
+    if lacks_subject(question):
+        why = [notice(question, "lacks_subject")]
+        return Answer(notice(question, "not_found"), [], 0.0, found=False, notices=why)
     if about is not None:
         return _about_notes(pipeline, question, about, filters, top_k, intent)
     top_k, mode = chosen(pipeline, top_k, mode)

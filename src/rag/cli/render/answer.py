@@ -176,7 +176,7 @@ class AnswerPrinter:
             return exit_code(answer)
         if answer.quotes:
             print_quotes(self._console, answer)
-        elif not answer.found and not answer.partial:
+        elif not (answer.partial or (answer.model and answer.found)):
             self._console.print(answer.text)
             self._print_near(answer)
         if self._sources and answer.sources:

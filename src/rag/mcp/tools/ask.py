@@ -61,7 +61,9 @@ def _result(report: AnswerReport) -> ToolResult:
     answer = report.answer
     text = clean(answer.text)[:_LONGEST_ANSWER]
     sources = [_source(number, one) for number, one in enumerate(answer.sources, 1)]
-    if answer.found:
+    if answer.found and not answer.sources:
+        body = [text]
+    elif answer.found:
         shown = "\n".join([text, "", *map(_source_line, sources)])
         body = [_origin(answer), as_data(shown[: LONGEST - 2000])]
     else:
