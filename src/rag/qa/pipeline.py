@@ -15,7 +15,7 @@ from rag.qa.plugin_steps import load_steps
 from rag.qa.question_analyzer import QuestionAnalyzer
 from rag.search.pipeline import search_with
 from rag.search.planning import ANALYZER
-from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.document_store import BaseDocumentStore, own_store
 from rag.support.pipeline_parts import component_of
 
 PROMPT, GENERATOR, CHECKER = "prompt_builder", "chat_generator", "answer_checker"
@@ -49,11 +49,11 @@ def create_qa_pipeline(
         configured one is stood in for by quotations.
     :param transforms: names of `rag.query.registry`; without it `ask.transforms`.
     :param template: of the prompt, in Jinja; see `AnswerPromptBuilder`.
-    :raises UsageError: for a transform that does not exist, or a template that is empty or does
-        not parse.
+    :raises UsageError: for a store of another package, a transform that does not exist, or a
+        template that is empty or does not parse.
     :raises ConfigError: for such a transform or classifier in the settings.
     """
-    config = complete(config)
+    store, config = own_store(store), complete(config)
     names = config.ask.transforms
     if names and transforms is None:
         from rag.search.components.query_expander import configured_transforms

@@ -14,7 +14,7 @@ from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, No
 from rag.search.components.query_analyzer import MIN_CHUNKS, QueryAnalyzer
 from rag.search.components.query_embedder import QueryEmbedder
 from rag.search.planning import ANALYZER, EXPANDER, ROUTER, add_planning
-from rag.stores.base.document_store import BaseDocumentStore
+from rag.stores.base.document_store import BaseDocumentStore, own_store
 
 # What fails is raised; Haystack's log would add on stderr which of the inputs its snapshot of the
 # pipeline cannot hold.
@@ -81,10 +81,10 @@ def create_search_pipeline(
         `search.top_k` and `search.mode` count where a search names none.
     :param rerank: let a model order the best results again, see `ModelReranker`.
     :param transforms: names of `rag.query.registry`; without it `search.transforms`.
-    :raises UsageError: for a transform that does not exist.
+    :raises UsageError: for a store of another package, a transform that does not exist.
     :raises ConfigError: for such a transform or classifier in the settings.
     """
-    config = complete(config)
+    store, config = own_store(store), complete(config)
     depth = DEPTH if rerank else 0
     analyzer = QueryAnalyzer(store, config.search.top_k, config.search.mode, depth)
     pipeline = search_with(analyzer, config, transforms)

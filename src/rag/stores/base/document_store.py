@@ -13,6 +13,7 @@ from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
+from rag.exceptions import UsageError
 from rag.index.manifest import Manifest
 from rag.index.snapshots import IndexDirectory
 from rag.stores.base.access import Access
@@ -37,6 +38,20 @@ from rag.stores.base.scored_chunk import CANDIDATE_FIELDS, Candidate, to_candida
 
 _PAGE = 1000
 _MATCHES = 10_000  # points asked for where all are wanted; more when there are so many
+
+
+def own_store(store: object) -> BaseDocumentStore:
+    """Return a store that the pipelines can run with.
+
+    :raises UsageError: for one of another package, such as `qdrant-haystack`.
+    """
+    if isinstance(store, BaseDocumentStore):
+        return store
+    kind = type(store)
+    raise UsageError(
+        f"{kind.__module__}.{kind.__qualname__} is no store that rag can index or search",
+        hint="Make one with rag.stores.get_document_store(config).",
+    )
 
 
 class BaseDocumentStore(AsyncDocuments, DocumentEmbeddings, ABC):
