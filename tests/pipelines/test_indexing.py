@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from haystack import Document as HaystackDocument
+from haystack import Pipeline
+from haystack_integrations.document_stores.qdrant import QdrantDocumentStore
 
-from rag.config import IndexConfig, RAGConfig
-from rag.exceptions import IndexingError
+from rag.config import IndexConfig, OllamaConfig, RAGConfig
+from rag.exceptions import IndexingError, UsageError
 from rag.pipelines import (
     Document,
     DocumentMeta,
@@ -17,10 +20,13 @@ from rag.pipelines import (
     chunk_document,
     chunk_documents,
     create_indexing_pipeline,
+    create_qa_pipeline,
+    create_search_pipeline,
     index_all_vaults,
     index_vault,
     parse_frontmatter,
     scan_vault,
+    search,
 )
 from rag.stores import get_collection_stats, get_document_store
 
@@ -321,6 +327,55 @@ class TestDryRun:
         result = index_vault(pipeline, folder, "v", dry_run=True, rag_config_override=other)
         assert result.indexed_docs == 1
         assert self.files(config) == before
+
+
+class TestVectors:
+    @pytest.fixture
+    def ollama(self, server) -> OllamaConfig:
+        return OllamaConfig(url=server.url, retries=0)
+
+    def test_an_indexing_pipeline_with_settings_makes_vectors_too(
+        self, write_notes, config, ollama
+    ):
+        folder = write_notes("v", {"a.md": "alpha", "b.md": "beta"})
+        with get_document_store(config) as store:
+            pipeline = create_indexing_pipeline(store, ollama)
+            assert index_vault(pipeline, folder, "v", rag_config_override=config).errors == []
+            assert store.count_embedded() == 2
+            with closing(create_search_pipeline(store, ollama)) as searching:
+                found = search(searching, "alpha", mode="dense").results
+        assert found[0].title == "a"
+
+    def test_it_embeds_what_it_is_run_with_by_itself(self, write_notes, config, ollama):
+        chunks = chunk_documents(scan_vault(write_notes("v", {"a.md": "alpha"}), "v"))
+        with get_document_store(config) as store:
+            store.begin_writing()
+            pipeline = create_indexing_pipeline(store, ollama)
+            again = Pipeline.loads(pipeline.dumps(), allowed_modules=["rag"])
+            assert again.to_dict() == pipeline.to_dict()
+            output = pipeline.run({"embedder": {"documents": chunks}})
+            assert output["sentence_embedder"] == {"embedded": 1}
+            assert store.embeddings_of([chunks[0].id])
+
+    def test_notes_are_found_by_words_where_no_server_makes_vectors(
+        self, write_notes, config, titles
+    ):
+        off = OllamaConfig(url="http://127.0.0.1:9", retries=0)
+        folder = write_notes("v", {"a.md": "alpha"})
+        with get_document_store(config) as store:
+            pipeline = create_indexing_pipeline(store, off)
+            [error] = index_vault(pipeline, folder, "v", rag_config_override=config).errors
+        assert "127.0.0.1:9" in error
+        assert titles(config) == {"a"}
+
+
+@pytest.mark.parametrize(
+    "make", [create_indexing_pipeline, create_search_pipeline, create_qa_pipeline]
+)
+def test_a_store_of_another_package_is_refused_with_the_function_that_makes_ours(make):
+    with pytest.raises(UsageError, match="QdrantDocumentStore") as raised:
+        make(QdrantDocumentStore(":memory:"))
+    assert "get_document_store" in (raised.value.hint or "")
 
 
 class TestIndexAllVaults:

@@ -11,6 +11,7 @@ import fcntl
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,10 +28,10 @@ from rag.index.background import (
 )
 from rag.index.embedding_space import Space
 from rag.index.index_errors import not_a_file
-from rag.index.searchable_text import sentence_texts
 from rag.index.vector_cache import VECTORS, VectorCache
 from rag.indexing.embedding_facts import EmbeddingReport, agreed_space, record_done
 from rag.indexing.reports import Progress, unseen
+from rag.indexing.sentence_embedder import Vectors, texts_of, write_vectors
 from rag.support.regular_files import strange_kind
 from rag.text.token_estimate import count_tokens
 
@@ -146,15 +147,15 @@ class ChunkEmbedding:
 
     def _unknown(self, documents: Iterable[Document]) -> Texts:
         """Return the texts of chunks that no model has embedded yet and that ours reads."""
-        chunks = [
-            (document, sentence_texts(document.meta, document.content)) for document in documents
-        ]
-        known = self._known(text for _, texts in chunks for text in texts)
-        self.report.reused += len(self._write(chunks, known))
+        chunks = [*documents]
+        texts_by_id = texts_of(chunks)
+        known = self._known(chain.from_iterable(texts_by_id.values()))
+        self.report.reused += len(self._write(texts_by_id, known))
         unknown: Texts = {}
-        for document, texts in chunks:
+        for document in chunks:
             if document.id in self._seen:
                 continue
+            texts = texts_by_id[document.id]
             whole = "\n".join(texts)
             if not whole or not self.embeddings.reads_script(whole, mostly=True):
                 self.report.unreadable += 1
@@ -165,21 +166,14 @@ class ChunkEmbedding:
                     unknown.setdefault(text, []).append(document)
         return unknown
 
-    def _known(self, texts: Iterable[str]) -> Mapping[str, list[float]]:
+    def _known(self, texts: Iterable[str]) -> Vectors:
         return self.visit.writer.vectors.get(self.space.key, dict.fromkeys(texts))
 
-    def _write(
-        self, chunks: Iterable[tuple[Document, list[str]]], known: Mapping[str, list[float]]
-    ) -> Collection[str]:
+    def _write(self, texts: Mapping[str, list[str]], known: Vectors) -> Collection[str]:
         """Write the vectors of the chunks all of whose texts have one, and return their ids."""
-        vectors = {
-            document.id: [known[text] for text in texts]
-            for document, texts in chunks
-            if all(text in known for text in texts)
-        }
-        self.visit.writer.store.write_embeddings(vectors)
-        self._seen |= {*vectors}
-        return vectors.keys()
+        written = write_vectors(self.visit.writer.store, texts, known)
+        self._seen |= {*written}
+        return written
 
     def _give_back(self, texts: Texts) -> None:
         """Leave the chunks of texts to another round, or to the next run."""
@@ -248,11 +242,8 @@ class ChunkEmbedding:
     ) -> None:
         """Write what a round made, for chunks that are still there and say the same."""
         touched = _ids({text: texts[text] for text in made})
-        chunks = [
-            (document, sentence_texts(document.meta, document.content))
-            for document in self._documents(touched)
-        ]
-        others = {text for _, its in chunks for text in its if text not in made}
+        chunks = texts_of([*self._documents(touched)])
+        others = {text for text in chain.from_iterable(chunks.values()) if text not in made}
         written = self._write(chunks, {**made, **self._known(others)})
         fresh = min(len(made), len(written))
         self.report.made += fresh

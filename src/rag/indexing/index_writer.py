@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from rag.indexing.bulk_build import BuiltSegments
     from rag.indexing.note_points import NoteChunk
+    from rag.indexing.sentence_embedder import Lookup
     from rag.stores.base.document_store import BaseDocumentStore
     from rag.stores.edge.segments import SegmentHome
 
@@ -207,7 +208,7 @@ class IndexWriter:
 
         if self._pipeline is None:
             store = get_document_store(self.config, self.directory)
-            self._pipeline = create_indexing_pipeline(store)
+            self._pipeline = create_indexing_pipeline(store, self.config)
         self.store.begin_writing()
         self._prepared = True
         expected = self.manifest.expected_points()
@@ -266,9 +267,9 @@ class IndexWriter:
         from rag.support.pipeline_errors import own_errors
 
         with own_errors(IndexingError, "the indexing pipeline failed"):
-            words = run_pipeline(self.pipeline, chunks)
-            self.store.write_embeddings(self._known_embeddings(chunks))
-        self.remember_words(words)
+            wrote = run_pipeline(self.pipeline, chunks, self._known_vectors())
+        self._without += len(chunks) - wrote.embedded
+        self.remember_words(wrote.words)
 
     def remember_words(self, words: Iterable[str]) -> None:
         """Add the words of chunks to the vocabulary."""
@@ -285,21 +286,13 @@ class IndexWriter:
             self._vectors = VectorCache(self.directory.path / VECTORS)
         return self._vectors
 
-    def _known_embeddings(self, chunks: Sequence[NoteChunk]) -> dict[str, list[list[float]]]:
-        """Return the embeddings of each chunk whose text was embedded before, by its id."""
+    def _known_vectors(self) -> Lookup | None:
+        """Return what gives the vectors of texts that were embedded before, if any were."""
         embedded = read_embedded(self.manifest)
         if embedded is None:
-            return {}
-        from rag.index.searchable_text import sentence_texts
-
-        found = {}
-        for chunk in chunks:
-            texts = sentence_texts(chunk.meta, chunk.text)
-            known = self.vectors.get(embedded.space.key, texts)
-            if len(known) == len({*texts}):
-                found[chunk.id] = [known[text] for text in texts]
-        self._without += len(chunks) - len(found)
-        return found
+            return None
+        key = embedded.space.key
+        return lambda texts: self.vectors.get(key, texts)  # Haystack copies all but functions
 
     def begin_space(self, space: Space) -> Embedded:
         """Make room for embeddings of a space; those of any other go."""

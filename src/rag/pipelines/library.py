@@ -16,9 +16,10 @@ from rag.indexing.copied_files import spans_of_copies
 from rag.indexing.documents import Document, DocumentMeta, IndexingResult
 from rag.indexing.dry_run import compare
 from rag.indexing.note_reader import chunk_meta, cut_note, is_wanted, open_note
+from rag.indexing.pipeline import VECTORS
 from rag.indexing.reports import VaultReport
 from rag.indexing.run import IndexRun
-from rag.support.pipeline_parts import store_of
+from rag.support.pipeline_parts import component_of, store_of
 from rag.vault import Note, note_id, read_note, scan_folder
 from rag.vault.frontmatter import split_front_matter
 from rag.vault.note import split_lines
@@ -110,7 +111,8 @@ def index_vault(
     dry_run: bool = False,
     rag_config_override: RAGConfig | None = None,
 ) -> IndexingResult:
-    """Bring one vault up to date in the index that the pipeline writes to, and publish it.
+    """Bring one vault up to date in the index that the pipeline writes to, and publish it; with
+    vectors, where the pipeline has settings that name who makes them.
 
     :param dry_run: say what would be done, and do nothing.
     :returns: what was done; what failed is in `errors` and is not raised.
@@ -168,8 +170,10 @@ def _index(
                 results[name] = IndexingResult(0, 0, 0)
                 results[name] = _to_result(run.index_vault(name, root))
             run.publish()
+            if models := getattr(component_of(pipeline, VECTORS), "config", None):
+                run.embed(models=models)
         except RAGError as error:
-            # Nothing is published then: the next run completes what this one began.
+            # The next run completes what this one began.
             for result in results.values():
                 result.errors.append(str(error))
     return results
