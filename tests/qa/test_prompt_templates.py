@@ -31,6 +31,7 @@ HOSTILE = Document(
         "line_start": 3,
     },
 )
+SEED = "{% for d in documents[:1] %}{{ d.content }}{% endfor %}\nQuestion: {{ query }}\nAnswer:"
 ALL = "{% for d in documents %}{{ d.content }}|{{ d.meta }}{% endfor %}"
 
 
@@ -166,6 +167,40 @@ class TestOneThatIsWrong:
             assert not server.requests("/api/chat")
         assert answer.quotes
         assert any("template failed in line 1" in notice for notice in answer.notices)
+
+    @pytest.fixture
+    def answered(self, index):
+        """Return what `ask` makes of a reply to the prompt of a template, and what was shown."""
+
+        def run(template: str, reply: str):
+            with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:
+                server.say(reply)
+                config = replace(index, ollama=OllamaConfig(url=server.url))
+                shown: list[str] = []
+                with closing(create_qa_pipeline(store, config, template=template)) as pipeline:
+                    return ask(pipeline, QUESTION, on_text=shown.append), "".join(shown)
+
+        return run
+
+    def test_that_numbers_no_notes_gets_its_answer_as_unverified(self, answered):
+        reply = TRUE.replace(" [1]", "")
+        many = " ".join([reply] * 10)  # of which a numbered prompt would have had the model stopped
+        for said in (reply, many):
+            answer, shown = answered(SEED, said)
+            assert answer.found and answer.model and not answer.quotes
+            assert answer.text == shown and answer.text.startswith(f"{reply} [no source]")
+            assert (answer.verified, answer.confidence, answer.sources) == (0.0, 0.0, [])
+            assert answer.notices[-1].startswith("unverified: ")
+
+    def test_that_numbers_them_gets_no_answer_without_numbers(self, answered):
+        answer, shown = answered(f"[1] {SEED}", TRUE.replace(" [1]", ""))
+        assert answer.quotes and not shown
+
+    @pytest.mark.parametrize("reply", ["The moon is made of green cheese.", "I don't know."])
+    def test_that_numbers_no_notes_gets_no_answer_of_which_they_do_not_speak(self, answered, reply):
+        answer, shown = answered(SEED, reply)
+        assert not answer.model or not answer.found
+        assert not shown
 
     def test_without_one_the_built_in_prompt_is_used(self, index):
         with OllamaServer(["llama3.2"]) as server, get_document_store(index) as store:

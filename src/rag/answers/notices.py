@@ -19,6 +19,8 @@ _ENGLISH = {
     "near": "Nearest to the question, without an answer:",
     "no_answer": "{model} gave no answer",
     "not_supported": "the answer of {model} is not borne out by your notes and was left out",
+    "unverified": "unverified: the prompt template shows no numbers by which {model} could name "
+    "its sources",
     "no_reasoning": "{model} does not reason",
     "injection": "a passage that instructs a model was left out of what {model} was shown",
     "injections": "{count} passages that instruct a model were left out of what {model} was shown",
@@ -48,6 +50,8 @@ _JAPANESE = {
     "near": "質問に最も近いノート（回答ではありません）:",
     "no_answer": "{model} は回答しませんでした",
     "not_supported": "{model} の回答はノートに根拠がないため、除きました",
+    "unverified": "未検証の回答です: プロンプトのテンプレートに出典の番号がないため、"
+    "{model} は出典を示せません",
     "no_reasoning": "{model} は推論に対応していません",
     "injection": "モデルへの指示を含む箇所を 1 件、{model} に見せずに除きました",
     "injections": "モデルへの指示を含む箇所を {count} 件、{model} に見せずに除きました",

@@ -94,12 +94,14 @@ class Prompt:
     :param sources: those in it, as they stand in it; number 1 is the first.
     :param tokens: our estimate of its length.
     :param planted: how many prompt injections were left out.
+    :param numbered: whether the numbers of the sources stand in it.
     """
 
     messages: list[dict[str, str]]
     sources: list[Source]
     tokens: int
     planted: int = 0
+    numbered: bool = True
 
 
 def rules(question: str) -> str:

@@ -53,6 +53,7 @@ class Verification:
         `address`, `sources`, `reasoning`; never the words themselves, which nobody should read.
     :param foreign: how many sentences were taken out that name a source.
     :param refused: the model said that the notes hold no answer.
+    :param unverified: it names no source, since it was shown no numbers.
     """
 
     text: str = ""
@@ -61,6 +62,7 @@ class Verification:
     removed: list[str] = field(default_factory=list)
     foreign: int = 0
     refused: bool = False
+    unverified: bool = False
 
     @property
     def believed(self) -> bool:

@@ -71,10 +71,12 @@ class Verifier:
 
     :param window: what the model was shown, in the order of the numbers.
     :param question: what it was asked; its words and numbers may be repeated.
+    :param numbered: whether it was shown the numbers. Of an answer that can name no source all that
+        the notes may have said is kept, unverified.
     """
 
-    def __init__(self, window: Sequence[Evidence], question: str) -> None:
-        self._window, self._marks = window, marks_for(question)
+    def __init__(self, window: Sequence[Evidence], question: str, numbered: bool = True) -> None:
+        self._window, self._marks, self._numbered = window, marks_for(question), numbered
         self._question, self._tongue = Evidence(question), tongue(question)
         self._known = frozenset().union(self._question.terms, *(e.terms for e in window))
         self._tongues = frozenset().union(*(e.tongues for e in window))
@@ -99,8 +101,12 @@ class Verifier:
         # One refusal among much else that was said does not make an answer one.
         said = self._sentences
         self._found.refused = self._says_not_found or 0 < said <= 2 * self._refusals
+        found = self._found
+        found.unverified = bool(found.claims) and not (found.refused or self._must_cite)
+        if found.unverified:
+            return found.text.rstrip(), found
         self._cut_off()
-        return rest, self._found
+        return rest, found
 
     @property
     def progress(self) -> Progress:
@@ -111,7 +117,14 @@ class Verifier:
     @property
     def is_hopeless(self) -> bool:
         """Whether so many sentences came, and none of them is borne out, that no more need come."""
-        return self._sentences >= _HOPELESS and not any(c.supported for c in self._found.claims)
+        supported = any(claim.supported for claim in self._found.claims)
+        return self._must_cite and self._sentences >= _HOPELESS and not supported
+
+    @property
+    def _must_cite(self) -> bool:
+        """Whether the model can name sources: it was shown their numbers, or has named some."""
+        cites = self._found.foreign or any(claim.sources for claim in self._found.claims)
+        return self._numbered or bool(cites)
 
     @property
     def _sentences(self) -> int:

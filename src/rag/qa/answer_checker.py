@@ -73,7 +73,8 @@ class AnswerChecker:
         replies: list[ChatMessage] | None = None,
         stream: AnswerStream | None = None,
     ) -> dict[str, Any]:
-        """Return the verified `answer`, empty when nothing of it is borne out, and what became
+        """Return the verified `answer`, empty when nothing of it is borne out, and
+        what became
         of all that the model wrote as `written`; or the prompt as `too_long`, where the server
         found it that and a shorter one can be tried.
 
@@ -91,8 +92,9 @@ class AnswerChecker:
             self._check(written, prompt, replies[0], stream)
         elif prompt.built:
             self._keep(written, prompt, stream)
-        believed = written.verification.believed
-        return {"answer": written.verification.text if believed else "", "written": written}
+        found = written.verification
+        shown = found.text if found.believed or found.unverified else ""
+        return {"answer": shown, "written": written}
 
     def _check(
         self, written: Written, prompt: AnswerPrompt, reply: ChatMessage, stream: AnswerStream
@@ -111,7 +113,7 @@ class AnswerChecker:
         if _is_too_long(reply):
             return
         if stream.verifier is None:
-            stream.begin(prompt.window, prompt.question)
+            stream.begin(prompt.window, prompt.question, built.numbered)
         assert stream.verifier
         if not stream.heard:
             stream.show(stream.verifier.feed(reply.text or ""))

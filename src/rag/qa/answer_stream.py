@@ -64,9 +64,9 @@ class AnswerStream:
         """Whether Ctrl-C ends the answer only, since somebody watches it."""
         return self._on_text is not None
 
-    def begin(self, window: Sequence[Evidence], question: str) -> None:
-        """Begin with the sources that the model is shown."""
-        self.verifier, self.heard = Verifier(window, question), False
+    def begin(self, window: Sequence[Evidence], question: str, numbered: bool = True) -> None:
+        """Begin with the sources that the model is shown, with or without numbers."""
+        self.verifier, self.heard = Verifier(window, question, numbered), False
 
     def __call__(self, chunk: StreamingChunk) -> None:
         thought = chunk.reasoning.reasoning_text if chunk.reasoning else ""

@@ -61,8 +61,8 @@ class AnswerPromptBuilder:
         the settings say (`ollama.max_context`) where it cannot be asked.
     :param steps: names of the user's own steps (entry points of the group `rag.steps`).
     :param template: the user's message in Jinja, in the place of the built-in one; its variables
-        are those of `rag.qa.prompt_template`. Number the notes in it: sentences of an answer that
-        name none are not shown.
+        are those of `rag.qa.prompt_template`. Number the notes in it: without numbers an answer
+        can name no source, and is shown as unverified.
     :raises UsageError: for a step that does not exist, or a template that is empty or does not
         parse.
     """
@@ -126,7 +126,7 @@ class AnswerPromptBuilder:
         if prompt.failure or not prompt.built:
             return {"prompt": prompt}
         if stream:
-            stream.begin(prompt.window, prompt.question)
+            stream.begin(prompt.window, prompt.question, prompt.built.numbered)
         return {"prompt": prompt, "messages": [_message(m) for m in prompt.built.messages]}
 
     def _built(

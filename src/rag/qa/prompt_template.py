@@ -114,6 +114,7 @@ class PromptTemplate:
                     tokens=tokens + count_tokens(rules["content"]),
                     planted=sum(planted for _, _, planted in cleaned[:count]),
                     ranks=list(range(1, count + 1)),
+                    numbered=all(f"[{number}]" in text for number in range(1, count + 1)),
                 )
         raise TooLongError(
             "the prompt template leaves no room for notes in what the model reads",

@@ -58,7 +58,9 @@ def _written(
     """Make the answer of what a model wrote; where that is nothing, of quotations."""
     found, model = written.verification, written.model
     common: dict[str, Any] = _facts(written)
-    if found.believed:
+    if found.unverified:
+        common["notices"].append(notice(question, "unverified", model=model))
+    if found.believed or found.unverified:
         return _generated(written, quotations, results, common)
     if written.interrupted:
         return replace(_without_quotes(quotations, question), **common, partial=True, model=model)
@@ -137,7 +139,7 @@ def _generated(
         quotations,
         text=found.text.strip(),
         sources=sources,
-        confidence=fmean(source.score for source in sources),
+        confidence=fmean(source.score for source in sources) if sources else 0.0,
         found=True,
         quotes=[],
         near=[],
