@@ -27,7 +27,8 @@ class BuiltinEmbeddings:
     config: ModelsConfig
     runtime: str = field(default="", init=False)
     _queries: ModelProcess = field(init=False)
-    _documents: dict[bool, ModelProcess] = field(default_factory=dict, init=False)
+    _indexing: ModelProcess = field(init=False)  # leaves the processor to other programs
+    _waited_for: ModelProcess = field(init=False)  # texts of notes of which somebody waits
 
     provider = "builtin"
     document_prefix = ""  # the engine knows it
@@ -35,6 +36,9 @@ class BuiltinEmbeddings:
 
     def __post_init__(self) -> None:
         self._queries = self._make_query_process()
+        seconds = self.config.ollama.read_timeout
+        self._indexing = ModelProcess(seconds, self.threads, self.hint)
+        self._waited_for = ModelProcess(seconds, 1, self.hint)
 
     @property
     def model(self) -> str:
@@ -129,11 +133,9 @@ class BuiltinEmbeddings:
         :param patient: a run of the indexer, which leaves the processor to other programs.
         """
         self.check_configured()
-        how = Documents(self._load(), self.threads if patient else 1, is_beside=patient)
-        if patient not in self._documents:
-            seconds = self.config.ollama.read_timeout
-            self._documents[patient] = ModelProcess(seconds, how.threads, self.hint)
-        for batch in embed_documents(self._documents[patient], how, texts):
+        process = self._indexing if patient else self._waited_for
+        how = Documents(self._load(), process.threads, is_beside=patient)
+        for batch in embed_documents(process, how, texts):
             self.runtime = batch.runtime or self.runtime
             yield batch
 
@@ -143,7 +145,7 @@ class BuiltinEmbeddings:
 
     def close(self) -> None:
         """End the processes that are kept."""
-        for process in (self._queries, *self._documents.values()):
+        for process in (self._queries, self._indexing, self._waited_for):
             process.close()
 
     # -- what another model has otherwise ---------------------------------------------------
