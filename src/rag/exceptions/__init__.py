@@ -20,7 +20,8 @@
     │   ├── FormatterError            2  the window cannot be put into its format
     │   ├── TokenBudgetExceededError  2  what must be in the window does not fit
     │   └── StorageError              2  what is to be remembered cannot be kept
-    └── LockedError              75  another process is writing the index
+    ├── LockedError              75  another process is writing the index
+    └── RunInterruptedError      130 Ctrl-C ended a run of the indexer
 
 The command line turns each into one message, one hint (the next command to type, which it words
 by the error's `remedy`) and its exit code; library users catch `RAGError`.
@@ -256,3 +257,10 @@ class LockedError(RAGError):
 
     exit_code = 75
     kind = "locked"
+
+
+class RunInterruptedError(RAGError):
+    """Ctrl-C ended a run of the indexer."""
+
+    exit_code = 130
+    kind = "interrupted"

@@ -44,6 +44,7 @@ class Remedy(StrEnum):
     NEXT_INDEX = "next_index"
     NEXT_INDEX_FOLDER = "next_index_folder"
     EMBED_ANEW = "embed_anew"
+    EMBED_AGAIN = "embed_again"
     EMBED_REST = "embed_rest"
     EMBED_OR_CHOOSE_MODE = "embed_or_choose_mode"
     CHOOSE_MODE = "choose_mode"

@@ -46,7 +46,10 @@ class VaultReport:
 
 @dataclass
 class RunReport:
-    """What a run did."""
+    """What a run did.
+
+    :param model_failed: whether a model of this machine failed, so that notes are found by words.
+    """
 
     vaults: dict[str, VaultReport] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -54,6 +57,7 @@ class RunReport:
     notes: int = 0
     chunks: int = 0
     embedding: EmbeddingReport | None = None
+    model_failed: bool = False
 
     @property
     def touched(self) -> bool:
@@ -64,6 +68,5 @@ class RunReport:
     @property
     def incomplete(self) -> bool:
         """Whether some note or folder could not be read, or some chunk not be embedded."""
-        return bool(self.embedding and self.embedding.failed) or any(
-            r.failed or r.problem for r in self.vaults.values()
-        )
+        is_embedded = not (self.model_failed or (self.embedding and self.embedding.failed))
+        return not is_embedded or any(r.failed or r.problem for r in self.vaults.values())

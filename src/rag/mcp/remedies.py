@@ -21,6 +21,7 @@ _WORDS: dict[Remedy, str] = {
             Remedy.WRITE_MISSING,
             Remedy.EMBED_REST,
             Remedy.EMBED_ANEW,
+            Remedy.EMBED_AGAIN,
             Remedy.MAKE_VECTORS,
             Remedy.MAKE_VECTORS_ANEW,
         ),

@@ -15,7 +15,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rag.cli.render.remedies import worded
-from rag.exceptions import RAGError, Standing
+from rag.exceptions import RAGError, RunInterruptedError, Standing
 from rag.text.messages import plural as plural
 from rag.text.sanitize import escaped_json, visible_lines, without_controls
 from rag.text.sanitize import visible as visible
@@ -151,6 +151,8 @@ def print_error(error: RAGError, as_json: bool) -> None:
         print_report(error)
         return
     suggestions: list[str] = getattr(error, "suggestions", [])
+    if isinstance(error, RunInterruptedError):
+        say("")  # after the ^C that the terminal shows
     say(f"rag: {error}")
     for suggestion in suggestions:
         say(f"  {suggestion}")
