@@ -98,6 +98,18 @@ def test_status_says_in_a_line_of_its_own_how_far_meaning_is(rag, embedded) -> N
     assert len(lines) == 1 and lines[0].startswith("meaning   75 % of chunks, about a minute left")
 
 
+def test_problems_are_also_the_notes_that_have_chunks_without_a_vector(rag, embedded) -> None:
+    assert rag("status", "--problems").out == "no problems\n"
+    (embedded / "new.md").write_text("# One\n\nsomething new\n\n# Two\n\nand more\n")
+    rag("index", "--no-embed")
+    assert rag("status", "--problems").out == (
+        "work/new.md: 2 chunks without a vector\n"
+        "`rag index` embeds them; until then they are found by words\n"
+    )
+    found = rag("status", "--problems", "--json").json["without_vectors"]
+    assert found == [{"vault": "work", "path": "new.md", "chunks": 2}]
+
+
 @pytest.mark.parametrize(("query", "title"), MEANT)
 def test_a_question_finds_the_note_that_answers_it_in_other_words(
     rag, read_only, query, title

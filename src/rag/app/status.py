@@ -77,6 +77,8 @@ class StatusReport:
     :param changed: how many notes changed since; `None` when that is not known.
     :param not_indexed: vaults that are configured and not in it.
     :param wrong_links: links that no note answers to, or several do, where they were asked for.
+    :param without_vectors: how many chunks of a note, by vault and path, have no vector, where that
+        was asked for.
     """
 
     path: str
@@ -93,12 +95,14 @@ class StatusReport:
     not_indexed: list[str]
     problems: list[NoteProblems]
     wrong_links: list[Link] | None = None
+    without_vectors: dict[tuple[str, str], int] | None = None
 
 
-def read_status(config: RAGConfig, links: bool = False) -> StatusReport:
+def read_status(config: RAGConfig, links: bool = False, vectors: bool = False) -> StatusReport:
     """Check an index and its notes.
 
     :param links: resolve every link too.
+    :param vectors: look up which notes have chunks without a vector too.
     :raises IndexUnavailableError: when there is no index.
     """
     store, answers = config.store, _refresh(config)
@@ -125,7 +129,19 @@ def read_status(config: RAGConfig, links: bool = False) -> StatusReport:
                 for row in manifest.notes("problems != '[]'")
             ],
             wrong_links=[*manifest.links.wrong_links()] if links else None,
+            without_vectors=_without_vectors(config, manifest) if vectors else None,
         )
+
+
+def _without_vectors(config: RAGConfig, manifest: Manifest) -> dict[tuple[str, str], int]:
+    """Return the notes of which a run could embed more chunks than it has, or failed to."""
+    from rag.stores import get_document_store
+
+    embedded = read_embedded(manifest)
+    if embedded is None or not embedded.lacking + embedded.failed:
+        return {}
+    with get_document_store(config) as store:
+        return manifest.notes_of(store.without_embedding())
 
 
 def _notices(manifest: Manifest, vault: str) -> list[str]:

@@ -207,15 +207,16 @@ class Workspace:
 
         return get_notes(self.config, names, vaults, folder, limits)
 
-    def status(self, links: bool = False) -> StatusReport:
+    def status(self, links: bool = False, vectors: bool = False) -> StatusReport:
         """Check the index and its notes.
 
         :param links: resolve every link too.
+        :param vectors: look up which notes have chunks without a vector too.
         :raises IndexUnavailableError: when there is no index.
         """
         from rag.app.status import read_status
 
-        return read_status(self.config, links)
+        return read_status(self.config, links, vectors)
 
     # -- what changes the index --------------------------------------------------------
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePath
@@ -230,6 +231,18 @@ class Manifest:
             for identity, blob in rows
             for at in range(0, len(blob), CHUNK)
         }
+
+    def notes_of(self, chunks: Collection[str]) -> Counter[tuple[str, str]]:
+        """Return vault and path of the notes that some chunks are of, and how many of them each
+        has."""
+        wanted = {UUID(identity).bytes for identity in chunks}
+        rows = self._db.execute("SELECT vault, path, chunks FROM notes ORDER BY vault, path")
+        return Counter(
+            (vault, path)
+            for vault, path, blob in rows
+            for at in range(0, len(blob), CHUNK)
+            if blob[at : at + _UUID] in wanted
+        )
 
     def chunks_newest_first(self) -> list[str]:
         """Return the ids of all chunks, first those of the notes that were modified last."""

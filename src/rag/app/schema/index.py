@@ -72,6 +72,7 @@ def status_to_json(report: StatusReport) -> dict[str, Any]:
         "not_indexed": report.not_indexed,
         "problems": [asdict(problem) for problem in report.problems],
         **_wrong_links(report),
+        **_without_vectors(report),
     }
 
 
@@ -80,6 +81,18 @@ def _wrong_links(report: StatusReport) -> dict[str, Any]:
     if report.wrong_links is None:
         return {}
     return {"links": [link_to_json(link) for link in report.wrong_links]}
+
+
+def _without_vectors(report: StatusReport) -> dict[str, Any]:
+    """Return how many chunks of which notes have no vector, where that was asked for."""
+    if report.without_vectors is None:
+        return {}
+    return {
+        "without_vectors": [
+            {"vault": vault, "path": path, "chunks": chunks}
+            for (vault, path), chunks in report.without_vectors.items()
+        ]
+    }
 
 
 def _embedded(embedded: Embedded) -> dict[str, Any]:

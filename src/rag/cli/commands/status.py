@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from rag.index.embedding_space import Embedded
 
 _NAMES = 10  # columns for what a line is about
+_MOST = 50  # notes without vectors that are listed
 
 
 def status(
     problems: Annotated[
-        bool, typer.Option("--problems", help="List the notes that could not be read as meant.")
+        bool, typer.Option("--problems", help="List the notes that could not be read or embedded.")
     ] = False,
     links: Annotated[
         bool,
@@ -41,7 +43,7 @@ def status(
     from rag.app.workspace import Workspace
 
     with Workspace(load_settings(config_file)) as workspace:
-        found = workspace.status(links)
+        found = workspace.status(links, problems)
     if json:
         print_report(found)
     elif problems or links:
@@ -99,12 +101,19 @@ def _embedding(made: Embedded) -> Iterator[str]:
 
 
 def _print_problems(found: StatusReport) -> None:
-    if not found.problems:
+    lacking = found.without_vectors or {}
+    if not (found.problems or lacking):
         print_line("no problems")
     for note in found.problems:
         mark = "not read: " if note.failed else ""
         for problem in note.problems:
             print_line(f"{note.vault}/{note.path}: {mark}{problem}")
+    for (vault, path), chunks in islice(lacking.items(), _MOST):
+        print_line(f"{vault}/{path}: {plural(chunks, 'chunk')} without a vector")
+    if len(lacking) > _MOST:
+        print_line(f"and {len(lacking) - _MOST:,} more notes")
+    if lacking:
+        print_line("`rag index` embeds them; until then they are found by words")
 
 
 def _print_links(found: StatusReport) -> None:
