@@ -146,6 +146,25 @@ class TestCorrections:
         near = understood.missing[typed]
         assert near is None or (near.word.startswith(written), near.notes) == (True, 2)
 
+    @pytest.mark.parametrize(
+        ("query", "missing"),
+        [
+            ("量子力学入門", ["量子力学"]),
+            ("証明書の入門", []),
+            ("猫の証明書", ["猫"]),
+            ("10月の証明書", []),
+            ("何の証明書ですか", []),
+            ("如何重置证书", ["如何重置证书"]),
+            ("여권 갱신", ["여권"]),
+        ],
+    )
+    def test_of_a_script_without_spaces_what_no_note_holds_is_missing(
+        self, build_index, query, missing
+    ):
+        text = "証明書を入門者が更新する。\n\n인증서 갱신 방법.\n"
+        with get_document_store(build_index({"v": {"a.md": text}})) as store:
+            assert [*understand(store, query).missing] == missing
+
     def test_a_word_without_a_neighbour_is_missing_too(self, build_index):
         with get_document_store(build_index({"v": {"a.md": "zebra"}})) as store:
             assert understand(store, "zebra lisbon").missing == {"lisbon": None}

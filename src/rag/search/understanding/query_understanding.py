@@ -70,7 +70,7 @@ class Understood:
         if not self.missing:
             return self.meant
         return TOKEN.sub(
-            lambda m: "" if m[0] in self.missing else m[0], cleaned(self.meant)
+            lambda m: "" if m[2] in self.missing else m[0], cleaned(self.meant)
         ).strip()
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import NamedTuple
 
 from rag.index.manifest import Manifest
@@ -12,15 +14,20 @@ from rag.search.results import NearWord
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import (
     ADDRESSES,
+    GRAMS,
     KATAKANA_WORD,
     PROPERTIES,
+    asked_characters,
     beside_dimension,
     content_words,
     word_dimension,
 )
 from rag.text.dictionary import is_common
+from rag.text.ngrams import RUN, hash_gram
+from rag.text.scripts import HAN, HANGUL
 from rag.text.tokenizer import cleaned, stem
 
+_IDEOGRAPHS = re.compile(f"[{HAN}]+|[{HANGUL}]+")
 _MOST_UNKNOWN = 8  # words; a query of more is not a misspelt one
 _DATE_DIGITS = 4
 _MOST_LOOKS = 16  # for a word that the filters let through, of all that the unknown may stand for
@@ -80,7 +87,37 @@ def find_unknown(
     meant = {w: near for w, near in nearest.items() if near and near not in loans}
     corrections = {word: other for word, other in meant.items() if not is_common(word)}
     missing = {w: _nearest(store, n) for w, n in nearest.items() if w not in corrections}
+    missing |= dict.fromkeys(islice(_unheld_parts(parsed.text, held), _MOST_UNKNOWN))
     return Unknown(corrections, missing, tuple(beside))
+
+
+def _unheld_parts(text: str, held: Callable[[int], bool]) -> Iterator[str]:
+    """Yield what no chunk holds of the runs of ideographs or of Hangul in a text: of each the
+    characters that no two neighbours share with a chunk, and one that stands alone in none.
+
+    :param held: whether a chunk has a dimension of the index.
+    """
+    cleaned_text = cleaned(text)
+    for run in RUN.finditer(cleaned_text):
+        asks = asked_characters(run[0])
+        for part in _IDEOGRAPHS.finditer(run[0]):
+            start, end = part.span()
+            while start < end and asks[start]:  # 何時の船
+                start += 1
+            while start < end and asks[end - 1]:
+                end -= 1
+            said = run[0][start:end]
+            pairs = [at for at in range(len(said) - 1) if _holds_gram(said[at : at + 2], held)]
+            shared = {place for at in pairs for place in (at, at + 1)}
+            unheld = "".join("\0" if at in shared else char for at, char in enumerate(said))
+            yield from (word for word in unheld.split("\0") if len(word) > 1)
+            is_counter = cleaned_text[: run.start() + start][-1:].isdigit()
+            if len(said) == 1 and not is_counter and not _holds_gram(said, held):
+                yield said
+
+
+def _holds_gram(gram: str, held: Callable[[int], bool]) -> bool:
+    return held(GRAMS | hash_gram(gram)) or held(beside_dimension(PROPERTIES, gram))
 
 
 def _nearest(store: BaseDocumentStore, word: str) -> NearWord | None:
