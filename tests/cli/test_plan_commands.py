@@ -26,6 +26,18 @@ def places(ran) -> list[str]:
     return [result["path"] for result in ran.json["results"]]
 
 
+@pytest.mark.parametrize("query", ["meetings in October", "10月の会議", "Okafor this week"])
+def test_a_search_filters_by_the_time_that_a_plan_shows(rag, query):
+    planned, searched = rag("plan", query, "--json").json, rag("search", query, "--json").json
+    window = planned["metadata"]["time_window"]
+    assert window["first"] and searched["plan"]["metadata"]["time_window"] == window
+
+
+def test_a_plan_says_what_a_search_filters_by_only_where_it_is_told_to(rag):
+    assert "with --plan it filters so" in rag("plan", "pricing this year").err
+    assert "--plan" not in rag("plan", QUERY).err
+
+
 class TestSearch:
     def test_words_that_look_like_filters_filter(self, rag):
         ran = rag("search", QUERY, "--json")

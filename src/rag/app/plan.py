@@ -12,6 +12,7 @@ from rag.app.snapshot import Snapshot
 from rag.clients.factory import chat_provider
 from rag.config import RAGConfig
 from rag.search.planned_query import find_intent
+from rag.search.relaxation import is_planned
 from rag.search.results import QueryFilters
 from rag.search.understanding.query_understanding import understand
 
@@ -24,12 +25,14 @@ class PlanReport:
     """What a query means.
 
     :param plan: `None` when it could not be planned; `notices` say why.
+    :param is_usual: whether a search filters by it that is not told to plan.
     """
 
     query: str
     plan: Intent | None
     notices: list[str]
     index: IndexState
+    is_usual: bool = True
 
 
 def plan(snapshot: Snapshot, request: PlanRequest) -> PlanReport:
@@ -40,7 +43,8 @@ def plan(snapshot: Snapshot, request: PlanRequest) -> PlanReport:
     check_vaults(filters.vaults, state.roots)
     bounds = understand(store, request.query).notices  # what no search takes is no query
     found, notices = find_intent(store, config, request.query, filters, full=True)
-    return PlanReport(request.query, found, [*bounds, *notices], state)
+    is_usual = not (found and found.narrows) or is_planned(store, config, request.query)
+    return PlanReport(request.query, found, [*bounds, *notices], state, is_usual)
 
 
 def _with_model(config: RAGConfig, request: PlanRequest) -> RAGConfig:

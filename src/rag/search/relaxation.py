@@ -102,13 +102,24 @@ def intent_of(
     :param of_notes: whether the query is known to ask for notes: it is planned then, whatever
         other words it has.
     """
-    if not (of_notes or wants_plan(config, query, wanted)):
-        return None, []
-    if not wanted and config.planner.plan == "auto" and is_name(store, query):
+    if not is_planned(store, config, query, wanted, of_notes):
         return None, []
     from rag.search.planned_query import find_intent  # plain queries do without its imports
 
     return find_intent(store, config, query, filters, full=bool(wanted))
+
+
+def is_planned(
+    store: BaseDocumentStore,
+    config: RAGConfig,
+    query: str,
+    wanted: bool | None = None,
+    of_notes: bool = False,
+) -> bool:
+    """Return whether a query is searched by what a plan makes of it; see `intent_of`."""
+    if not (of_notes or wants_plan(config, query, wanted)):
+        return False
+    return bool(wanted) or config.planner.plan != "auto" or not is_name(store, query)
 
 
 def is_name(store: BaseDocumentStore, query: str) -> bool:

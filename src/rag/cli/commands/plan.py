@@ -74,6 +74,8 @@ def plan(
         print_report(report)
     else:
         _print(report.plan, report.index, quiet)
+    if not (report.is_usual or quiet):
+        say("`rag search` takes these words as they are; with --plan it filters so.")
 
 
 def _print(intent: Intent, state: IndexState, quiet: bool) -> None:

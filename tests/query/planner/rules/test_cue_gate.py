@@ -103,6 +103,8 @@ def test_a_time_passes_beside_notes_or_alone(query: str) -> None:
         *("what happened last week", "what happened in the last 3 days?", "昨日何があった"),
         *("今週のミーティング", "先週の出来事", "昨日何をした"),
         *("先週フェリーについて何を決めた", "昨日何を話しましたか"),
+        *("meetings in October", "meetings since March 2025", "10月の会議", "3月以降の打ち合わせ"),
+        *("Okafor this week", "Mika Sato today", "田中さんの今週"),
     ],
 )
 def test_a_time_passes_beside_what_happens_then(query: str) -> None:

@@ -105,10 +105,14 @@ _NOTES = (
     rf"|decided?|log|logged|record|recorded)(?:{_S}|$|[?])"
     f"|{JA_NOTE}|日記|議事録|ジャーナル|書い[たて]|書きました|書き留め|メモし|記録した(?!か)"
 )
-# What happens at a time; beside a date it may be history: "what happened in 1945".
+# What is in a diary; and what else happens at a time, which beside a date may be history: "what
+# happened in 1945".
+_MEETINGS = (
+    rf"{B}(?:meeting|stand-?up|retro|appointment|one-on-one)s?{E}"
+    "|会議(?!室)|打ち?合わ?せ|ミーティング|面談"
+)
 _EVENTS = (
-    rf"{B}(?:{WHAT_HAPPENED}|(?:meeting|standup|stand-up|retro|discussion|decision)s?){E}"
-    f"|{JA_WHAT_HAPPENED}|会議|打ち?合わ?せ|ミーティング"
+    rf"{_MEETINGS}|{B}(?:{WHAT_HAPPENED}|(?:discussion|decision)s?){E}|{JA_WHAT_HAPPENED}"
     "|(?:何|なに)を(?:決め(?:た|ました)|決定し|話し合|話し(?:た|ました))"
 )
 # One to three words, and when that was. Not "the world of yesterday", "for the past month".
@@ -117,6 +121,12 @@ _ENDING = (
     rf"{E})[^ ]+{_S}){{1,3}}(?:yesterday|(?:last|past){_S}(?:{COUNT}{_S})?(?:{UNIT}|quarter|weekend"
     rf"|{WEEKDAY}))[ ?!.]*|[^ の]+ (?:昨日|先週|先月)|(?:昨日|先週|先月) [^ の]+"
     "|(?:先週|先月|先々週|先々月)の[^ のは]{1,12})"
+)
+# A name, and the time that goes on.
+_NAMED_NOW = (
+    r"(?:[A-Z][\w'’-]+ {1,9}){1,3}(?:this {1,9}(?:week|month|quarter)|today)[ ?!.]*"
+    "|[^ ]{1,20}(?:さん|様|氏|先生)[の ](?:今日|今週|今月)"
+    "|(?:今日|今週|今月)[の ][^ ]{1,20}(?:さん|様|氏|先生)"
 )
 _FILLERS = (
     rf"(?:[ 、。?!.,]|(?:show|list|find|me|my|all|the|everything|anything|please|from|{_EDITED}"
@@ -134,8 +144,8 @@ _PROGRAM = rf"{B}(?:git|commit|colou?r|css|html|yaml|json|regex|function){E}"
 # Most queries hold none of these, and then there is no pattern to compile.
 _SUBSTRINGS = (
     "# : = tag vault note memo entr journal diar last past this yesterday ago wrote writ jot recent"
-    " since from 20 status priority author タグ 保管庫 ボルト ノート メモ 記事 ページ 文書"
-    " 月 週 日 年 最近 きのう おととい おととし 議事録 書い 」 』"
+    " since from today 20 status priority author タグ 保管庫 ボルト ノート メモ 記事 ページ 文書"
+    " meeting standup stand-up retro appointment one-on-one 月 週 日 年 最近 きのう おととい おととし 議事録 書い 」 』"
 )
 _HINTS = [*_SUBSTRINGS.split(), *(word for word in _SAID if not word.isascii())]
 
@@ -170,9 +180,11 @@ def looks_filtered(query: str) -> bool:
     time = _pattern(_TIMES).search(text)
     if time is None or of_notes:
         return time is not None
-    if _pattern(_ENDING).fullmatch(text.strip()) or (
-        _pattern(_RELATIVE).search(text) and _pattern(_EVENTS).search(text)
-    ):
+    named_now = _pattern(_NAMED_NOW).fullmatch(query[:EXAMINED].strip())
+    if _pattern(_ENDING).fullmatch(text.strip()) or named_now:
+        return True
+    told = _EVENTS if _pattern(_RELATIVE).search(text) else _MEETINGS
+    if _pattern(told).search(text):
         return True
     rest = text[: time.start()] + text[time.end() :]
     return _pattern(_FILLERS).fullmatch(rest) is not None
