@@ -96,6 +96,18 @@ def test_meaning_finds_what_words_do_not(find):
     assert paths(find("車"))[0] == "automobile.md"
 
 
+def test_the_vectors_of_what_was_found_are_read_once(settings, monkeypatch):
+    with get_document_store(settings) as store:
+        read, pipeline = [], create_search_pipeline(store, settings)
+        embeddings_of = store.embeddings_of
+        monkeypatch.setattr(
+            store, "embeddings_of", lambda ids: read.append(ids) or embeddings_of(ids)
+        )
+        with closing(pipeline):
+            found = search(pipeline, "car fuel")
+    assert read == [[result.chunk for result in found.results]]
+
+
 def test_words_find_what_they_found_before_and_better(find):
     for query in ("bitter", "Mondays", "緑茶", "winter tyres"):
         assert paths(find(query))[0] == paths(find(query, mode="lexical"))[0]

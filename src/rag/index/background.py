@@ -76,6 +76,9 @@ class Background:
     level: Array
     passages: Array
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Background:
+        return self  # Haystack copies what goes from one component to the next
+
     @classmethod
     def of(cls, questions: Sequence[Sequence[float]], passages: Sequence[Sequence[float]]) -> Self:
         """Make it of the vectors of the texts, of any length."""

@@ -10,6 +10,7 @@ from haystack.dataclasses import Document
 
 from rag.answers.quotation.evidence import Passage
 from rag.search.components.note_ranker import Hits
+from rag.stores.base.document_embeddings import cosines_of
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidates
 from rag.vault.sentence_units import sentence_units
@@ -90,5 +91,5 @@ def _nearness(
     mean = fmean(cosines)
     return {
         identity: [(cosine - mean) / deviation for cosine in found]
-        for identity, found in store.sentence_cosines([*ids], embedding).items()
+        for identity, found in cosines_of(store.embeddings_of([*ids]), embedding).items()
     }

@@ -30,6 +30,7 @@ from rag.search.relaxation import Attempt, attempts, in_a_mode
 from rag.search.results import QueryFilters, SearchResponse
 from rag.search.run import TOLD, analysed, chosen, open_store, tell_found, to_response
 from rag.search.understanding.query_understanding import understand
+from rag.stores.base.document_embeddings import cosines_of
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, takes
 from rag.text.messages import brief
@@ -121,7 +122,9 @@ def ask(
                 break
         found, results = output["loader"], output[ANSWER]["results"]
         response = to_response(found, understood, searched, attempt, question, results)
-        point_at_matches(store, response, searched.embedding)
+        embedding, ids = searched.embedding, [result.chunk for result in results]
+        vectors = store.embeddings_of(ids) if embedding else {}
+        point_at_matches(store, response, cosines_of(vectors, embedding or ()))
         tell_found(store, response, found["hits"], searched)
     if told is not None:
         response.notices = [notice for notice in response.notices if notice not in told]

@@ -41,30 +41,29 @@ class _Sentence(NamedTuple):
 
 
 def point_at_matches(
-    store: BaseDocumentStore, response: SearchResponse, embedding: Sequence[float] | None = None
+    store: BaseDocumentStore, response: SearchResponse, cosines: Mapping[str, Sequence[float]]
 ) -> None:
     """Set the `line` of each result: of the sentence or row that holds most of what was searched
     for, rare words before frequent ones, and is nearest to it in meaning; or of the first with text
     where none holds any and meaning tells nothing.
 
-    :param embedding: of the query, where it was searched by meaning.
+    :param cosines: how near the sentences of each chunk are to the query, as far as that is known.
     """
     query, results = response.searched, response.results
     weights = weigh_terms(query, store.counts.rarity) if results else {}
-    nearness = _nearness(store, results, embedding) if embedding else {}
+    nearness = _nearness(results, cosines)
     for result in results:
         result.line = matching_line(result, query, weights, nearness.get(result.chunk))
 
 
 def _nearness(
-    store: BaseDocumentStore, results: Sequence[SearchResult], embedding: Sequence[float]
+    results: Sequence[SearchResult], known: Mapping[str, Sequence[float]]
 ) -> dict[str, dict[int, float]]:
     """Return, by chunk, how near the sentences that begin in a line are to the query: by how many
     standard deviations of all that are shown above their mean."""
-    found = store.sentence_cosines([result.chunk for result in results], embedding)
     cosines: dict[str, dict[int, float]] = {}
     for result in results:
-        units, near = sentence_units(result.content), found.get(result.chunk, [])
+        units, near = sentence_units(result.content), known.get(result.chunk, [])
         if len(units) == len(near):
             lines = [unit.line for unit in units]
             cosines[result.chunk] = dict(zip(reversed(lines), reversed(near), strict=True))

@@ -29,6 +29,7 @@ _CONNECTIONS = [
     ("query_embedder.embedding", "retriever.query_embedding"),
     ("query_embedder.mode", "retriever.mode"),
     ("query_embedder.share", "retriever.share"),
+    ("query_embedder.background", "retriever.background"),
     ("query_embedder.variants", "retriever.variants"),
     (f"{ANALYZER}.weight", "retriever.weight"),
     (f"{ANALYZER}.full", "retriever.full"),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from haystack import Pipeline
 
 from rag.config import RAGConfig
+from rag.index.background import Background
 from rag.search.modes import SearchMode
 from rag.search.query_variants import HYDE_IDLE, Variants
 from rag.stores.base.document_store import BaseDocumentStore
@@ -72,7 +73,8 @@ def add_planning(
 class Planned(NamedTuple):
     """What there is to tell of how a query was searched.
 
-    `embedding` is the query's, where it was searched by meaning. `plain` are the finds of the query
+    `embedding` is the query's, where it was searched by meaning, and `background` what its model
+    makes of texts on anything. `plain` are the finds of the query
     itself, where it has variants; `timings` the milliseconds that its `transforms` took, if it has
     any.
     """
@@ -84,6 +86,7 @@ class Planned(NamedTuple):
     notices: Sequence[str] = ()
     timings: Mapping[str, float] = MappingProxyType({})
     embedding: list[float] | None = None
+    background: Background | None = None
 
 
 LISTED = Planned(SearchMode.LEXICAL.value)  # a query without words
@@ -109,4 +112,5 @@ def planned(outputs: Mapping[str, Mapping[str, Any]]) -> Planned:
         notices=[notice for notice in notices if notice],
         timings={"transforms": took} if took else {},
         embedding=embedder["embedding"],
+        background=embedder["background"],
     )

@@ -23,9 +23,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag.index.background import read_background
-from rag.index.embedding_space import read_embedded
 from rag.search.components.form_ranker import full_gain
+from rag.search.embedding_choice import embedded_in
 from rag.search.weights import WEIGHTS
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.bm25 import query_terms
@@ -33,6 +32,7 @@ from rag.text.bm25 import query_terms
 if TYPE_CHECKING:
     from haystack import Document
 
+    from rag.index.background import Background
     from rag.search.components.note_ranker import Hit
 
 _ROUNDING = 1e-9
@@ -173,22 +173,24 @@ def are_borne(evidence: Sequence[Evidence]) -> list[bool]:
 
 
 def excess_of(
-    store: BaseDocumentStore, documents: Sequence[Document], embedding: Sequence[float] | None
+    store: BaseDocumentStore,
+    documents: Sequence[Document],
+    vectors: Mapping[str, list[list[float]]],
+    embedding: Sequence[float] | None,
+    background: Background | None,
 ) -> dict[str, float] | None:
     """Return how near chunks are in meaning, by id, beyond what a foreign library has; `None`
     where nobody can tell.
 
+    :param vectors: of the sentences of each.
     :param embedding: of the query, where it is searched by meaning.
     """
-    manifest = store.manifest() if embedding and documents else None
-    background = read_background(manifest)
-    embedded = read_embedded(manifest) if manifest else None
-    if background is None or embedded is None or embedding is None:
+    embedded = embedded_in(store)
+    if background is None or embedding is None or embedded is None:
         return None
     ease = _DEVIATION * max(0.0, _largest_of(_MANY) - _largest_of(embedded.embedded))
     texts = {document.id: document.content or "" for document in documents}
-    known = store.embeddings_of([*texts])
-    return {key: background.excess(embedding, known[key], texts[key]) + ease for key in known}
+    return {k: background.excess(embedding, rows, texts[k]) + ease for k, rows in vectors.items()}
 
 
 def _largest_of(count: int) -> float:

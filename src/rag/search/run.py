@@ -25,6 +25,7 @@ from rag.search.relevance import are_borne, excess_of, in_order, weigh
 from rag.search.results import NearWord, QueryFilters, SearchResponse, SearchResult
 from rag.search.understanding.query_understanding import Understood, understand
 from rag.search.weights import WEIGHTS
+from rag.stores.base.document_embeddings import cosines_of
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, store_of
@@ -93,17 +94,19 @@ def search(
             missing = understood.missing
             if output["documents"]:
                 break
+        documents, embedding = output["documents"], searched.embedding
+        vectors = store.embeddings_of([one.id for one in documents]) if embedding else {}
         results = to_results(
             understood,
-            output["documents"],
+            documents,
             output["hits"],
             output["duplicates"],
-            excess_of(store, output["documents"], searched.embedding),
+            excess_of(store, documents, vectors, embedding, searched.background),
             searched.mode != SearchMode.DENSE,
             output.get("beyond", ()),
         )
         response = to_response(output, understood, searched, attempt, query, results)
-        point_at_matches(store, response, searched.embedding)
+        point_at_matches(store, response, cosines_of(vectors, embedding or ()))
         found = tell_found(store, response, output["hits"], searched)
         if explained:
             is_dense = response.mode == SearchMode.DENSE  # words count nothing then

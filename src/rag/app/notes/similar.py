@@ -9,6 +9,7 @@ from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from rag.app.notes.names import find_named
 from rag.config.providers import NO_PROVIDER
 from rag.exceptions import ConfigError, IndexUnavailableError, Remedy, UsageError
+from rag.index.background import read_background
 from rag.index.embedding_space import of_an_older_program
 from rag.search.components.note_ranker import ChunkRetriever, DocumentLoader, NoteRanker
 from rag.search.embedding_choice import embedded_in
@@ -19,6 +20,7 @@ from rag.search.modes import SearchMode
 from rag.search.results import SearchResponse
 from rag.search.run import to_results
 from rag.search.understanding.query_understanding import understand
+from rag.stores.base.document_embeddings import cosines_of
 
 if TYPE_CHECKING:
     from rag.app.requests import SearchRequest
@@ -43,6 +45,7 @@ def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> Sear
     store, top_k = snapshot.store, request.top_k or snapshot.config.search.top_k
     with snapshot.manifest() as manifest:
         note = find_named(manifest, name).note.row
+        background = read_background(manifest)
     vector = _direction(store, note.id, note.title)
     asked = understand(store, "", request.filters, True)
     found = ChunkRetriever(store).run(
@@ -51,17 +54,18 @@ def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> Sear
         top_k=max(_LEAST, CHUNKS_PER_NOTE * top_k),
         query_embedding=vector,
         mode=SearchMode.DENSE,
+        background=background,
     )
     hits = NoteRanker().run(found["candidates"], chunks=request.chunks)["hits"]
     loaded = DocumentLoader(store).run(hits, top_k)
-    results = to_results(
-        asked, loaded["documents"], loaded["hits"], loaded["duplicates"], by_words=False
-    )
+    documents = loaded["documents"]
+    vectors = store.embeddings_of([one.id for one in documents])
+    results = to_results(asked, documents, loaded["hits"], loaded["duplicates"], by_words=False)
     response = SearchResponse(
         query=name, results=results, total=len(results), mode=SearchMode.DENSE
     )
     response.notices += asked.notices
-    point_at_matches(store, response, vector)
+    point_at_matches(store, response, cosines_of(vectors, vector))
     return response
 
 

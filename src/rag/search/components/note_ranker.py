@@ -11,7 +11,7 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
-from rag.index.background import read_background
+from rag.index.background import Background
 from rag.search.filters import Filter, all_of, one_of
 from rag.search.modes import SearchMode
 from rag.search.query_variants import Variants
@@ -124,6 +124,7 @@ class ChunkRetriever(OverStore):
         share: float = 1.0,
         variants: Variants | None = None,
         where: dict[str, Any] | None = None,
+        background: Background | None = None,
     ) -> dict[str, Candidates]:
         """Return `candidates`, in no order; and of them, when there are variants, those that the
         query found `plain`, as if there were none.
@@ -138,6 +139,7 @@ class ChunkRetriever(OverStore):
         :param share: of the chunks of the index that have an embedding.
         :param variants: what to search for besides; they are all asked in one batch with the query.
         :param where: further filters.
+        :param background: by which chunks are found that are near to this query, and not to all.
         """
         store, limit = self.document_store, top_k or self.top_k
         query, filters = query_sparse_embedding, all_of([filters, where])
@@ -145,7 +147,7 @@ class ChunkRetriever(OverStore):
         sought = variants or Variants()
         if not by_words:
             sought = Variants(variant._replace(words=False) for variant in sought)
-        if query_embedding is not None and (background := read_background(store.manifest())):
+        if query_embedding is not None and background is not None:
             query_embedding = background.leveled(query_embedding)
         lists = find_lists(store, query, query_embedding, sought, filters, limit)
         covered = max((c.score for c in lists.words), default=0.0) / (full or weight)

@@ -21,6 +21,7 @@ from rag.exceptions import (
     standing,
     with_hint,
 )
+from rag.index.background import Background, read_background
 from rag.index.embedding_space import Embedded, Space, other_model
 from rag.search.components.query_vector_cache import recall, remember
 from rag.search.embedding_choice import embedded_in, embeddings_for
@@ -74,7 +75,12 @@ class QueryEmbedder:
         return embeddings_for(self.document_store, self.config)
 
     @component.output_types(
-        embedding=list[float] | None, mode=str, notice=str, variants=Variants, share=float
+        embedding=list[float] | None,
+        mode=str,
+        notice=str,
+        variants=Variants,
+        share=float,
+        background=Background | None,
     )
     def run(
         self,
@@ -85,8 +91,8 @@ class QueryEmbedder:
         strange: bool = False,
     ) -> dict[str, Any]:
         """Return the query's `embedding` or `None`, the `mode` it is searched in, a `notice`
-        for the user, if there is one, the `variants` with their vectors, and which `share` of the
-        index has embeddings.
+        for the user, if there is one, the `variants` with their vectors, which `share` of the
+        index has embeddings, and with an embedding the `background` of the model.
 
         :param variants: what else to search for; all are embedded in one request.
         :param embedding: that of the query, where it was made before.
@@ -118,6 +124,7 @@ class QueryEmbedder:
             "notice": notice,
             "variants": variants or Variants(),
             "share": gate.share,
+            "background": read_background(self.document_store.manifest()) if vector else None,
         }
 
     def close(self) -> None:

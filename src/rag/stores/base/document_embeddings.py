@@ -14,6 +14,19 @@ from rag.stores.base.points import DENSE, dense_vector, point_id
 _PAGE = 10_000  # ids read together
 
 
+def cosines_of(
+    vectors: Mapping[str, Sequence[Sequence[float]]], embedding: Sequence[float]
+) -> dict[str, list[float]]:
+    """Return how near sentences are to an embedding, by the id of their document.
+
+    :param vectors: of the sentences of each, of length 1, from `DocumentEmbeddings.embeddings_of`.
+    """
+    import numpy as np
+
+    wanted = np.asarray(embedding, np.float32)
+    return {key: (np.asarray(rows, np.float32) @ wanted).tolist() for key, rows in vectors.items()}
+
+
 class DocumentEmbeddings:
     """What a store of documents does about their embeddings."""
 
@@ -64,19 +77,6 @@ class DocumentEmbeddings:
             return {}
         found = self.backend.retrieve([*wanted], fields=False, vectors=[DENSE])
         return {wanted[point.id]: point.embeddings for point in found if point.embeddings}
-
-    def sentence_cosines(
-        self, ids: Sequence[str], embedding: Sequence[float]
-    ) -> dict[str, list[float]]:
-        """Return how near each sentence of some documents is to an embedding, by id: cosines, in
-        the order of the sentences; of those documents that have embeddings."""
-        import numpy as np
-
-        wanted = np.asarray(embedding, np.float32)
-        return {
-            identity: (np.asarray(rows, np.float32) @ wanted).tolist()
-            for identity, rows in self.embeddings_of(ids).items()
-        }
 
     def drop_embeddings(self) -> None:
         """Take all embeddings out of what is being written; those of another size may follow."""
