@@ -16,7 +16,7 @@ EXIT_CODES = {
     2: "usage or configuration error",
     3: "no index, or one that must be rebuilt",
     4: "a service did not answer",
-    5: "finished, but some notes failed",
+    5: "finished, but some notes or their vectors failed",
     75: "another process is indexing",
 }
 _HEAD = """# Commands
