@@ -145,7 +145,8 @@ _PROGRAM = rf"{B}(?:git|commit|colou?r|css|html|yaml|json|regex|function){E}"
 _SUBSTRINGS = (
     "# : = tag vault note memo entr journal diar last past this yesterday ago wrote writ jot recent"
     " since from today 20 status priority author タグ 保管庫 ボルト ノート メモ 記事 ページ 文書"
-    " meeting standup stand-up retro appointment one-on-one 月 週 日 年 最近 きのう おととい おととし 議事録 書い 」 』"
+    " meeting standup stand-up retro appointment one-on-one"
+    " 月 週 日 年 最近 きのう おととい おととし 議事録 書い 」 』"
 )
 _HINTS = [*_SUBSTRINGS.split(), *(word for word in _SAID if not word.isascii())]
 
