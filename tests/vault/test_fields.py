@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.vault.properties import MOST_VALUES, searchable_fields
+from rag.vault.note import read_note
+from rag.vault.properties import MOST_VALUES, properties_of, property_meta, searchable_fields
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,27 @@ def test_names_are_in_lower_case_and_those_of_notes_themselves_are_left_out():
 def test_a_note_has_so_many_values_and_no_more():
     found = searchable_fields({"people": list(range(100)), "status": "open"})
     assert sum(map(len, found.values())) == MOST_VALUES
+
+
+def test_each_property_has_the_line_that_it_begins_in():
+    text = (
+        "---\n# who\ntitle: Lantern\nOwner: '[[Priya Raman]]'\n\"due date\": 2026-12-05\n"
+        "attendees:\n  - Ana\n  - owner: nobody\n  - Kenji\n担当者: [佐藤, 田中]\n---\nText.\n"
+    )
+    note = read_note(text.encode(), "v", "a.md", None)
+    meta = property_meta(note.fields, note.lines[: note.body_line])
+
+    found = [(one.line, one.text) for one in properties_of(meta)]
+    assert found == [
+        (4, "owner: Priya Raman"),
+        (5, "due date: 2026-12-05"),
+        (6, "attendees: Ana, Kenji"),
+        (10, "担当者: 佐藤, 田中"),
+    ]
+
+
+def test_properties_of_an_index_without_their_lines_are_those_of_the_first():
+    assert [one.line for one in properties_of({"properties": ["a: 1", "b: 2"]})] == [1, 1]
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.dates() | st.text()

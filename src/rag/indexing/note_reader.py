@@ -19,7 +19,7 @@ from rag.support.regular_files import open_file
 from rag.text.token_estimate import count_all, count_tokens
 from rag.vault import Chunk, Note, NoteFile, chunk_note, note_id
 from rag.vault.note_dates import CREATED, MODIFIED
-from rag.vault.properties import property_lines, searchable_fields
+from rag.vault.properties import property_meta, searchable_fields
 from rag.vault.readers import reader_of
 from rag.vault.suffixes import RENDERED
 
@@ -135,8 +135,7 @@ def chunk_meta(note: Note, chunk: Chunk, file_id: str) -> dict[str, Any]:
         meta["aliases"] = note.aliases
     if chunk.position == 0 and note.fields:
         dates = (*CREATED, *MODIFIED)  # they are filtered by
-        if lines := property_lines(searchable_fields(note.fields), dates):
-            meta["properties"] = lines
+        meta |= property_meta(note.fields, note.lines[: note.body_line], dates)
     return meta
 
 

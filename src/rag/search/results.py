@@ -7,6 +7,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from rag.search.modes import SearchMode
+from rag.vault.properties import Property
 
 
 @dataclass
@@ -103,7 +104,8 @@ class SearchResult:
     `duplicates` are notes (`vault/path`) left out because they say the same. `found_by` names
     what found it, where variants of the query were searched for too: `original`, and their labels.
     `gone` says that its file was moved or deleted since it was indexed, where somebody looked.
-    `chunk` is the chunk's id. `is_borne` says whether words or nearness speak for it; see
+    `properties` are what the front matter says, of the first chunk of a note; `line` may be that
+    of one. `chunk` is the chunk's id. `is_borne` says whether words or nearness speak for it; see
     `rag.search.relevance`.
     """
 
@@ -125,6 +127,7 @@ class SearchResult:
     explanation: Explanation | None = None
     found_by: list[str] = field(default_factory=list)
     gone: bool = False
+    properties: list[Property] = field(default_factory=list)
     chunk: str = ""
     is_borne: bool = True
 

@@ -30,6 +30,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.support.pipeline_errors import own_errors
 from rag.support.pipeline_parts import component_of, store_of
 from rag.text.bm25 import query_terms
+from rag.vault.properties import properties_of
 
 if TYPE_CHECKING:
     from rag.search.planned_query import Intent
@@ -293,6 +294,7 @@ def to_result(
         created=str(meta.get("created", "")),
         scores=scores,
         duplicates=[f"{d.meta.get('vault')}/{d.meta.get('file_path')}" for d in duplicates],
+        properties=properties_of(meta),
         chunk=document.id,
         is_borne=is_borne,
     )

@@ -24,7 +24,7 @@ from rag.vault.section_cutting import Measure, MeasureAll, Section, SectionCutte
 _NAMESPACE = uuid.UUID("a4ccfe9e-6b4e-5d9e-8a44-0a3fd9c37c1b")
 
 # Part of the index's fingerprint: raise it whenever the same note would give other chunks.
-CHUNKER_VERSION = 5
+CHUNKER_VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag.vault.frontmatter import as_text, as_timestamp
+from rag.vault.markdown import plain
 
 MOST_VALUES = 30  # of a note
 _LONGEST = 100  # characters of a value, and of a field's name
+_KEY = re.compile(r"[\"']?(\w[^\"':]*?)[\"']?\s*:(?:\s|$)")
 _NAMED = ("title", "tags", "tag", "aliases", "alias")  # fields that notes are known by anyway
 
 
@@ -32,12 +35,49 @@ def searchable_fields(fields: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def property_lines(fields: Mapping[str, list[str]], but: Collection[str] = ()) -> list[str]:
-    """Return what `searchable_fields` gave as a reader knows it: `name: value, value`.
+class Property(NamedTuple):
+    """What a line of front matter says: the number of the `line` in the file, from 1, the name in
+    lower case, and the values as a reader sees them, parted by commas."""
 
+    line: int
+    name: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """It in one line."""
+        return f"{self.name}: {self.value}"
+
+
+def property_meta(
+    fields: Mapping[str, Any], lines: Sequence[str], but: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return what a chunk's meta holds of a front matter: in `properties` each as
+    `name: value, value`, and in `property_lines` the line that each begins in.
+
+    :param lines: of the file, as far as the front matter reaches.
     :param but: names of fields to leave out.
     """
-    return [f"{name}: {', '.join(values)}" for name, values in fields.items() if name not in but]
+    found = {name: v for name, v in searchable_fields(fields).items() if name not in but}
+    keys = ((n, _KEY.match(line)) for n, line in enumerate(lines, 1))
+    begun = {_text(key[1]).lower(): n for n, key in keys if key}
+    texts = [f"{name}: {', '.join(values)}" for name, values in found.items()]
+    return (
+        {"properties": texts, "property_lines": [begun.get(name, 1) for name in found]}
+        if texts
+        else {}
+    )
+
+
+def properties_of(meta: Mapping[str, Any]) -> list[Property]:
+    """Return what the front matter of a note says, of its first chunk's meta; else nothing."""
+    texts = meta.get("properties") or ()
+    lines = meta.get("property_lines") or [1] * len(texts)  # of an index made before they were kept
+    parts = (text.partition(": ") for text in texts)
+    return [
+        Property(int(line), name, plain(value))
+        for line, (name, _, value) in zip(lines, parts, strict=False)
+    ]
 
 
 def _pairs(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
