@@ -13,6 +13,7 @@ from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.exact_forms import Kind as FormKind
 from rag.text.exact_forms import asked_forms
 from rag.text.matches import Match, find_matches, weigh_matches, weigh_terms
+from rag.text.property_words import asked_by
 from rag.text.sanitize import without_controls
 from rag.text.snippets import Span, snippet, spans_of
 from rag.vault.markdown import Kind
@@ -92,17 +93,33 @@ def matching_line(
     own = range(result.repeated, result.repeated + result.line_end - result.line_start + 1)
     read = [line for line in readable_lines(result.content) if line.number in own]
     raw = [ReadableLine(n, lines[n], Kind.TEXT) for n in own if n < len(lines) and lines[n].strip()]
+    shift = result.repeated - result.line_start
     first = next(iter([*read, *raw]), None)
     # A word may stand only in what is not shown: a comment, an address, the mark of a fence.
     best = _identified(read, raw, query) if weights else None
     if best is None:
-        scores = _scores(read, query, weights) if weights else {}
+        stated = _stated(result, query, weights, shift) if weights else {}
+        scores = _scores(read, query, weights) | stated if weights else {}
         best = _best(scores, sum(weights.values()), nearness or {}, own)
     if best is None and weights:
         best = _best(_scores(raw, query, weights), 1.0, {}, own)
     if best is None:
         best = first.number if first else result.repeated
-    return result.line_start + best - result.repeated
+    return best - shift
+
+
+def _stated(
+    result: SearchResult, query: str, weights: dict[str, float], shift: int
+) -> dict[int, float]:
+    """Return what the words of a query count for that ask for a property or are its value, and
+    those of the title, by the property's line, counted as those of the text are."""
+    title = weigh_matches(_matches(result.title, query), weights) if result.properties else {}
+    scores = {}
+    for stated in result.properties:
+        matches = find_matches(f"{asked_by(stated.name)}: {stated.value}", query)
+        if (terms := weigh_matches(matches, weights)).keys() - title.keys():
+            scores[stated.line + shift] = sum((title | terms).values())
+    return scores
 
 
 def _identified(
@@ -126,7 +143,7 @@ def _best(
     :param scores: what the words of a query that a line holds count for, of those that hold any.
     :param whole: what all of its words count for.
     :param nearness: how near a sentence is, by the line that it begins in.
-    :param own: the lines that count.
+    :param own: the lines of the text that count.
     """
     if not nearness:
         return max(scores, key=lambda line: scores[line], default=None)
@@ -135,9 +152,11 @@ def _best(
     def value(line: int) -> float:
         at = max(0, bisect_right(begins, line) - 1)
         near = nearness[begins[at]] if line >= begins[0] else 0.0
+        if line < own.start:  # a property has no embedding: it is as near as the nearest sentence
+            near = max(nearness.values())
         return _WORDS * scores.get(line, 0.0) / (whole or 1.0) + near
 
-    lines = sorted({line for line in (*begins, *scores) if line in own})
+    lines = sorted({*scores, *(line for line in begins if line in own)})
     return max(lines, key=value, default=None)
 
 
@@ -199,6 +218,8 @@ def excerpt(result: SearchResult, query: str, width: int) -> tuple[str, list[Spa
     if len(lines) > 1 and result.heading and lines[0].kind == Kind.HEADING:
         lines = lines[lines[0].text == result.heading[-1] :]
     wanted = result.line - result.line_start + result.repeated
+    stated = [one.text for one in result.properties if one.line == result.line]
+    lines = (*(ReadableLine(wanted, text, Kind.TEXT) for text in stated[:1]), *lines)
     text, within = "", (0, 0)
     spans: list[Span] = []  # no word goes on in the next line
     for line in lines:

@@ -39,7 +39,7 @@ def _excerpt(snapshot: Snapshot, result: SearchResult, around: int) -> Excerpt:
     lines, first = _unchanged_lines(snapshot, result), 1
     if not lines:
         lines, first = own_lines(result), result.line_start
-    at = result.line - first
+    at = max(0, result.line - first)  # a property stands above the chunk
     start = max(0, at - around)
     return Excerpt(first + start, lines[start : at + around + 1])
 
