@@ -195,6 +195,18 @@ class CatalogTables:
         """Return the titles, aliases and file names of all notes."""
         return list(dict.fromkeys(name for (name,) in self._db.execute("SELECT name FROM names")))
 
+    def most_stating(self, text: str) -> int:
+        """Return how many notes have the most frequent value that a text holds; 0 for none.
+
+        :param text: in lower case.
+        """
+        row = self._db.execute(
+            "SELECT max(notes) FROM facts"
+            " WHERE field != ? AND length(value) > 1 AND instr(?, lower(value))",
+            (TAGS, text),
+        ).fetchone()
+        return row[0] or 0
+
     def size(self) -> tuple[int, int]:
         """Return how many notes and facts there are."""
         counts = self._db.execute(

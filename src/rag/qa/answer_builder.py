@@ -17,6 +17,7 @@ from rag.search.components.note_ranker import Hits
 from rag.search.results import SearchResult
 from rag.search.run import to_results
 from rag.search.understanding.query_understanding import Understood
+from rag.vault.properties import properties_of
 
 _NEAREST = 3  # notes that are named where none answers
 OUTPUTS = {"answer": Answer, "results": list[SearchResult]}
@@ -58,7 +59,10 @@ class AnswerBuilder:
 
 def is_for_readers(quote: Quote, place: Document) -> bool:
     """Return whether a quotation is no part of prompt injections: that answers nobody."""
-    text, planted = without_instructions(place.content or "", "")
+    text = place.content or ""
+    if quote.line < int(place.meta.get("line_start", 1)):  # a property stands above it
+        text = f"{quote.text}\n{text}"
+    text, planted = without_instructions(text, "")
     return not planted or Evidence(text).says(quote.text)
 
 
@@ -107,5 +111,6 @@ def _source(result: SearchResult, place: Document, line: int) -> SearchResult:
         line_end=int(meta.get("line_end", 1)),
         line=line,
         repeated=int(meta.get("repeated", 0)),
+        properties=properties_of(meta),
         chunk=place.id,
     )

@@ -64,7 +64,7 @@ class QuotationAnswerer(OverStore):
         quotes, places = [], []
         for best, also in chosen:
             ranks_and_lines = [_place(found, choice) for choice in (best, *also)]
-            quotes.append(Quote(best.unit.text, *ranks_and_lines[0], also=ranks_and_lines[1:]))
+            quotes.append(Quote(_text(found, best), *ranks_and_lines[0], also=ranks_and_lines[1:]))
             places.append([found[choice.passage].document for choice in (best, *also)])
         return {"quotes": quotes, "places": places, "confidence": confidence}
 
@@ -73,6 +73,13 @@ def _place(found: Sequence[FoundPassage], choice: Choice) -> tuple[int, int]:
     """Return the rank of a unit's note, and the line that it begins in."""
     one = found[choice.passage]
     return one.passage.rank, line_in_file(one.document, choice.unit.first)
+
+
+def _text(found: Sequence[FoundPassage], choice: Choice) -> str:
+    """Return the text of a unit; a property says little without the title of its note."""
+    title = found[choice.passage].document.meta.get("title", "")
+    is_stated = choice.unit.kind == Kind.PROPERTY and title
+    return f"{title} · {choice.unit.text}" if is_stated else choice.unit.text
 
 
 def _beginnings(documents: Sequence[Document]) -> Iterator[Quote]:

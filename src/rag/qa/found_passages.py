@@ -9,10 +9,12 @@ from typing import NamedTuple
 from haystack.dataclasses import Document
 
 from rag.answers.quotation.evidence import Passage
+from rag.answers.quotation.units import Kind, QuotableUnit
 from rag.search.components.note_ranker import Hits
 from rag.stores.base.document_embeddings import cosines_of
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.stores.base.scored_chunk import Candidates
+from rag.vault.properties import properties_of
 from rag.vault.sentence_units import sentence_units
 
 _CHUNKS = 6  # of a note; what a search found of it besides is far from the question
@@ -68,6 +70,7 @@ def _passage(document: Document, rank: int, nearness: Sequence[float]) -> Passag
     names = [str(meta.get("title", "")), *meta.get("heading", []), *meta.get("aliases", [])]
     units = sentence_units(content) if nearness else []
     fits = len(units) == len(nearness)
+    shift = int(meta.get("repeated", 0)) - int(meta.get("line_start", 1))
     return Passage(
         names="\n".join(dict.fromkeys(names)),
         content=content,
@@ -76,6 +79,11 @@ def _passage(document: Document, rank: int, nearness: Sequence[float]) -> Passag
         sentences=units if fits else (),
         nearness=nearness if fits else (),
         near=max(nearness, default=0.0),
+        properties=[
+            QuotableUnit(one.line + shift, one.line + shift, one.text, Kind.PROPERTY)
+            for one in properties_of(meta)
+        ],
+        place=" ".join([str(meta.get("file_path", "")).rpartition("/")[0], *meta.get("tags", [])]),
     )
 
 

@@ -13,6 +13,7 @@ from haystack.core.errors import PipelineRuntimeError
 
 from rag.answers.follow_ups import is_small_talk, lacks_subject
 from rag.answers.notices import notice
+from rag.answers.quotation.question_kinds import Asked, kind_of
 from rag.context.memory import MemoryManager
 from rag.context.models import ContextItem
 from rag.context.protocols import MemoryProvider
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from rag.qa.answer_checker import Written
     from rag.query.note_questions import NoteQuestion
     from rag.search.planned_query import Intent
+
+_MOST_LISTED = 30  # notes that are looked at where each that states a property may be an answer
 
 
 def ask(
@@ -100,6 +103,7 @@ def ask(
         return Answer(notice(question, "not_found"), [], 0.0, found=False, notices=why)
     if about is not None:
         return _about_notes(pipeline, question, about, filters, top_k, intent)
+    may_list = top_k is None and kind_of(question) == Asked.WHICH
     top_k, mode = chosen(pipeline, top_k, mode)
     started = time.monotonic()
     remembered, forgotten = _remembered(memory if generator else None)
@@ -107,6 +111,9 @@ def ask(
         share_model(pipeline)
     stream = AnswerStream(on_text, on_thinking, on_progress, on_piece)
     with store.pinned(), _caller_errors(stream), own_errors(QueryError, "the search failed"):
+        if may_list and (manifest := store.manifest()):
+            stating = manifest.catalogue.most_stating(question.lower())
+            top_k = max(top_k, min(stating, _MOST_LISTED))
         for attempt in attempts(question, filters, mode, keep_mode, intent):
             understood = understand(store, attempt.query, attempt.filters, attempt.lists)
             asked = parse_query(question).text if intent else understood.text

@@ -15,8 +15,13 @@ from rag.answers.quotation.question import Question
 from rag.answers.quotation.question_kinds import Asked, defines
 from rag.answers.quotation.units import Kind, QuotableUnit, quotable_units
 from rag.text.normalize import normalize
+from rag.text.property_words import asked_by
 from rag.vault.sentence_units import SentenceUnit
 
+_ASK_WHICH = (Asked.WHO, Asked.WHICH, Asked.NAME, Asked.OTHER)
+_ASKING = {Asked.WHERE: "location", Asked.PRICE: "cost"}  # what asks for them is no subject
+_COVERED = 0.6  # of a question, what the front matter must hold to answer it
+_BOOLEANS = ("true", "false")
 _ASKS = re.compile(r"[?？]\s*$")
 
 
@@ -31,11 +36,11 @@ class Evidence(NamedTuple):
     names, that its passage does not hold. `untold` is the share of the words that tell what is
     asked of the subject, such as its price, that neither the unit nor what stands above it holds.
     `fits` tells whether it holds what is asked for, and `counts` a number of what is counted, from
-    -1 to 1; `defines` that it defines the subject; `steps` that it is a list or code and the
-    question asks how; `several` that it is a list or table and the question may ask for one,
-    `many` that it is one at all; `part` that it is an item or row; `asks` that it is a question
-    itself. `rank` is the logarithm of its note's rank, `length` that of its size in typical
-    sentences.
+    -1 to 1; `defines` that it defines the subject, or is the property that is asked for; `steps`
+    that it is a list or code and the question asks how; `several` that it is a list or table and
+    the question may ask for one, `many` that it is one at all; `part` that it is an item or row;
+    `asks` that it is a question itself. `rank` is the logarithm of its note's rank, `length` that
+    of its size in typical sentences.
     """
 
     near: float
@@ -68,6 +73,8 @@ class Passage:
     :ivar skipped: how many of its first lines stand further up in the note.
     :ivar sentences: those that have an embedding, and in `nearness` how near each is.
     :ivar near: how near the nearest of them is.
+    :ivar properties: what the front matter says, a unit each.
+    :ivar place: the folders and tags of the note.
     """
 
     names: str
@@ -77,24 +84,38 @@ class Passage:
     sentences: Sequence[SentenceUnit] = ()
     nearness: Sequence[float] = ()
     near: float = 0.0
+    properties: Sequence[QuotableUnit] = ()
+    place: str = ""
+
+    @property
+    def stated(self) -> str:
+        """What the front matter says, with the words that it is asked for by, and its place."""
+        return "\n".join([self.place, *map(_said, self.properties)])
 
     @cached_property
     def units(self) -> list[QuotableUnit]:
         """What of it can be read out."""
-        return [unit for unit in quotable_units(self.content) if unit.first >= self.skipped]
+        own = [unit for unit in quotable_units(self.content) if unit.first >= self.skipped]
+        return [*own, *self.properties]
 
 
 def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUnit, Evidence]]:
     """Yield the units of a passage, each with what speaks for it."""
     names, everything = question.held(passage.names), question.held(passage.content)
-    known = names | everything
-    text = normalize(f"{passage.names}\n{passage.content}")
-    strange = sum(name not in text for name in question.named)
-    lacking = sum(w for term, w in question.weights.items() if term not in known)
     units = passage.units
-    held = [question.held(unit.text) for unit in units]
+    held = [question.held(_said(unit)) for unit in units]
+    # What is known of a note by its front matter says nothing of what its text answers.
+    text, known = f"{passage.names}\n{passage.content}", names | everything
+    lacks = _lacking(question, text, known)
+    if passage.properties:
+        about = names | question.held(passage.stated)
+        lacks_stated = _lacking(question, f"{text}\n{passage.stated}", known | about)
     for at, (unit, own) in enumerate(zip(units, held, strict=True)):
-        above = names | question.held(unit.under)
+        is_stated = unit.kind == Kind.PROPERTY
+        if is_stated and not _is_asked(question, unit, names, about):
+            continue
+        above = about if is_stated else names | question.held(unit.under)
+        absent, absent_names = lacks_stated if is_stated else lacks
         is_many = unit.kind in (Kind.LIST, Kind.TABLE)
         yield (
             unit,
@@ -105,12 +126,14 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
                 context_words=_besides(above, own),
                 before_words=_besides(_next_to(units, held, at, -1), own | above),
                 after_words=_besides(_next_to(units, held, at, 1), own),
-                absent=lacking,
-                absent_names=strange / len(question.named) if question.named else 0.0,
+                absent=absent,
+                absent_names=absent_names,
                 untold=_share(question, question.told - own.keys() - above.keys()),
-                fits=fits(question.asked, unit.text, question.beyond(unit.text)),
+                fits=1.0
+                if is_stated
+                else fits(question.asked, unit.text, question.beyond(unit.text)),
                 counts=counts(question.counted, unit.text),
-                defines=float(defines(question.text, unit)),
+                defines=float(is_stated or defines(question.text, unit)),
                 steps=float(question.asked == Asked.HOW_TO and unit.kind in (Kind.LIST, Kind.CODE)),
                 several=float(is_many and question.asked in (Asked.WHICH, Asked.OTHER)),
                 many=float(is_many),
@@ -122,11 +145,53 @@ def evidence(question: Question, passage: Passage) -> Iterator[tuple[QuotableUni
         )
 
 
+def _said(unit: QuotableUnit) -> str:
+    """Return the text of a unit; of a property with the words that it is asked for by."""
+    if unit.kind != Kind.PROPERTY:
+        return unit.text
+    name, _, value = unit.text.partition(": ")
+    return f"{asked_by(name)}: {value}"
+
+
+def _lacking(question: Question, text: str, held: Mapping[str, float]) -> tuple[float, float]:
+    """Return the share of the words of a question that a text does not hold, and of its names."""
+    normal = normalize(text)
+    names = [name not in normal for name in question.named]
+    words = sum(weight for term, weight in question.weights.items() if term not in held)
+    return words, sum(names) / len(names) if names else 0.0
+
+
+def _is_asked(
+    question: Question, unit: QuotableUnit, names: Mapping[str, float], about: Mapping[str, float]
+) -> bool:
+    """Return whether a question asks for a property of a note that it names, or for notes by what
+    a property says: "who owns Lantern", "who is the plumber".
+
+    :param names: the words of the question that the note's names hold; `about` are those that all
+        its front matter holds, too.
+    """
+    if sum(question.weights[term] for term in about) < _COVERED:
+        return False
+    name, _, value = unit.text.partition(": ")
+    if value in _BOOLEANS and question.asked != Asked.YES_NO:
+        return False
+    words = asked_by(name)
+    if names and question.says(words, names):
+        return True
+    if _ASKING.get(question.asked) in words.split() and not question.weights.keys() - names.keys():
+        return True
+    is_chosen_by = question.asked in _ASK_WHICH or (names and question.asked == Asked.YES_NO)
+    chosen = question.held(value).keys() - names.keys() - question.told
+    return bool(is_chosen_by and chosen and any(map(question.repeats, value.split(", "))))
+
+
 def _next_to(
     units: Sequence[QuotableUnit], held: Sequence[dict[str, float]], at: int, step: int
 ) -> dict[str, float]:
     """Return what the sentence before a unit holds, or the one behind it: of `step` -1 or 1."""
     unit, other = units[at], at + step
+    if unit.kind == Kind.PROPERTY:
+        return {}
     while 0 <= other < len(units):
         beside = units[other]
         is_within = beside.text in unit.text or unit.text in beside.text
@@ -151,6 +216,8 @@ def _nearness(unit: QuotableUnit, passage: Passage) -> float:
     """Return how near the nearest sentence of a unit is; of its passage where it has none."""
     if not passage.nearness:
         return 0.0
+    if unit.kind == Kind.PROPERTY:
+        return passage.near
     begins = [sentence.line for sentence in passage.sentences]
     start = max(0, bisect_left(begins, unit.first + 1) - 1)
     start = bisect_left(begins, begins[start]) if begins else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +23,14 @@ _ASKING = re.compile(
     r"|どれ|どんな|どうやって|どうすれば|どうしたら|何|いい)[はがをにでのへか]*"
     r"|(?:って何|とは|ですか|ますか|でしょうか|だった|かかった|ありますか|がある|にある|には|方法|コマンドは)+(?=[?？]?$)",
     re.IGNORECASE,
+)
+# German words that only ask; some are English words of another meaning.
+_GERMAN = re.compile(
+    r"^(?:wer|wem|wen|wessen|wann|wo|wie|welche[rsnm]?|was (?:ist|sind|war|hat|kostet))\b"
+)
+_GERMAN_ASKING = re.compile(
+    r"\b(?:wer|wem|wen|wessen|wann|wo|wie|welche[rsnm]?|was|ist|sind|war|hat|haben|der|die|das|den"
+    r"|dem|des|von|vom|für|fur|in|im|am|an|zu|zum|zur|und|ich|wir|mein|meine|unser|unsere|eine?)\b"
 )
 _ASCII = re.compile(r"[a-z]+")
 _UNSPACED = re.compile(f"[{HAN}{HIRAGANA}{KATAKANA}]")
@@ -67,7 +75,10 @@ class Question:
     @cached_property
     def subject(self) -> str:
         """It without the words that only ask."""
-        return _ASKING.sub(" ", normalize(self.text)).strip() or self.text
+        text = normalize(self.text)
+        if _GERMAN.match(text):
+            text = _GERMAN_ASKING.sub(" ", text)
+        return _ASKING.sub(" ", text).strip() or self.text
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -127,13 +138,27 @@ class Question:
                 term = self._irregular[word]
                 found[term] = max(STEMMED * self.weights[term], found.get(term, 0.0))
         for match in find_matches(text, self.subject):
-            counts = self.weights.get(match.term, 0.0) * match.form
-            found[match.term] = max(counts, found.get(match.term, 0.0))
+            if weight := self.weights.get(match.term):
+                found[match.term] = max(weight * match.form, found.get(match.term, 0.0))
         return found
+
+    def says(self, words: str, but: Collection[str]) -> bool:
+        """Return whether it has one of some words, be it one that weighs nothing.
+
+        :param but: terms that do not count.
+        """
+        stems = {stem(word) for word in _ASCII.findall(words)} & self._stems
+        return bool((stems | self.held(words).keys()) - {*but})
 
     def beyond(self, text: str) -> str:
         """Return a text without the words and figures that are the question's too."""
         return _SAID.sub(lambda said: " " if self._says(said[0]) else said[0], text)
+
+    def repeats(self, text: str) -> bool:
+        """Return whether it says half of a text, or more."""
+        return 2 * sum(map(len, _SAID.findall(self.beyond(text)))) <= sum(
+            map(len, _SAID.findall(text))
+        )
 
     @cached_property
     def _normal(self) -> str:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from rag.answers.quotation.evidence import Evidence, Passage, evidence
 from rag.answers.quotation.question import Question
-from rag.answers.quotation.units import QuotableUnit
+from rag.answers.quotation.units import Kind, QuotableUnit
 from rag.answers.quotation.weights import WITH_MEANING, WORDS_ALONE, AnswerWeights
 from rag.text.tokenizer import terms
 
 _LEAST = 3.5  # what may speak less for a further quotation than for the first
 _SAME = 0.6  # of two units, the share of their terms that says that one adds nothing
 _ALSO = 2  # other notes that are named for saying the same
+_ROUNDING = 1e-9
 _FIGURE = re.compile(r"\d+")
 
 
@@ -43,7 +44,7 @@ def choose(
     they are in the order of the notes, and of their lines. There are none when it is not sure
     enough.
 
-    :param most: how many units.
+    :param most: how many units, but for notes that state the same property.
     """
     ranked = ranked_units(question, passages)
     if not ranked:
@@ -53,14 +54,30 @@ def choose(
     confidence = weights.probability(best.evidence)
     if confidence < weights.threshold:
         return [], confidence
-    chosen = [best]
+    chosen = [best, *_stating_alike(best, ranked)]
+    is_stated = best.unit.kind == Kind.PROPERTY
     for choice in ranked[1:]:
-        if len(chosen) == most or choice.score < best.score - _LEAST:
+        if len(chosen) >= most or choice.score < best.score - _LEAST:
             break
+        if is_stated and choice.unit.kind != Kind.PROPERTY:
+            continue  # what the front matter states needs no sentence beside it
         if not any(_adds_nothing(choice, other) for other in chosen):
             chosen.append(choice)
     chosen[1:] = sorted(chosen[1:], key=lambda choice: _place(choice, passages))
     return [Chosen(choice, [*_also(choice, ranked, passages)]) for choice in chosen], confidence
+
+
+def _stating_alike(best: Choice, ranked: Sequence[Choice]) -> Iterator[Choice]:
+    """Yield the same property of other notes that hold as much of the question: of "which projects
+    are active" each is an answer."""
+    if best.unit.kind == Kind.PROPERTY:
+        least = _held(best) - _ROUNDING
+        alike = (one for one in ranked if one.unit.text == best.unit.text and one is not best)
+        yield from (one for one in alike if _held(one) >= least)
+
+
+def _held(choice: Choice) -> float:
+    return choice.evidence.words + choice.evidence.context_words
 
 
 def _place(choice: Choice, passages: Sequence[Passage]) -> tuple[int, int, int]:
@@ -113,11 +130,13 @@ def _overlap(one: Choice, other: Choice) -> bool:
 
 
 def _likeness(one: Choice, other: Choice, size: Callable[[int, int], int]) -> float:
-    """Return the share of their terms that two units have in common; none where figures differ.
+    """Return the share of their terms that two units have in common; none where figures differ,
+    nor of properties, which say it of another note.
 
     :param size: of which of the two it is a share, by their numbers of terms.
     """
-    if _figures(one) != _figures(other):
+    is_stated = Kind.PROPERTY in (one.unit.kind, other.unit.kind)
+    if is_stated or _figures(one) != _figures(other):
         return 0.0
     first, second = set(terms(one.unit.text)), set(terms(other.unit.text))
     return len(first & second) / max(size(len(first), len(second)), 1)

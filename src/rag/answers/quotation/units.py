@@ -40,6 +40,7 @@ class Kind(StrEnum):
     ROW = "row"
     TABLE = "table"
     CODE = "code"
+    PROPERTY = "property"
 
 
 class QuotableUnit(NamedTuple):
