@@ -53,6 +53,40 @@ class TestAsk:
         ran = rag("ask", "how many notes mention the ferry", "--no-sources")
         assert ran.out == '2 notes hold "ferry"\n'
 
+    def test_whoever_is_present_in_front_matter_or_a_heading_was_met(self, rag, write_notes):
+        notes = {
+            "2025-03-02 Planning.md": (
+                "---\ncreated: 2025-03-02\nattendees: [Kenji Mori, Ana]\n---\n# Planning\n\nBlue.\n"
+            ),
+            "Walks.md": (
+                "# Walks\n\n## 2025-06-11 with Kenji\n\nRain.\n\n## 2025-06-30 mika\n\nWind.\n\n"
+                "## 2025-07-01 slides of Kenji for Mika\n\nRead.\n"
+            ),
+            "Lantern.md": "---\ncreated: 2025-08-01\nowner: Kenji Mori\n---\n# Lantern\n\nSongs.\n",
+            "打ち合わせ.md": (
+                "---\ncreated: 2025-04-02\n出席者: [田中 悠, 佐藤]\n---\n# 打ち合わせ\n\n色。\n"
+            ),
+            "散歩.md": "# 散歩\n\n## 2025年5月3日 佐藤と\n\n晴れ。\n",
+        }
+        assert rag("index", "-q", write_notes("met", notes)).code == 0
+        for question, day, quoted in [
+            ("When did I last meet Kenji?", "11 June 2025", "2025-06-11 with Kenji [1]"),
+            (
+                "When did I last see Ana?",
+                "2 March 2025",
+                "Planning · attendees: Kenji Mori, Ana [1]",
+            ),
+            ("When did I last talk to Mika?", "30 June 2025", "2025-06-30 mika [1]"),
+            (
+                "最後に田中さんに会ったのはいつ？",
+                "2025年4月2日",
+                "打ち合わせ · 出席者: 田中 悠, 佐藤 [1]",
+            ),
+            ("最後に佐藤さんと話したのはいつ？", "2025年5月3日", "2025年5月3日 佐藤と [1]"),
+        ]:
+            said = [line.strip() for line in rag("ask", question).out.split("\n")]
+            assert said[:2] == [day, quoted], question
+
     def test_a_last_date_is_said_with_the_sentence_and_its_source(self, rag, vault):
         ran = rag("ask", "when did I last meet Tanaka?", "--to", "2025")
         assert (ran.code, ran.err) == (0, "")

@@ -82,7 +82,8 @@ def choose_notes(
     notices, chunks = [*understood.notices], None
     count, notes = 0, []
     if words and not unknown:
-        held, chunks, told = notes_holding(store, words)
+        sought = [word for word in words if not (happened and word.is_company)] or words
+        held, chunks, told = notes_holding(store, sought, stated=happened)
         notes = sorted(_fitting(store, understood.filters, held))
         count, notices = len(notes), notices + told
     elif not (words or unknown):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
@@ -25,9 +26,18 @@ from rag.qa.note_answers.passage_dates import (
 from rag.search.understanding.subject_words import SpokenText, SubjectWord
 from rag.stores.base.document_store import BaseDocumentStore
 from rag.text.normalize import normalize
+from rag.text.property_words import asked_by
 from rag.text.tokenizer import TOKEN, stem
+from rag.vault.properties import properties_of
 
 _READ = 1_000  # passages that a question reads, those of the newest notes
+_MET = "met"  # attendees and participants are asked for by it
+_LOWER = re.compile(r"(?<![\w'’])[a-zäöüß]+")  # words that are no names
+_COMPANY = re.compile(
+    "with|and|met|meeting|call|lunch|dinner|coffee|breakfast|walk|visit|chat|talk|at|in|the|a"
+    "|mit|und|bei|im|am"
+)
+_JA_COMPANY = "(?:さん|くん|ちゃん|氏|様|先生)?(?:と|、|・|$)"
 _PARTS = 500  # ids that one query names
 
 
@@ -80,7 +90,7 @@ def find_last_time(
         passage
         for at in range(0, len(ids), _PARTS)
         for document in store.get_documents(ids[at : at + _PARTS])
-        for passage in _passages(document, chosen.words)
+        for passage in (*_passages(document, chosen.words), *_company(document, chosen.words))
         if (first is None or first <= passage.day) and passage.day <= until
     ]
     whole = [passage for passage in found if passage.is_whole] or found
@@ -134,6 +144,40 @@ def _passages(document: Document, words: Sequence[SubjectWord]) -> Iterator[Date
         if dated:
             note = str(meta.get("file_id", document.id))
             yield DatedPassage(*dated, is_whole, note, document.id, line, unit.text)
+
+
+def _company(document: Document, words: Sequence[SubjectWord]) -> Iterator[DatedPassage]:
+    """Yield where somebody is named as present that a question asks when they were met: in the
+    front matter of a note, and in a heading that says little else."""
+    named = [word for word in words if not word.is_company]
+    if not named or len(named) == len(words):
+        return
+    meta = document.meta
+    headings = [str(part) for part in meta.get("heading") or []]
+    note, title = str(meta.get("file_id", document.id)), str(meta.get("title", ""))
+    places = [
+        (f"{title} · {stated.text}", stated.value, stated.line, headings[:0])
+        for stated in properties_of(meta)
+        if _MET in asked_by(stated.name).split()
+    ]
+    if headings and _is_meeting(headings[-1], named):
+        places.append((headings[-1], headings[-1], int(meta.get("line_start", 1)), headings))
+    for text, said, line, above in places:
+        spoken = SpokenText.of(said)
+        dated = day_of("", [title, *above], _created(meta))
+        if dated and all(word.is_in(spoken) for word in named):
+            yield DatedPassage(*dated, True, note, document.id, line, text)
+
+
+def _is_meeting(heading: str, named: Sequence[SubjectWord]) -> bool:
+    """Return whether a heading that names some people tells that they were met: beside names and a
+    day it says little, such as "Lunch with Kenji"; in Japanese と follows them, or nothing."""
+    text = normalize(heading)
+    if not all(re.search(f"{word.run}{_JA_COMPANY}", text) for word in named if word.run):
+        return False
+    names = {term for word in named for term in word.terms}
+    others = (word for word in _LOWER.findall(heading) if stem(word) not in names)
+    return all(map(_COMPANY.fullmatch, others))
 
 
 def _is_for_readers(store: BaseDocumentStore, passage: DatedPassage) -> bool:

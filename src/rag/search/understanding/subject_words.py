@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rag.answers.quotation.irregular_forms import other_forms
 from rag.search.understanding.phrase_match import Occurrences
 from rag.stores.base.document_store import BaseDocumentStore
-from rag.text.bm25 import content_words, pieces, word_dimension
+from rag.text.bm25 import PROPERTIES, beside_dimension, content_words, pieces, word_dimension
 from rag.text.ngrams import RUN
 from rag.text.scripts import HAN, HIRAGANA, KATAKANA
 from rag.text.tokenizer import cleaned, stem
@@ -26,6 +26,9 @@ _SHORT = 2  # hiragana that are hardly a word: particles, endings
 # They say less than to whom or what: "I went to the dentist" is a visit, however it is told.
 _LIGHT = {*map(stem, ("go", "went", "gone", "come", "came", "get", "got", "do", "have"))}
 _LIGHT_RUNS = {"行", "来"}
+# Whoever is named as present was met: none of these need stand in a note of it.
+_COMPANY = {*map(stem, ("meet", "see", "talk", "speak", "chat"))}
+_COMPANY_RUNS = {"会", "話"}
 
 
 class SubjectWord(NamedTuple):
@@ -49,6 +52,11 @@ class SubjectWord(NamedTuple):
         if self.is_verb:
             return re.search(f"{self.run}(?![{HAN}{KATAKANA}])", text.plain) is not None
         return self.run in text.plain
+
+    @property
+    def is_company(self) -> bool:
+        """Whether it says that somebody was there: met, talked to."""
+        return self.run in _COMPANY_RUNS or bool(self.terms and self.terms[0] in _COMPANY)
 
 
 class SpokenText(NamedTuple):
@@ -90,11 +98,14 @@ def subject_words(text: str, happened: bool = False) -> list[SubjectWord]:
 
 
 def notes_holding(
-    store: BaseDocumentStore, words: Sequence[SubjectWord]
+    store: BaseDocumentStore, words: Sequence[SubjectWord], stated: bool = False
 ) -> tuple[set[str], set[str] | None, list[str]]:
     """Return the ids of the notes that hold all of some words, in their text, title or headings;
     those of the chunks that hold all of the spaced ones, `None` where there are none; and what
-    there is to say of words that are too frequent to be looked up."""
+    there is to say of words that are too frequent to be looked up.
+
+    :param stated: whether the front matter may hold them too.
+    """
     manifest = store.manifest()
     if manifest is None or not words:
         return set(), None, []
@@ -103,7 +114,9 @@ def notes_holding(
     chunks: set[str] | None = None
     notices: list[str] = []
     for word in [word for word in words if word.terms]:
-        held = {*(store.points_with([*map(word_dimension, word.terms)], most) or ())}
+        wanted = [*map(word_dimension, word.terms)]
+        wanted += [beside_dimension(PROPERTIES, term) for term in word.terms if stated]
+        held = {*(store.points_with(wanted, most) or ())}
         chunks = held if chunks is None else chunks & held
         keys = (bytes.fromhex(chunk.replace("-", "")) for chunk in held)
         notes.append({owners[key] for key in keys if key in owners})
