@@ -1,12 +1,14 @@
 """How well `rag ask` answers without a model, on questions with the lines that answer them.
 
-    python benchmarks/answers.py [--meaning FOLDER] [--failures] [--json FILE]
+    python benchmarks/answers.py [--set front-matter] [--meaning FOLDER] [--failures]
+        [--json FILE]
 
-The questions are those of questions/answers.jsonl; benchmarks/questions/README.md says how they
-were made. Each vault is indexed by itself and asked as `rag ask` asks without a chat model: by
-words alone, or with --meaning by words and the built-in embedding model, whose vectors are kept in
-FOLDER for the next time: the first takes some ten minutes. A help vault that is not in
-../shared/data/vaults is said to be skipped. Printed for each half and language:
+The questions are those of questions/answers.jsonl, or of another set in that folder;
+benchmarks/questions/README.md says how they were made. Each vault is indexed by itself and asked as
+`rag ask` asks without a chat model: by words alone, or with --meaning by words and the built-in
+embedding model, whose vectors are kept in FOLDER for the next time: the first takes some ten
+minutes. A help vault that is not in ../shared/data/vaults is said to be skipped.
+Printed for each half and language:
 
 - first, in 3: a right quotation is the first one, or one of the first three, of the answerable
   questions. It is right when it comes from the lines that answer and holds what it must hold;
@@ -28,7 +30,7 @@ from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 
-from answer_set import HALVES, VAULTS, Question, folder_of, read_set
+from answer_set import HALVES, QUESTIONS, Question, folder_of, read_set
 from kept_vectors import indexed
 from rag.app.requests import AskRequest
 from rag.app.workspace import Workspace
@@ -71,14 +73,16 @@ class Asked:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--set", default="answers", help="answers (default) or front-matter")
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
     parser.add_argument("--failures", action="store_true", help="list what went wrong")
     parser.add_argument("--json", type=Path, help="write what every question found to this file")
     arguments = parser.parse_args()
     asked: list[Asked] = []
-    for vault in VAULTS:
+    questions = read_set(QUESTIONS / f"{arguments.set}.jsonl")
+    for vault in dict.fromkeys(question.vault for question in questions):
         if folder_of(vault).is_dir():
-            asked += ask(vault, arguments.meaning)
+            asked += ask(vault, arguments.meaning, questions)
         else:
             print(f"skipped: {vault} is not there")
     _print_rates(asked)
@@ -89,13 +93,16 @@ def main() -> None:
         arguments.json.write_text(json.dumps(lines, ensure_ascii=False, indent=1), "utf-8")
 
 
-def ask(vault: str, meaning: Path | None = None) -> Iterator[Asked]:
+def ask(
+    vault: str, meaning: Path | None = None, questions: Sequence[Question] = ()
+) -> Iterator[Asked]:
     """Index a vault by itself, and ask it its questions.
 
+    :param questions: of which those of the vault are asked; without any, those of answers.jsonl.
     :param meaning: embed it with the built-in model too; vectors are kept in this folder.
     """
     with indexed(vault, folder_of(vault), meaning) as config, Workspace(config) as workspace:
-        for question in read_set():
+        for question in questions or read_set():
             if question.vault == vault:
                 request = AskRequest(question.query, no_model=True)
                 yield _asked(question, workspace.ask(request).answer)
@@ -158,6 +165,8 @@ def _print_rates(asked: Sequence[Asked]) -> None:
                 for one in asked
                 if one.question.half == half and one.question.language.startswith(language)
             ]
+            if not some:
+                continue
             cells = "".join(f"{rate:>10.3f}" for rate in rates(some))
             print(f"{half:8}{language or 'both':6}{len(some):>10}{cells}")
     print(f"{'aim':24}" + "".join(f"{aim:>10.2f}" for aim in AIMS))

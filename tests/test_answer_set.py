@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from answer_set import HALVES, VAULTS, Place, Question, folder_of, halves, read_set
+from answer_set import HALVES, QUESTIONS, VAULTS, Place, Question, folder_of, halves, read_set
 from answers import Asked, Quotation, ask, calibration_error, is_right, rates
 
 SET = read_set()
+FRONT_MATTER = QUESTIONS / "front-matter.jsonl"
 ANSWERABLE = [question for question in SET if question.answers]
 UNANSWERABLE = [question for question in SET if not question.answers]
 ANSWERED_KINDS = {
@@ -148,6 +149,24 @@ def test_confidence_that_is_as_often_right_as_it_says_has_no_calibration_error()
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans())))
 def test_a_calibration_error_is_a_share(shown: list[tuple[float, bool]]):
     assert 0 <= calibration_error(shown) <= 1 + 1e-9
+
+
+def test_the_lines_of_front_matter_questions_hold_what_a_right_answer_holds():
+    for question in read_set(FRONT_MATTER):
+        for place in question.answers:
+            first, last = place.lines
+            lines = (folder_of(question.vault).parent / place.path).read_text("utf-8").split("\n")
+            quoted = "\n".join([place.path, *lines[first - 1 : last]])
+            assert [key for key in place.must if key not in quoted] == [], question.id
+
+
+def test_front_matter_answers_30_questions():
+    questions = read_set(FRONT_MATTER)
+    assert Counter(one.language for one in questions if one.answers) == {"en": 16, "ja": 14}
+
+    first, _, answered, *_ = rates([*ask("choir-notes", questions=questions)])
+    assert first >= 0.85
+    assert answered <= 0.2
 
 
 def test_a_vault_is_asked_its_own_questions_and_quotes_its_own_notes():
