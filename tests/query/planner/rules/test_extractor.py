@@ -46,6 +46,37 @@ def is_right(row: Row) -> bool:
     return (filters(got.metadata), got.text, route(got)) == row[1:]
 
 
+LISTS = StaticCatalogue(
+    vaults=("work", "health", "仕事", "家"), tags=("ops", "rust", "旅行", "ops/backup")
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "known", "unknown"),
+    [
+        ("notes tagged ops, zyx and rust this week", ["ops", "rust"], ["zyx"]),
+        ("notes tagged ops, zyx, rust from last week", ["ops", "rust"], ["zyx"]),
+        ("notes tagged both ops and zyx", ["ops"], ["zyx"]),
+        ("notes tagged either ops or zyx", ["ops"], ["zyx"]),
+        ("with both the ops and the zyx tags", ["ops"], ["zyx"]),
+        ("tagged ops/zyx/rust", ["ops", "rust"], ["zyx"]),
+        ("tagged ops/backup", ["ops/backup"], []),
+        ("タグ旅行/幻", ["旅行"], ["幻"]),
+        ("in both the work and zyx vaults", ["work"], ["zyx"]),
+        ("in either my work or my zyx vault", ["work"], ["zyx"]),
+        ("in my work/health/zyx vaults", ["work", "health"], ["zyx"]),
+        ("仕事と幻の保管庫の予算", ["仕事"], ["幻"]),
+        ("仕事/幻/家の保管庫の予算", ["仕事", "家"], ["幻"]),
+    ],
+)
+def test_of_a_list_the_unknown_is_named_and_the_rest_kept(
+    query: str, known: list[str], unknown: list[str]
+) -> None:
+    got = extract(query, LISTS, today=TODAY)
+    assert [*got.metadata.vaults, *got.metadata.tags] == known
+    assert [slot.words for slot in got.open] == unknown
+
+
 class TestTheTable:
     def test_plans_are_what_a_person_expects(self) -> None:
         """`pytest -s` prints those that are not."""

@@ -6,20 +6,21 @@ import re
 from dataclasses import dataclass, field, replace
 
 from rag.query.planner.rules.name_spans import JAPANESE, QUOTES, STOP, Names, Read
-from rag.query.planner.rules.normalized_query import TAKEN, NormalizedQuery
+from rag.query.planner.rules.normalized_query import HIDDEN, TAKEN, NormalizedQuery
 
 MOST = 64  # names in a list
 
-_AGAIN = "(?:tagged +(?:with +|as +)?)?"
+_AGAIN = "(?:tagged +(?:with +|as +)?|(?:the|my|our) +)?"
+_PAIR = re.compile(" *(?:both|either) +(?:(?:the|my|our) +)?")
 _OR = re.compile(" *,? *(?:or|または|もしくは|あるいは|か) *" + _AGAIN + "(?P<hash>#)?")
 _AND = re.compile(
     " *(?:, *(?:and +)?|(?P<firm>and|&|[+]) |、|と|や|および|及び) *" + _AGAIN + "(?P<hash>#)?"
 )
-_OR_BEFORE = re.compile(" *(?:(?:^| )or|または|もしくは|あるいは|か) *$")
-_AND_BEFORE = re.compile(" *(?:(?:^| )and|,|&|、|と|や|および|及び|・) *$")
+_OR_BEFORE = re.compile(" *(?:(?:^| )or(?: +(?:the|my|our))?|または|もしくは|あるいは|か) *$")
+_AND_BEFORE = re.compile(" *(?:(?:^| )and(?: +(?:the|my|our))?|,|&|、|と|や|および|及び|・) *$")
 _JOINED = re.compile(" *, *(?:and +|or +)?| +(?:and|or|&) +")
 _CUE_WORD = re.compile("(?:タグ|保管庫|ボルト|ヴォルト|\\b(?:tag|vault)s?)$")
-_NEXT = re.compile(" +([^ ,;:!?.()]+)")
+_NEXT = re.compile(f" +([^ ,;:!?.(){TAKEN}{HIDDEN}]+)")
 _OR_BEHIND = re.compile(rf"(?<={TAKEN}) *(?:,? *or|または|もしくは|あるいは|か) *$")
 
 
@@ -73,6 +74,8 @@ def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int 
     listed, joints = Listed(), set[str]()
     pending: list[Read] = []
     firm, joint = True, ""
+    pair = _PAIR.match(normalized.open, at)
+    at = pair.end() if pair else at
     while len(listed.reads) + len(pending) < MOST:
         read = names.after(at, most_words)
         if read is None:
@@ -80,7 +83,11 @@ def forward(normalized: NormalizedQuery, names: Names, at: int, most_words: int 
         if joined := None if read.name else _JOINED.search(normalized.open, read.start, read.end):
             end = joined.start()
             read = Read(read.start, end, normalized.words(read.start, end), "")
-        if read.name and (not pending or _ends_a_list(normalized.open, read.end)):
+        if parts := names.parts(read):
+            listed.reads += [*pending, *parts]
+            pending = []
+            joint, read = "or", parts[-1]
+        elif read.name and (not pending or _ends_a_list(normalized.open, read.end)):
             listed.reads += [*pending, read]
             pending = []
         elif firm and not pending and not read.name:
@@ -117,9 +124,13 @@ def backward(
             read = _last_of(normalized, read)
             if listed.reads and _CUE_WORD.search(normalized.open, read.start, read.end):
                 break  # a name of another list: 仕事保管庫と日記保管庫
-        listed.reads.append(read)
+        if parts := names.parts(read):
+            listed.reads += reversed(parts)
+            joint, read = "or", parts[0]
+        else:
+            listed.reads.append(read)
         joints.add(joint)
-        text = normalized.open[max(0, read.start - 8) : read.start]
+        text = normalized.open[max(0, read.start - 12) : read.start]
         found = (either := _OR_BEFORE.search(text)) or _AND_BEFORE.search(text)
         if not found:
             break

@@ -26,6 +26,8 @@ QUOTES = ('"', "「", "『", "'")
 QUOTED = rf"\"{HIDDEN}+\"|「{HIDDEN}+」|『{HIDDEN}+』"
 _QUOTED = re.compile(rf"{QUOTED}|'{HIDDEN}+'")
 _QUOTED_BEFORE = re.compile(rf"(?:{_QUOTED.pattern})$")
+_SLASHED = re.compile("[^ /]+(?:/[^ /]+)+")
+_PART = re.compile("[^ /]+")
 # Where a Japanese name may end, or begin after.
 _PARTICLE = re.compile(
     "の|と|や|か|が|を|で|に|は|も|へ|または|もしくは|および|及び|以外|なし|無し|付|つき|から|まで|タグ|について|に関|という"
@@ -82,6 +84,21 @@ class Names:
             return self._quoted(at - len(quoted[0]), at)
         starts = list(islice(_starts(text, at, stops), _MOST_TRIED))
         return self._longest([(start, at) for start in reversed(starts)])
+
+    def parts(self, read: Read) -> list[Read]:
+        """Return the names that slashes part, "work/health", where one of them is known; none for
+        one name, such as that of a nested tag."""
+        slashed = _SLASHED.search(self._normalized.open, read.start, read.end)
+        if read.name or not slashed:
+            return []
+        parts = []
+        for part in _PART.finditer(self._normalized.open, *slashed.span()):
+            start, end = part.span()
+            found = self._find(start, end, alike=False)
+            parts.append(
+                Read(start, end, self._normalized.words(start, end), found.name if found else "")
+            )
+        return parts if any(part.name for part in parts) else []
 
     def _quoted(self, start: int, end: int) -> Read:
         found = self._find(start + 1, end - 1, alike=True)

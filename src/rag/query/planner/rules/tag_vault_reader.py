@@ -33,7 +33,8 @@ _CONTRASTS = re.compile(r"\b(?:but|and|except|excluding|other)\b|,")  # "python 
 _PRONOUNS = frozenset(("those", "these", "this", "ones", "them", "anything", "everything"))
 _MOST_NOT_WANTED = 2  # words of an unknown tag after "but not": more are a remark
 _TAG_BEHIND = re.compile(
-    rf"{B}(?:(?P<without>without)|with|under|having|have|has) +(?:the +|an? +)?$"
+    rf"{B}(?:(?P<without>without)|with|under|having|have|has) +(?:(?:both|either) +)?"
+    r"(?:the +|an? +)?$"
 )
 _TAG_WORD = re.compile(rf"{B}tags?{E}|タグ")
 _JA_TAG_OPENS = re.compile("(?:名)?(?:が|は|に|:)? ?")
@@ -50,10 +51,12 @@ _PARTICLES = "のをはがにでとへも"
 
 _VAULT = re.compile(rf"{B}vaults?{E}|保管庫|ボルト|ヴォルト")
 _BEFORE_VAULT = re.compile(
-    rf"(?:{B}(?P<place>in|from|inside|within|of|across) +)?(?:{B}(?P<whose>the|my|our) +)?$"
+    rf"(?:{B}(?P<place>in|from|inside|within|of|across) +)?(?:{B}(?:both|either) +)?"
+    rf"(?:{B}(?P<whose>the|my|our) +)?$"
 )
 _VAULT_OPENS = re.compile("(?: +(?P<called>called|named))? *")
 _JA_VAULT_ENDS = re.compile("(?:の中|内)?(?:にある|から|の|で|に|を|は|が)?")
+_JA_PLACED = re.compile("(?:の中|内)?(?:にある|から|の|で)|(?:の中|内)?$")
 _INSIDE = ("の中", "内", "から", "にある")
 _PLACES = "in from inside within of across on the my our at"
 _VAULT_STOPS = frozenset(_PLACES.split())
@@ -288,6 +291,8 @@ class SlotReader:
     def _lists_vaults(self, cue: re.Match[str], listed: Listed) -> bool:
         """Return True if a list whose last name is unknown speaks of vaults all the same."""
         before = self._behind(_BEFORE_VAULT, listed)
+        if cue[0] == "保管庫":  # 仕事と趣味の保管庫から
+            return bool(_JA_PLACED.match(self._normalized.open, cue.end()))
         placed = cue[0].isascii() and before and (before["place"] or before["whose"])
         return bool(placed) or self._is_quoted(listed.reads[-1])
 
