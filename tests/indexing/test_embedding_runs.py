@@ -132,9 +132,10 @@ class TestTheFirstTime:
         embed(work=work)
         assert set(found) == {(CHUNKS, 0)}
 
-    def test_progress_is_told_up_to_the_end(self, work, embed):
+    def test_progress_is_told_from_before_the_model_is_at_work_up_to_the_end(self, work, embed):
         told = []
         embed(work=work, progress=lambda *step: told.append(step))
+        assert told[0] == (0, CHUNKS, 0)
         assert told[-1][:2] == (CHUNKS, CHUNKS) and told[-1][2] > 0
         assert told == sorted(told)
 

@@ -107,8 +107,6 @@ class ChunkEmbedding:
                 self._publish()
             end = monotonic() + length
             error = self._round(texts, min(end, until) if until else end, show)
-            if self._waiting is not None and not self._waiting:
-                self.embeddings.close()  # to publish takes memory, which a model holds
             cost = self._publish()
             length = max(min(2 * length, _ROUND), _SHARE * cost)
             if error:
@@ -211,6 +209,8 @@ class ChunkEmbedding:
                         show(self._done + tried, self._total, self._tokens)
             except ConnectionError as failure:
                 error = failure
+            # A model of this machine holds 340 MB, and to write and publish takes as much.
+            self.embeddings.close()
         self._busy += monotonic() - started
         self._take(texts, made, failed)
         if self.visit.writer.manifest.revision != revision:
