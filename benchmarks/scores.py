@@ -5,9 +5,9 @@
 Asked are questions that have an answer and queries that have none, over the two help vaults and
 over the samples with `questions/vaults`, by words and meaning with the built-in model. Vectors are
 kept in FOLDER. Printed are, for the lines that nothing was fitted to (those with odd numbers), by
-set: how often the right note is first and in ten, and how often nothing is shown; the expected
-calibration error of the score; and, with --fit, the weights that logistic regression gives for the
-other lines.
+set: how often the right note is first and in ten, how often nothing is shown, and how often the
+right one is then among the nearest that are named; the expected calibration error of the score;
+and, with --fit, the weights that logistic regression gives for the other lines.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _OWN = [
     *(_QUESTIONS / "vaults" / name for name in ("wharf-notes", "kissa-notes")),
 ]
 _DEPTH = 10
+_NAMED = 3  # notes; as `rag.app.search` does
 
 
 class Asked(NamedTuple):
@@ -126,7 +127,7 @@ def _watched() -> Iterator[list[list[Evidence]]]:
 
 
 def _print(asked: Sequence[Asked]) -> None:
-    print(f"{'set':20}{'kind':13}{'queries':>8}{'first':>8}{'in ten':>8}{'silent':>8}")
+    print(f"{'set':20}{'kind':13}{'queries':>8}{'first':>8}{'in ten':>8}{'silent':>8}{'named':>8}")
     for name, kind in sorted(
         {(one.name, one.kind) for one in asked} | {(o.name, "") for o in asked}
     ):
@@ -134,7 +135,9 @@ def _print(asked: Sequence[Asked]) -> None:
         first = np.mean([bool(one.relevant & {*one.paths[:1]}) for one in some])
         ten = np.mean([bool(one.relevant & {*one.paths}) for one in some])
         silent = np.mean([not any(one.borne) for one in some])
-        print(f"{name:20}{kind or 'all':13}{len(some):8}{first:8.3f}{ten:8.3f}{silent:8.3f}")
+        shares = f"{first:8.3f}{ten:8.3f}{silent:8.3f}{_named(some)}"
+        print(f"{name:20}{kind or 'all':13}{len(some):8}{shares}")
+    print(f"named where silent, over all: {_named(asked)}")
     for what, depth in (("first results", 1), ("all results", _DEPTH)):
         pairs = [
             (score, path in one.relevant)
@@ -142,6 +145,13 @@ def _print(asked: Sequence[Asked]) -> None:
             for path, score in [*zip(one.paths, one.scores, strict=True)][:depth]
         ]
         print(f"expected calibration error, {what}: {_calibration(pairs):.3f} of {len(pairs)}")
+
+
+def _named(asked: Sequence[Asked]) -> str:
+    """Return how often a right note is named where there is one and nothing is shown."""
+    silent = [one for one in asked if one.relevant and not any(one.borne)]
+    named = [bool(one.relevant & {*one.paths[:_NAMED]}) for one in silent]
+    return f"{np.mean(named):8.3f} of {len(named)}" if named else ""
 
 
 def _calibration(pairs: Sequence[tuple[float, bool]]) -> float:
