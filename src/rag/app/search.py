@@ -19,7 +19,7 @@ from rag.search.embedding_choice import embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import wants_plan
-from rag.search.results import SearchResponse
+from rag.search.results import SearchResponse, SearchResult
 from rag.search.run import search as run_search
 from rag.text.messages import brief, plural
 
@@ -40,6 +40,7 @@ class SearchReport:
     :param index: the state of the index that was searched.
     :param excerpts: the lines around each result, where a request wants them.
     :param milliseconds: from the request to the report.
+    :param nearest: the notes that are named where nothing clearly matches.
     """
 
     response: SearchResponse
@@ -47,6 +48,16 @@ class SearchReport:
     index: IndexState
     milliseconds: int
     excerpts: list[Excerpt] = field(default_factory=list)
+    nearest: list[SearchResult] = field(default_factory=list)
+
+    @property
+    def notices(self) -> list[str]:
+        """Those of the response, and one that names the nearest notes."""
+        if not self.nearest:
+            return self.response.notices
+        titles = ", ".join(brief(one.title, _TITLE) for one in self.nearest)
+        said = f"nothing here clearly matches; nearest: {titles}"
+        return [*self.response.notices, Message(said, remedy=Remedy.SHOW_EVERYTHING, joint=" ")]
 
 
 def search(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
@@ -131,23 +142,20 @@ def _report(
     plan: Intent | None = None,
 ) -> SearchReport:
     """Return a response with what a request wants to know of its results."""
-    if not request.everything:
-        _leave_out_unborne(response)
+    nearest = [] if request.everything else _leave_out_unborne(response)
     _leave_out_low(response, request.min_score)
     snapshot.state.mark_gone(response.results)
     around = request.context
     excerpts = [] if around is None else read_excerpts(snapshot, response.results, around)
-    return SearchReport(response, plan, snapshot.state, 0, excerpts)
+    return SearchReport(response, plan, snapshot.state, 0, excerpts, nearest)
 
 
-def _leave_out_unborne(response: SearchResponse) -> None:
-    """Leave out what neither words nor nearness bear; name the nearest where nothing is left."""
+def _leave_out_unborne(response: SearchResponse) -> list[SearchResult]:
+    """Leave out what neither words nor nearness bear; where nothing is left, return the nearest."""
     kept = [one for one in response.results if one.is_borne]
-    if response.results and not kept:
-        near = ", ".join(brief(one.title, _TITLE) for one in response.results[:_NEAREST])
-        said = f"nothing here clearly matches; nearest: {near}"
-        response.notices.append(Message(said, remedy=Remedy.SHOW_EVERYTHING, joint=" "))
+    nearest = [] if kept else response.results[:_NEAREST]
     response.results, response.total = kept, len(kept)
+    return nearest
 
 
 def _leave_out_low(response: SearchResponse, least: float) -> None:

@@ -17,6 +17,7 @@ from rag.search.filter_listing import CHUNKS_PER_NOTE
 from rag.search.filters import all_of, none_of, one_of
 from rag.search.matching_line import point_at_matches
 from rag.search.modes import SearchMode
+from rag.search.relevance import excess_of
 from rag.search.results import SearchResponse
 from rag.search.run import to_results
 from rag.search.understanding.query_understanding import understand
@@ -60,7 +61,10 @@ def similar_notes(snapshot: Snapshot, name: str, request: SearchRequest) -> Sear
     loaded = DocumentLoader(store).run(hits, top_k)
     documents = loaded["documents"]
     vectors = store.embeddings_of([one.id for one in documents])
-    results = to_results(asked, documents, loaded["hits"], loaded["duplicates"], by_words=False)
+    excess = excess_of(store, documents, vectors, vector, background, of_text=True)
+    results = to_results(
+        asked, documents, loaded["hits"], loaded["duplicates"], excess, by_words=False
+    )
     response = SearchResponse(
         query=name, results=results, total=len(results), mode=SearchMode.DENSE
     )

@@ -21,7 +21,7 @@ def search_to_json(report: SearchReport) -> dict[str, Any]:
         "mode": response.mode,
         **variants_to_json(response),
         **({"timings": response.timings} if response.timings else {}),
-        "notices": response.notices,
+        "notices": report.notices,
         "corrections": response.corrections,
         "missing": [*response.missing],
         "results": [

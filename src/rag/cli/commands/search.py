@@ -227,7 +227,7 @@ def _print_warnings(report: SearchReport, out: Output, wanted: bool) -> None:
     out.print_index_warnings(report.index, report.response.corrections, report.response.query)
     if report.plan and not out.quiet:
         print_interpretation(report.plan, report.index, wanted=wanted, data=out.is_data)
-    out.print_warnings(report.response.notices)
+    out.print_warnings(report.notices)
 
 
 def _print(report: SearchReport, table: bool, explain: bool, full: bool) -> None:

@@ -64,7 +64,7 @@ TOOLS: tuple[Definition, ...] = (
     _tool(
         "search",
         "Search notes",
-        "Find notes by words and by meaning, best first, each with its path, line and a snippet."
+        "Find notes by words and meaning, best first, each with path, line and snippet."
         " Use it first; read a note with get before you rely on it."
         ' Query syntax: "exact phrase", -without, begin*, tag:x, vault:x, path:x, title:x,'
         " property:value. Without a query the filters list notes, newest first."
@@ -153,7 +153,7 @@ TOOLS: tuple[Definition, ...] = (
                 "note": _TEXT,
                 "limit": {**_COUNT, "minimum": 1, "maximum": 50},
                 "include_linked": {"type": "boolean"},
-                "min_score": _NUMBER,
+                "min_score": {**_NUMBER, "description": "a probability"},
                 "links": {"type": "string", "enum": ["out", "in", "both"]},
                 "depth": {**_COUNT, "minimum": 1, "maximum": 3},
             },
@@ -166,7 +166,7 @@ TOOLS: tuple[Definition, ...] = (
         "Ask the notes",
         "Answer a question from the notes: sentences that were checked against them, each with [n]"
         " and the lines it is from, or that the notes do not hold the answer. Use it for one"
-        " fact; search and get when you want to read and judge yourself. Filters as in search.",
+        " fact; search and get to read and judge yourself. Filters as in search.",
         _schema(
             {
                 "question": _TEXT,

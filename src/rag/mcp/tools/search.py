@@ -128,7 +128,7 @@ def _result(
     skipped: int,
     cursor: str,
 ) -> ToolResult:
-    response = reports[0].response
+    response, nearest = reports[0].response, [] if found else _nearest(reports)
     notices = [*dict.fromkeys(_notices(reports, queries))]
     asked = " | ".join(f'"{query[:200]}"' for query in queries) or "these filters"
     if found:
@@ -137,6 +137,9 @@ def _result(
         body = [head, as_data("\n".join(blocks))]
     else:
         body = [f"Nothing found for {asked}. Try other words, or fewer filters."]
+    if nearest:
+        body[0] = f"Nothing clearly matches {asked}. The nearest notes, most likely not meant:"
+        body.append(as_data("\n".join(map(_place, nearest))))
     body += [f"Note: {notice}" for notice in notices]
     if cursor:
         body.append(f'There is more: call search with the same arguments and cursor "{cursor}".')
@@ -145,10 +148,22 @@ def _result(
         "corrections": {k: v for r in reports for k, v in r.response.corrections.items()},
         "missing": [*dict.fromkeys(word for r in reports for word in r.response.missing)],
         "notices": notices,
+        **({"nearest": [*map(_place, nearest)]} if nearest else {}),
         "index": reports[0].index.to_json(),
         **({"cursor": cursor} if cursor else {}),
     }
     return ToolResult("\n".join(body), structured)
+
+
+def _nearest(reports: list[SearchReport]) -> list[SearchResult]:
+    """Return the notes that are named where nothing clearly matches, each once."""
+    named = {(one.vault, one.file_path): one for report in reports for one in report.nearest}
+    return [*named.values()]
+
+
+def _place(result: SearchResult) -> str:
+    """Return a note's title and where it is, on one line."""
+    return clean_line(f"{result.title}  {result.vault}/{result.file_path}")
 
 
 def _notices(reports: list[SearchReport], queries: list[str]) -> Iterator[str]:
