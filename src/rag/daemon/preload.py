@@ -47,6 +47,7 @@ def preload() -> None:
     from rich.cells import cell_len
 
     from rag.clients.factory import load_models
+    from rag.index.background import preload as preload_backgrounds
     from rag.search.components.query_vector_cache import share as share_query_vectors
 
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
@@ -56,6 +57,7 @@ def preload() -> None:
     for name in _OTHERS:
         import_module(name)
     load_models()
+    preload_backgrounds()
     share_query_vectors()
     cell_len("語")  # the widths of characters, a table that loads with the first wide one
     _build_commands()
