@@ -21,11 +21,12 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 CONFIG = "config"
 FILES = f"{CONFIG} platformdirs durable_files owned_folders"
 MANIFEST = (
-    f"{FILES} disk_space file_locks regular_files sparse_files unicode_forms index vault Stemmer"
+    f"{FILES} disk_space file_locks month_names regular_files sparse_files unicode_forms index"
+    " vault Stemmer"
 )
 ENGINE = f"{MANIFEST} lazy_imports clients stores haystack qdrant_edge"
-SEARCH = f"{ENGINE} search query indexing pipeline_errors pipeline_parts vector_digest"
-ANSWER = f"{SEARCH} qa answers context plugins file_locks settings_repr"
+SEARCH = f"{ENGINE} answers search query indexing pipeline_errors pipeline_parts vector_digest"
+ANSWER = f"{SEARCH} qa context plugins file_locks settings_repr"
 # A command -> what it loads besides `ALWAYS`. A new name here costs every user its import at each
 # run: is it needed for what was asked?
 ALWAYS = "typer annotated_doc shellingham cli exceptions process_exit text"
@@ -38,7 +39,7 @@ TABLE = {
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports app stores haystack qdrant_edge search query"
-    " indexing",
+    " answers indexing",
     "ask backups": f"{ANSWER} app runtime_folder",
     "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search"
     " settings_repr",

@@ -51,6 +51,7 @@ _CONNECTIONS = [
     ("forms.plain", "ranker.plain"),
     ("forms.candidates", "ranker.candidates"),
     ("forms.read", "loader.read"),
+    (f"{ANALYZER}.meant", "loader.query"),
     (f"{ANALYZER}.named", "ranker.named"),
     (f"{ANALYZER}.chunks", "ranker.chunks"),
     (f"{ANALYZER}.top_k", "ranker.top_k"),

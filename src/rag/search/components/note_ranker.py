@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 
+from rag.answers.language import tongue
 from rag.index.background import Background
 from rag.search.filters import Filter, all_of, one_of
 from rag.search.modes import SearchMode
@@ -37,6 +39,7 @@ _MIN_TOKENS = 30  # shorter texts may well agree by chance
 _SAME_LENGTH = 0.8
 _SAME_SCORE = 0.03
 _ROUNDING = 1e-9
+_TIED = 3  # decimals of a score that tell hits apart; they are shown with fewer
 _WEIGHED = 2  # hits that are needed to say by how much one is ahead
 
 
@@ -309,6 +312,7 @@ class DocumentLoader(OverStore):
         top_k: int | None = None,
         listed: Hits | None = None,
         read: DocumentBatch | None = None,
+        query: str = "",
     ) -> dict[str, Any]:
         """Return `documents`, best first, each with the score of its hit; and, in the same order,
         their `hits` and the `duplicates` that each stands for. Of a single one, the hit `beyond` it
@@ -316,6 +320,7 @@ class DocumentLoader(OverStore):
 
         :param listed: notes to show as they are, in the place of `hits`.
         :param read: documents that need not be read again.
+        :param query: of hits that score the same, those in its language go first.
         """
         if listed is not None:
             documents = self.document_store.get_documents([hit.id for hit in listed])
@@ -325,13 +330,14 @@ class DocumentLoader(OverStore):
         limit = max(wanted, _WEIGHED)
         shown: list[_Shown] = []
         known = {document.id: document for document in read or ()}
+        language = tongue(query)
         for start in range(0, len(hits), limit):
             if len(shown) == limit:
                 break
             batch = hits[start : start + limit]
             new = [hit.id for hit in batch if hit.id not in known]
             known |= {d.id: d for d in (self.document_store.get_documents(new) if new else ())}
-            for hit in batch:
+            for hit in _ties_by_language(batch, known, language):
                 if hit.id in known:
                     _place(shown, hit, replace(known[hit.id], score=hit.score), limit)
         return {
@@ -384,6 +390,19 @@ def _may_be_same(mine: frozenset[str], theirs: frozenset[str]) -> bool:
     """Return whether so much is common that the terms are worth comparing: to find those takes ten
     times as long."""
     return len(mine & theirs) >= _SAME_PIECES * len(mine | theirs)
+
+
+def _ties_by_language(
+    hits: Sequence[Hit], documents: Mapping[str, Document], language: str
+) -> Iterator[Hit]:
+    """Yield hits in their order, but of those that score the same the ones in a language first."""
+    for _, tied in groupby(hits, lambda hit: round(hit.score, _TIED)):
+        group = [*tied]
+        if language and len(group) > 1:
+            found = {hit.id: documents.get(hit.id) for hit in group}
+            content = {id: (document and document.content) or "" for id, document in found.items()}
+            group.sort(key=lambda hit: tongue(content[hit.id]) != language)
+        yield from group
 
 
 def _place(shown: list[_Shown], hit: Hit, document: Document, limit: int) -> None:
