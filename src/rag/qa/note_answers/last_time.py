@@ -155,16 +155,18 @@ def _company(document: Document, words: Sequence[SubjectWord]) -> Iterator[Dated
     meta = document.meta
     headings = [str(part) for part in meta.get("heading") or []]
     note, title = str(meta.get("file_id", document.id)), str(meta.get("title", ""))
+    created, is_day = _created(meta), is_log(str(meta.get("file_path", "")), title)
     places = [
-        (f"{title} · {stated.text}", stated.value, stated.line, headings[:0])
+        (stated.line, stated.value, f"{title} · {stated.text}", day_of("", [title], created))
         for stated in properties_of(meta)
         if _MET in asked_by(stated.name).split()
     ]
     if headings and _is_meeting(headings[-1], named):
-        places.append((headings[-1], headings[-1], int(meta.get("line_start", 1)), headings))
-    for text, said, line, above in places:
+        day = day_of("", headings, created)
+        if day and (is_day or day.by == "heading"):
+            places.append((int(meta.get("line_start", 1)), headings[-1], headings[-1], day))
+    for line, said, text, dated in places:
         spoken = SpokenText.of(said)
-        dated = day_of("", [title, *above], _created(meta))
         if dated and all(word.is_in(spoken) for word in named):
             yield DatedPassage(*dated, True, note, document.id, line, text)
 
