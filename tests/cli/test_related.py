@@ -9,6 +9,7 @@ NOTES = {
     "Oncall.md": "# Oncall\n\nWho answers when traffic drops after a release.\n",
     "Bread.md": "# Bread\n\nFlour, water and salt.\n",
 }
+ALL = ("--min-score", "0")
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def folder(rag, write_notes):
 
 
 def test_a_result_has_its_link_passages_and_reasons(rag, folder):
-    ran = rag("related", "Rollback")
+    ran = rag("related", "Rollback", *ALL)
     assert ran.code == 0
     assert "Canary" in ran.out and "[[Canary]]" in ran.out and "Oncall" not in ran.out
     assert "work/Canary.md:6\n    A release gets little traffic first.\n" in ran.out
@@ -27,7 +28,7 @@ def test_a_result_has_its_link_passages_and_reasons(rag, folder):
 
 
 def test_json_is_one_object(rag, folder):
-    found = rag("related", "Rollback", "--include-linked", "--json").json
+    found = rag("related", "Rollback", "--include-linked", *ALL, "--json").json
     assert set(found) == {
         *("schema", "note", "by", "notices", "results", "total", "left_out", "elapsed_ms", "index")
     }
@@ -36,22 +37,33 @@ def test_json_is_one_object(rag, folder):
     assert linked == {"Canary.md": False, "Oncall.md": True}
     [best] = [one for one in found["results"] if one["path"] == "Canary.md"]
     assert best["file"] == str(folder / "Canary.md") and best["link"] == "[[Canary]]"
-    assert {*best["reasons"]} == {"words", "likeness", "tags", "linked_by"}
+    assert {*best["reasons"]} == {"words", "likeness", "tags", "names", "linked_by"}
     assert best["passages"][0]["line"] == 6
 
 
 def test_paths_are_files(rag, folder):
-    assert rag("related", "Rollback", "--paths").out == f"{folder / 'Canary.md'}\n"
+    assert rag("related", "Rollback", *ALL, "--paths").out == f"{folder / 'Canary.md'}\n"
 
 
 def test_explain_gives_the_score_of_each_passage(rag, folder):
-    assert "work/Canary.md:6  0." in rag("related", "Rollback", "--explain").out
+    assert "work/Canary.md:6  0." in rag("related", "Rollback", *ALL, "--explain").out
 
 
 def test_nothing_related_is_1_and_says_what_was_left_out(rag, folder):
     ran = rag("related", "Rollback", "--tag", "nowhere")
     assert (ran.code, ran.out) == (1, "")
-    assert "no note is related to 'Rollback'; 1 linked note left out" in ran.err
+    assert "no note is clearly related to 'Rollback'; 1 linked note left out" in ran.err
+
+
+def test_nothing_clearly_related_is_1_and_the_nearest_is_named(rag, folder):
+    ran = rag("related", "Rollback")
+    assert (ran.code, ran.out) == (1, "")
+    assert "nothing is clearly related; nearest: Canary (--min-score 0 shows them)" in ran.err
+
+
+def test_all_vaults_does_not_go_with_one(rag, folder):
+    ran = rag("related", "Rollback", "--all-vaults", "--vault", "work")
+    assert ran.code == 2 and "--vault does not go with --all-vaults" in ran.err
 
 
 def test_an_unknown_note_is_1_and_an_empty_name_2(rag, folder):

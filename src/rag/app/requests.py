@@ -59,7 +59,8 @@ class RelatedRequest:
     :param note: its name, as `rag.app.notes.get_note` takes it.
     :param limit: how many notes.
     :param include_linked: give those too that it links to, or that link to it.
-    :param min_score: leave out what scores less.
+    :param min_score: leave out what scores less; `None` for what is not clearly related.
+    :param all_vaults: look in all vaults; else, where the filters name none, in the note's own.
     :param folder: where a path may begin too.
     """
 
@@ -67,7 +68,8 @@ class RelatedRequest:
     filters: QueryFilters | None = None
     limit: int = 10
     include_linked: bool = False
-    min_score: float = 0.0
+    min_score: float | None = None
+    all_vaults: bool = False
     folder: Path | None = None
 
 

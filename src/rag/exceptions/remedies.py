@@ -61,6 +61,7 @@ class Remedy(StrEnum):
     SHOW_SETTINGS = "show_settings"
     LIST_SETTINGS = "list_settings"
     SHOW_EVERYTHING = "show_everything"
+    LOWER_MIN_SCORE = "lower_min_score"
     MEND_SETTING = "mend_setting"
     MEND_FILE = "mend_file"
     CHECK_FILE_NAME = "check_file_name"

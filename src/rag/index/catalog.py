@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from rag.text.normalize import name_key
 
@@ -167,6 +167,13 @@ class CatalogTables:
         for number in [number for text, number in known if holds(text)]:
             found.update(identity for (identity,) in self._notes_with("id", number))
         return sorted(found)
+
+    def with_values(self, values: Iterable[str], but: Collection[str]) -> set[str]:
+        """Return the ids of the notes that hold one of some values, as written, in any front matter
+        field but some."""
+        fields = [field for field in self.fields() if field not in but]
+        facts = [self._number((field, value)) for value in values for field in fields]
+        return {identity for fact in facts if fact for (identity,) in self._notes_with("id", fact)}
 
     def modified(self, first: str, last: str) -> list[str]:
         """Return the ids of the notes that were modified from one day to another, both included.

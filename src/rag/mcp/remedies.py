@@ -33,6 +33,7 @@ _WORDS: dict[Remedy, str] = {
     Remedy.MAKE_INDEX: "Tell the user to run `rag index FOLDER` on the folder of the notes.",
     Remedy.SEARCH_WORDS: "Look for its words with search.",
     Remedy.SEARCH_OR_CHOOSE: "Name one of these, or look for its words with search.",
+    Remedy.LOWER_MIN_SCORE: "(min_score 0 gives them)",
     Remedy.TYPE_QUERY: "Give a query or a filter.",
     Remedy.TYPE_QUESTION: "Give a question.",
     Remedy.LIST_VAULTS: "{hint} The tool status lists the vaults.",

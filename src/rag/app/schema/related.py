@@ -6,8 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rag.app.related import RelatedNote, RelatedReport
-    from rag.app.related.ranking import Passage
+    from rag.app.related import Passage, RelatedNote, RelatedReport
     from rag.app.related.walk import LinksReport, Step
     from rag.index.links.matching import NamedNote
     from rag.index.links.tables import Link

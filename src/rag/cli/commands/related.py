@@ -43,9 +43,18 @@ def related(
         bool,
         typer.Option("--include-linked", help="Also notes that it links to, or that link to it."),
     ] = False,
+    all_vaults: Annotated[
+        bool, typer.Option("--all-vaults", help="Look in all vaults, not in its own alone.")
+    ] = False,
     min_score: Annotated[
         float | None,
-        typer.Option("--min-score", min=0, max=1, metavar="X", help="Leave out what scores less."),
+        typer.Option(
+            "--min-score",
+            min=0,
+            max=1,
+            metavar="X",
+            help="Leave out what scores less (.5); 0 shows all.",
+        ),
     ] = None,
     links: Annotated[
         str,
@@ -66,12 +75,13 @@ def related(
     quiet: Quiet = False,
     config_file: ConfigFile = None,
 ) -> None:
-    """Find notes related to one: those that mean the like, or share its weightiest words.
+    """Find notes of its vault that are related to one.
 
-    Notes with embeddings are compared sentence by sentence, others by words that are frequent in
-    the note and rare elsewhere; what repeats in many notes counts little. Notes that are linked
-    with it already are left out. Each comes with its two best passages, the reasons, and a link
-    to paste.
+    Notes with embeddings are compared sentence by sentence, all by words that are frequent in the
+    note and rare elsewhere, and by people, places and notes that front matter names; what repeats
+    in many notes counts next to nothing. Notes that are linked with it already are left out. Each
+    comes with its two best passages, the reasons, and a link to paste. The score is the
+    probability that it is related; where none is, the nearest are named.
 
     \b
     rag related "Error budgets"
@@ -86,18 +96,26 @@ def related(
         raise UsageError("no note named", hint='Name one: `rag related "title"`')
     if links:
         unfit = {"--vault": vaults, "--tag": tags, "--include-linked": include_linked}
-        unfit |= {"--min-score": min_score is not None, "--explain": explain}
+        unfit |= {
+            "--all-vaults": all_vaults,
+            "--min-score": min_score is not None,
+            "--explain": explain,
+        }
         unfit |= {"--paths": paths, "--print0": print0}
-        _refuse(next((name for name, given in unfit.items() if given), ""), "does not go")
+        _refuse(
+            next((name for name, given in unfit.items() if given), ""), "does not go with --links"
+        )
         _walk(LinksRequest(note, links, depth or 1, limit, Path.cwd()), config_file, json)
         return
-    _refuse("--depth" if depth else "", "goes")
+    _refuse("--depth" if depth else "", "goes with --links")
+    _refuse("--vault" if vaults and all_vaults else "", "does not go with --all-vaults")
     request = RelatedRequest(
         note,
         make_filters(vaults, tags, None, None, None),
         limit=limit or _LIMIT,
         include_linked=include_linked,
-        min_score=min_score or 0.0,
+        min_score=min_score,
+        all_vaults=all_vaults,
         folder=Path.cwd(),
     )
     with Workspace(load_settings(config_file)) as workspace:
@@ -124,7 +142,7 @@ def related(
 def _refuse(option: str, how: str) -> None:
     """:raises UsageError: for an option that does not fit the others."""
     if option:
-        raise UsageError(f"{option} {how} with --links", hint="`rag related --help` has examples.")
+        raise UsageError(f"{option} {how}", hint="`rag related --help` has examples.")
 
 
 def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
@@ -149,4 +167,4 @@ def _walk(request: LinksRequest, config_file: Path | None, json: bool) -> None:
 
 def _print_nothing(report: RelatedReport) -> None:
     linked = f"; {plural(report.left_out, 'linked note')} left out" if report.left_out else ""
-    say(f"no note is related to {report.note.row.title!r}{linked}")
+    say(f"no note is clearly related to {report.note.row.title!r}{linked}")

@@ -52,6 +52,7 @@ def _reasons(found: RelatedNote, explain: bool) -> Iterator[str]:
     if explain and why.likeness:
         parts.append(f"meaning {why.likeness:.2f}")
     parts += [f"tags {', '.join(f'#{tag}' for tag in why.tags)}"] if why.tags else []
+    parts += [f"names {', '.join(why.names)}"] if why.names else []
     if why.linked_by:
         named = why.linked_by if explain else why.linked_by[:_SOURCES]
         more = len(why.linked_by) - len(named)

@@ -47,6 +47,7 @@ WORDS: dict[Remedy, str] = {
     Remedy.EMBED_ANEW: "Make them again with `rag index --embed`; until then search is by words.",
     Remedy.EMBED_AGAIN: "The notes are found by words; `rag index --embed` tries again. {hint}",
     Remedy.SHOW_EVERYTHING: "(--all shows them)",
+    Remedy.LOWER_MIN_SCORE: "(--min-score 0 shows them)",
     Remedy.EMBED_REST: "(`rag index` makes the rest)",
     Remedy.EMBED_OR_CHOOSE_MODE: "Run `rag index`. Search by words: --mode lexical.",
     Remedy.CHOOSE_MODE: "Search by words: --mode lexical.",

@@ -147,12 +147,14 @@ TOOLS: tuple[Definition, ...] = (
         "related",
         "Related notes",
         "Notes like a note in words or meaning, with passages, why, and a [[link]]; those linked"
-        " with it are left out. With links: what its links lead to.",
+        " with it are left out, and other vaults unless all_vaults. With links: what its links lead"
+        " to.",
         _schema(
             {
                 "note": _TEXT,
                 "limit": {**_COUNT, "minimum": 1, "maximum": 50},
                 "include_linked": {"type": "boolean"},
+                "all_vaults": {"type": "boolean"},
                 "min_score": {**_NUMBER, "description": "a probability"},
                 "links": {"type": "string", "enum": ["out", "in", "both"]},
                 "depth": {**_COUNT, "minimum": 1, "maximum": 3},

@@ -31,7 +31,7 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
     name, direction = name_of(arguments["note"]), arguments.get("links")
     if direction is None and "depth" in arguments:
         raise ArgumentError("depth goes with links")
-    others = [one for one in ("include_linked", "min_score") if one in arguments]
+    others = [one for one in ("include_linked", "all_vaults", "min_score") if one in arguments]
     if direction is not None and others:
         raise ArgumentError(f"{others[0]} does not go with links")
     with library.reader() as workspace:
@@ -44,7 +44,8 @@ def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
             name,
             limit=arguments.get("limit", _LIMIT),
             include_linked=arguments.get("include_linked", False),
-            min_score=arguments.get("min_score", 0.0),
+            min_score=arguments.get("min_score"),
+            all_vaults=arguments.get("all_vaults", False),
         )
         return _related(workspace.related(request))
 
@@ -63,7 +64,7 @@ def _related(report: RelatedReport) -> ToolResult:
     blocks = blocks_that_fit(_block(found) for found in structured["results"])
     structured["results"] = structured["results"][: len(blocks)]
     if not blocks:
-        text = f"No note is related to {title!r}."
+        text = f"No note is clearly related to {title!r}."
     else:
         text = f"Related to {title!r}, by {report.by}, best first.\n{as_data(chr(10).join(blocks))}"
     notes = [worded(notice) for notice in report.notices] + [left_out]
@@ -78,6 +79,7 @@ def _block(found: dict[str, Any]) -> str:
     parts += [
         f"tags {' '.join(f'#{clean_line(tag)}' for tag in why['tags'])}" if why["tags"] else ""
     ]
+    parts += [f"names {', '.join(why['names'])}" if why["names"] else ""]
     if linking := len(why["linked_by"]):
         parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
     lines = [
