@@ -8,6 +8,8 @@ linked, all others that are linked with the note are left out. The share of note
 is among the ten, and among the first three, is printed, and the milliseconds a note, warm.
 
 By words, and with --meaning by the built-in embedding model too, whose vectors are kept in FOLDER.
+With --lists, instead, the lists of questions/related.jsonl: the share whose first note is sensible,
+and the share of notes to which nothing is related where nothing is clearly so.
 A link is still there as text then, as if its author had only named the other note; with
 --without-text it is taken out of both notes, with its words.
 """
@@ -15,6 +17,7 @@ A link is still there as text then, as if its author had only named the other no
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import shutil
@@ -25,7 +28,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from kept_vectors import embed
+import day_notes
+from kept_vectors import embed, indexed
 from rag.app.requests import RelatedRequest
 from rag.app.workspace import Workspace
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
@@ -36,6 +40,10 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "vaults"
 VAULTS = ("obsidian-help-en", "obsidian-help-ja")
 DEPTH = 10
 AIMS = {"words": 0.45, "meaning": 0.6}
+REPO = Path(__file__).resolve().parents[1]
+LISTS = REPO / "benchmarks" / "questions" / "related.jsonl"
+HOMES = (REPO / "vaults", LISTS.parent / "vaults")
+MADE = {"english-days": day_notes.english_days, "japanese-days": day_notes.japanese_days}
 _LINK = re.compile(r"!?\[\[([^\[\]\n]+?)\]\]")
 
 
@@ -53,7 +61,11 @@ def main() -> None:
     parser.add_argument("--meaning", type=Path, metavar="FOLDER", help="embed; keeps vectors there")
     parser.add_argument("--without-text", action="store_true", help="take the links' words out")
     parser.add_argument("--notes", type=int, default=200, help="how many are drawn")
+    parser.add_argument("--lists", action="store_true", help="score the judged lists")
     arguments = parser.parse_args()
+    if arguments.lists:
+        score_lists(arguments.meaning)
+        return
     ways = ["words", *(["meaning"] if arguments.meaning else [])]
     ranks: dict[str, list[int]] = {way: [] for way in ways}
     print(f"{'':18}{'by':>9}{'notes':>7}{'in 10':>7}{'in 3':>7}{'ms':>7}")
@@ -69,6 +81,32 @@ def main() -> None:
     for way, found in ranks.items():
         _print("all", way, found, "")
         print(f"{'aim':18}{way:>9}{'':7}{AIMS[way]:7.2f}")
+
+
+def score_lists(meaning: Path | None) -> None:
+    """Print what share of the judged lists begins with a sensible note, and which do not.
+
+    :param meaning: by the built-in model; vectors are kept in this folder.
+    """
+    sensible: list[bool] = []
+    silent: list[bool] = []
+    lists = [json.loads(line) for line in LISTS.read_text("utf-8").splitlines()]
+    for vault in dict.fromkeys(one["vault"] for one in lists):
+        with tempfile.TemporaryDirectory() as folder:
+            root = next((home / vault for home in HOMES if (home / vault).is_dir()), Path(folder))
+            for path, text in MADE.get(vault, dict)().items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text, "utf-8")
+            with indexed(vault, root, meaning) as config, Workspace(config) as workspace:
+                for one in (each for each in lists if each["vault"] == vault):
+                    request = RelatedRequest(one["note"], include_linked=True)
+                    found = [each.note.row.path for each in workspace.related(request).results]
+                    right = found[0] in one["sensible"] if found else not one["sensible"]
+                    (sensible if one["sensible"] else silent).append(right)
+                    if not right:
+                        print(f"{one['id']}: {', '.join(found[:3]) or 'nothing'}")
+    print(f"first one sensible {fmean(sensible):.2f} of {len(sensible)} (aim .85)")
+    print(f"nothing where nothing is related {fmean(silent):.2f} of {len(silent)}")
 
 
 def measure(
@@ -93,7 +131,7 @@ def measure(
             ranks = [find(workspace, hidden) for hidden in drawn]
             started = time.perf_counter()
             for hidden in drawn:
-                workspace.related(RelatedRequest(hidden.note, limit=DEPTH))
+                workspace.related(RelatedRequest(hidden.note, limit=DEPTH, min_score=0.0))
             return ranks, (time.perf_counter() - started) * 1000 / len(drawn)
 
 
@@ -150,7 +188,7 @@ def take_out(config: RAGConfig, root: Path, drawn: Sequence[Hidden]) -> None:
 def find(workspace: Workspace, hidden: Hidden) -> int:
     """Return where the hidden note stands, 0 for not among the first ten."""
     limit = DEPTH + len(hidden.others)
-    request = RelatedRequest(hidden.note, limit=limit, include_linked=True)
+    request = RelatedRequest(hidden.note, limit=limit, include_linked=True, min_score=0.0)
     found = [one.note.row.path for one in workspace.related(request).results]
     shown = [path for path in found if path not in hidden.others][:DEPTH]
     return shown.index(hidden.target) + 1 if hidden.target in shown else 0
