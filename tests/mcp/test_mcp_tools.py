@@ -8,6 +8,11 @@ from typing import Any
 
 import pytest
 
+from mcp_client import modern
+from rag.config import RAGConfig
+from rag.mcp.dispatcher import Dispatcher
+from rag.mcp.library import Library
+from rag.mcp.protocol import Connection
 from rag.mcp.tools.definitions import BY_NAME
 
 Tool = Callable[..., dict[str, Any]]
@@ -251,11 +256,18 @@ class TestGetMany:
 
 
 class TestRelated:
-    def test_a_related_note_has_passages_why_and_a_link(self, tool: Tool):
-        result = tool("related", note="Backups", min_score=0.0, all_vaults=True)
-        [found, *_] = data(result)["results"]
-        assert found["link"].startswith("[[")
-        assert found["uri"].startswith("rag://note/")
+    def test_a_related_note_has_passages_why_and_a_link(
+        self, build_index: Callable[..., RAGConfig]
+    ):
+        text_of = "# {}\n\nThe walrus keeps the ledger of the harbour.\n"
+        config = build_index({"v": {f"{n}.md": text_of.format(n) for n in ("One", "Two")}})
+        library = Library(lambda: config)
+        message = modern("tools/call", name="related", arguments={"note": "One"})
+        result = Dispatcher(library).handle(message, Connection())["result"]
+        library.close()
+        [found] = data(result)["results"]
+        assert (found["link"], found["uri"]) == ("[[Two]]", "rag://note/v/Two.md")
+        assert "walrus" in found["passages"][0]["text"]
         assert found["passages"][0]["text"] in text(result)
 
     def test_days_of_one_template_are_not_related(self, tool: Tool):

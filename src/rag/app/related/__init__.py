@@ -303,11 +303,12 @@ class _Describer:
         return [rows[one.id].title for one in ranked if one.id in rows]
 
     def describe(self, ranked: Sequence[_Ranked]) -> list[RelatedNote]:
-        """Return the notes that were found, as far as the manifest has them."""
+        """Return the notes that were found, but those of which a template is all that tells."""
         rows = self._rows(ranked)
         wanted = {chunk for one in ranked for chunk in one.chunks}
         chunks = {chunk.id: chunk for chunk in self._store.get_documents(sorted(wanted))}
-        return [self._describe(one, rows[one.id], chunks) for one in ranked if one.id in rows]
+        notes = [self._describe(one, rows[one.id], chunks) for one in ranked if one.id in rows]
+        return [one for one in notes if one.passages or one.reasons.names]
 
     def _rows(self, ranked: Sequence[_Ranked]) -> dict[str, NoteRow]:
         marks = ", ".join("?" * len(ranked))
