@@ -336,8 +336,8 @@ def test_the_own_vault_alone_is_searched_unless_others_are_asked_for(by_words) -
 
 
 def test_days_of_a_template_do_not_stand_before_all_others(build_index) -> None:
-    day = "# 2026-03-{:02}\n\n## Log\n\nThe walrus slept in the harbour, day k{}x.\n"
-    notes = {f"days/{n}.md": day.format(n, n) for n in range(10, 18)}
+    day = "# 2026-03-{:02}\n\n## Log\n\nThe walrus slept in the harbour {}.\n"
+    notes = {f"days/{n}.md": day.format(n, "abcdefghij"[n % 10] * 5) for n in range(10, 18)}
     notes |= {"Walrus.md": "# Walrus\n\nA walrus, seen in the harbour where it slept a day.\n"}
     notes |= {"Sea.md": "# Sea\n\nIn the harbour of the town a walrus is a rare guest to see.\n"}
     notes |= {f"{n}.md": f"# Job {n}\n\nMachine m{n}x.\n" for n in range(9)}

@@ -262,7 +262,7 @@ class TestRelated:
         text_of = "# {}\n\nThe walrus keeps the ledger of the harbour.\n"
         config = build_index({"v": {f"{n}.md": text_of.format(n) for n in ("One", "Two")}})
         library = Library(lambda: config)
-        message = modern("tools/call", name="related", arguments={"note": "One"})
+        message = modern("tools/call", name="related", arguments={"note": "One", "min_score": 0})
         result = Dispatcher(library).handle(message, Connection())["result"]
         library.close()
         [found] = data(result)["results"]
