@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag.app.related.passages import MANY, RepeatedLines, leads_elsewhere, sentences_of
-from rag.stores.base.backend import BySentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,7 +128,7 @@ def _neighbours(
     each = max(_NEIGHBOURS, max(_COMPARED, 2 * limit) // count)
 
     def find(rows: Array) -> list[list[Candidate]]:
-        return store.find_lists([(BySentence(row.tolist()), each) for row in rows], filters)
+        return store.find_lists([(row.tolist(), each) for row in rows], filters)
 
     lists = find(asked)
     known = store.embeddings_of(list({one.id for found in lists for one in found}))
