@@ -86,6 +86,7 @@ class TestSearch:
             ({"vaults": ["日本"], "to": "2024"}, ["証明書.md"]),
             ({"paths": ["runbooks/*"]}, ["runbooks/Rollback 100%.md"]),
             ({"from_": "2025-06", "tags": ["ops"]}, ["runbooks/Rollback 100%.md"]),
+            ({"to": "2025-06", "paths": ["runbooks/*"]}, ["runbooks/Rollback 100%.md"]),
         ],
     )
     def test_filters_alone_list_notes(self, tool: Tool, filters: Any, paths: list[str]):
