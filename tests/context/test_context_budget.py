@@ -149,6 +149,11 @@ class TestInThePipeline:
         assert len(built(budget, item("m", "memory", token_count=100)).window) == 1
         assert len(built(budget, item("m", "memory", token_count=101)).window) == 0
 
+    def test_so_does_its_reserve(self):
+        budget = TokenBudget(total_tokens=100, reserve_tokens=40)
+        assert len(built(budget, item("m", "memory", token_count=60)).window) == 1
+        assert len(built(budget, item("m", "memory", token_count=61)).window) == 0
+
     def test_a_system_prompt_needs_no_allocation(self):
         budget = TokenBudget(total_tokens=100, allocations=[allocation(100)])
         pipeline = ContextPipeline(100, budget=budget).add_system_prompt("Be brief.")

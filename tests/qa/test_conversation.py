@@ -79,6 +79,16 @@ def test_a_conversation_that_is_taken_up_again_goes_to_the_model_too(talk, serve
     assert sent(server)[1:3] == [("user", "why backups?"), ("assistant", "Policy.")]
 
 
+def test_without_a_model_the_words_of_the_last_question_follow_and_not_of_its_answer(
+    talk, tmp_path: Path
+) -> None:
+    session = new_session(tmp_path / "data")
+    session.add(Turn("and?", "Where are backups stored?", "They go to Osaka."))
+    asked = talk(session, enabled=False).understood("and why?")
+    assert "backups" in asked
+    assert "Osaka" not in asked
+
+
 def test_facts_go_to_the_model_but_not_into_the_rewriting(talk, server) -> None:
     conversation = talk()
     remember(conversation.memory, "I am a nurse")

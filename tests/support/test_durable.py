@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rag.context import FactFile, MemoryEntry
+from rag.qa.sessions import Turn, new_session
 from rag.support.durable_files import boot, replace_durably, sync_folder, sync_tree
 
 
@@ -40,6 +42,26 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         monkeypatch.setattr(os, "fsync", sync)
 
     return fail
+
+
+def _keep_turn(folder: Path) -> Path:
+    session = new_session(folder)
+    session.add(Turn("backups?", "backups?", "Ninety days."))
+    return session.path
+
+
+def _keep_fact(folder: Path) -> Path:
+    FactFile(folder / "facts.jsonl").add(MemoryEntry(content="I live in Kyoto."))
+    return folder / "facts.jsonl"
+
+
+@pytest.mark.parametrize("keep", [_keep_turn, _keep_fact])
+def test_what_is_kept_of_a_chat_is_on_the_disk_at_once(
+    tmp_path: Path, calls: list[tuple[str, int]], keep: Callable[[Path], Path]
+) -> None:
+    file = keep(tmp_path / "data")
+    assert ("sync", file.stat().st_ino) in calls
+    assert ("sync", file.parent.stat().st_ino) in calls
 
 
 class TestReplacing:
