@@ -133,6 +133,13 @@ class TestHeritage:
         assert b"search.top_k" in done.stdout
         assert b"here/rag.toml" in done.stdout
 
+    def test_no_variable_of_the_warm_process(self, daemon):
+        daemon.launch(RAG_SEARCH__TOP_K="3")
+        shown = daemon.run("config").stdout
+        assert daemon.commands() == 1
+        assert b"search.top_k" in shown
+        assert b"(environment)" not in shown.partition(b"search.top_k")[2].partition(b"\n")[0]
+
     def test_the_time_zone(self, warm, library):
         """Between these two it is never the same day."""
         shown = [warm.run("plan", "since yesterday", env={"TZ": tz}) for tz in ("AAA-14", "BBB+12")]
