@@ -193,6 +193,11 @@ class TestIndex:
         assert rag("index", "--prune").code == 0
         assert rag("search", "backups").code == 1
 
+    def test_prune_keeps_a_folder_with_notes(self, rag, indexed):
+        (indexed / "証明書.md").unlink()
+        assert rag("index", "--prune", "-q").code == 0
+        assert rag("get", "Backups").out
+
     def test_another_writer_gives_75_at_once(self, rag, indexed):
         with IndexDirectory(load_config().index_dir).writing():
             ran = rag("index")
