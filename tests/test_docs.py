@@ -24,7 +24,7 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEST = re.compile(r"\[(test_\w+)\]\(([\w./]+)\)")
 _SECONDS = re.compile(r"\(\d+\.\d s\)")
 _SCORE = re.compile(r"\b0\.\d\d\b")
-_PAGES = sorted([*DOCS.glob("*.md"), Path(__file__).with_name("README.md")])
+_PAGES = sorted([*DOCS.glob("*.md"), *Path(__file__).parent.glob("*.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -323,6 +323,23 @@ class TestAsk:
         assert "empty" in error(tool("ask", question=" "))
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("search", {"query": "restore"}),
+        ("get", {"note": "Backups"}),
+        ("get_many", {"notes": ["Backups"]}),
+        ("ask", {"question": "What do we run to restore?"}),
+    ],
+)
+def test_text_of_notes_stands_within_the_fence_alone(tool: Tool, name: str, arguments: Any):
+    shown = text(tool(name, **arguments))
+    fence = _FENCE.search(shown)
+    assert fence
+    assert "restore script" in fence[2]
+    assert "restore script" not in shown.replace(fence[0], "")
+
+
 def test_status_tells_vaults_and_age(tool: Tool):
     result = tool("status")
     assert data(result)["vaults"]["work"]["notes"] == 29
