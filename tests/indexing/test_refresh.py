@@ -87,6 +87,15 @@ class TestNothingToDo:
         assert ran.stdout == "2 False\n", ran.stderr
 
 
+def test_an_edit_that_keeps_the_size_of_a_note_is_read(work, refresh, config, titles, age):
+    age(work)
+    refresh(work=work)
+    (work / "b.md").write_text((work / "b.md").read_text().replace("# B", "# C"))
+    age(work)
+    refresh(work=work)
+    assert titles(config) == {"a", "C"}
+
+
 class TestFoldersThatAreAway:
     def test_an_empty_folder_wipes_nothing(self, work, refresh, config, points):
         refresh(work=work)
