@@ -1,96 +1,144 @@
-"""Programs that stand in for those of systemd, launchd and cron: they keep what they are given in
-a folder of the test's, and say what the real ones say when they cannot do as they are told.
+"""Programs that stand in, inside the test's process, for those of systemd, launchd and cron.
 
-What was seen of the real ones: Debian's cron 3.0 and systemd 252.
+They say what the real ones say when they cannot do as they are told. What was seen of the real
+ones: Debian's cron 3.0 and systemd 252.
 """
 
 from __future__ import annotations
 
-import json
-import stat
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
+from typing import Any
 
 import pytest
 
+from both_ways import WAY
+
 NO_BUS = "Failed to connect to bus: No medium found"
+
+
+class Failure(Exception):
+    """A program fails, with its exit code and what it prints."""
 
 
 class Machine:
     """The programs that a machine has, and what they were given.
 
-    :param folder: for the programs and for what they keep.
+    A command is named by its first words, as in `crontab -`.
+
+    :param told: what systemctl, loginctl, journalctl or launchctl tell.
+    :param broken: commands that fail, and their messages.
+    :param hanging: commands that do not end.
+    :param edits: crontabs that somebody saves while a command runs.
     """
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self._programs, self._state = folder / "bin", folder / "state"
+        self.calls: list[str] = []
+        self.crontab: bytes | None = None
+        self.active: set[str] = set()
+        self.told: dict[str, str] = {}
+        self.broken: dict[str, str] = {}
+        self.hanging: set[str] = set()
+        self.edits: dict[str, bytes] = {}
+        self._programs, self._daemon = folder / "bin", folder / "proc" / "7" / "comm"
         self._programs.mkdir(parents=True)
-        self._state.mkdir()
-        patch.setenv("PATH", str(self._programs))
-        self._daemon = folder / "proc" / "7" / "comm"  # the machine of the tests may run none
         self._daemon.parent.mkdir(parents=True)
         self._daemon.write_text("cron\n")
+        patch.setenv("PATH", str(self._programs))
         patch.setattr("rag.app.service.cron._PROCESSES", folder / "proc")
+        patch.setattr("rag.app.service.scheduler.run", self._run)
 
     def add(self, *names: str) -> None:
         """Install programs."""
+        if WAY:
+            pytest.skip("the programs of schedulers stand in inside the test's process")
         for name in names:
-            program = self._programs / name
-            program.write_text(
-                f"#!{sys.executable} -IS\n"
-                f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-                f"sys.dont_write_bytecode = True\n"
-                f"import scheduler_answers\n"
-                f"scheduler_answers.{name}({str(self._state)!r}, sys.argv[1:])\n"
-            )
-            program.chmod(program.stat().st_mode | stat.S_IXUSR)
-
-    def break_down(self, name: str, message: str) -> None:
-        """Let a program fail from now on, with this message: whatever its arguments are, or only
-        with the first one or two that are named, as in `crontab -`."""
-        (self._state / f"{name}.broken").write_text(message)
-
-    def hang(self, name: str) -> None:
-        """Let a program give no answer from now on, with the arguments that `break_down` has."""
-        (self._state / f"{name}.hangs").touch()
-
-    def begin_with(self, name: str, crontab: bytes) -> None:
-        """Let a program, when it is next run, first write this crontab: somebody edits it then."""
-        (self._state / f"{name}.edits").write_bytes(crontab)
+            (self._programs / name).touch(0o755)
 
     def stop_cron(self) -> None:
         """End the cron daemon."""
         self._daemon.write_text("sh\n")
 
-    def tell(self, **values: str) -> None:
-        """Let systemctl, loginctl or launchctl tell these values."""
-        file = self._state / "told.json"
-        told = json.loads(file.read_text()) if file.exists() else {}
-        file.write_text(json.dumps({**told, **values}))
+    def _run(
+        self, words: list[str], input: bytes, timeout: float, **_: Any
+    ) -> CompletedProcess[bytes]:
+        if not (self._programs / words[0]).exists():
+            raise FileNotFoundError(2, "No such file or directory")
+        self.calls.append(" ".join(words))
+        try:
+            for command in (" ".join(words[:count]) for count in range(1, 4)):
+                if command in self.hanging:
+                    raise TimeoutExpired(words, timeout)
+                if command in self.broken:
+                    raise Failure(1, self.broken[command])
+                self.crontab = self.edits.pop(command, self.crontab)
+            output = getattr(self, f"_{words[0]}")(words[1:], input)
+        except Failure as failure:
+            code, message = failure.args
+            return CompletedProcess(words, code, b"", f"{message}\n".encode())
+        return CompletedProcess(words, 0, output or b"", b"")
 
-    @property
-    def calls(self) -> list[str]:
-        """The command lines that were run, in order."""
-        file = self._state / "calls"
-        return file.read_text().splitlines() if file.exists() else []
+    def _crontab(self, words: list[str], given: bytes) -> bytes | None:
+        """Keep one crontab, as Debian's cron does."""
+        if words == ["-"]:
+            if given and not given.endswith(b"\n"):
+                raise Failure(1, "new crontab file is missing newline before EOF, can't install.")
+            self.crontab = given
+        elif self.crontab is None:
+            raise Failure(1, "no crontab for somebody")
+        elif words == ["-r"]:
+            self.crontab = None
+        return self.crontab
 
-    @property
-    def crontab(self) -> bytes | None:
-        """The user's crontab; `None` when there is none."""
-        file = self._state / "crontab"
-        return file.read_bytes() if file.exists() else None
+    def _systemctl(self, words: list[str], _: bytes) -> bytes | None:
+        """Govern units of the user's: those whose files are where systemd looks for them."""
+        user, verb, *units = (word for word in words if word != "--now")
+        assert user == "--user"
+        if verb == "show":
+            names = units.pop().removeprefix("--property=").split(",")
+            return b"\n".join(self._properties(unit, names) for unit in units)
+        folder = Path.home() / ".config" / "systemd" / "user"
+        for unit in units:
+            link = folder / "timers.target.wants" / unit
+            if not (folder / unit).exists():
+                raise Failure(1, f"Failed to {verb} unit: Unit file {unit} does not exist.")
+            if verb == "enable":
+                link.parent.mkdir(exist_ok=True)
+                link.unlink(missing_ok=True)
+                link.symlink_to(folder / unit)
+            elif verb == "restart":
+                self.active.add(unit)
+            elif verb == "disable":
+                link.unlink(missing_ok=True)
+                self.active.discard(unit)
+        return None
 
-    @crontab.setter
-    def crontab(self, content: bytes) -> None:
-        (self._state / "crontab").write_bytes(content)
+    def _properties(self, unit: str, names: list[str]) -> bytes:
+        state = "active" if unit in self.active else self.told.get(unit, "inactive")
+        values = {**self.told, "ActiveState": state}
+        return "".join(f"{name}={values.get(name, '')}\n" for name in names).encode()
 
-    def is_active(self, name: str) -> bool:
-        """Return whether a timer or an agent is loaded."""
-        return (self._state / f"{name}.active").exists()
+    def _loginctl(self, _words: list[str], _: bytes) -> bytes:
+        return f"Linger={self.told.get('Linger', 'yes')}\n".encode()
 
-    def stop(self, name: str) -> None:
-        """Stop a timer or an agent behind the program's back."""
-        (self._state / f"{name}.active").unlink()
+    def _journalctl(self, words: list[str], _: bytes) -> bytes:
+        is_asked = f"_SYSTEMD_INVOCATION_ID={self.told.get('InvocationID')}" in words
+        return self.told.get("line", "").encode() if is_asked else b""
+
+    def _launchctl(self, words: list[str], _: bytes) -> bytes | None:
+        """Load and unload one agent."""
+        verb, target, *files = words
+        if verb == "bootstrap":
+            if "agent" in self.active:
+                raise Failure(5, "Bootstrap failed: 5: Input/output error")
+            assert Path(files[0]).exists()
+            self.active.add("agent")
+        elif "agent" not in self.active:
+            raise Failure(113, f'Could not find service "org.rag.index" in domain for {target}')
+        elif verb == "bootout":
+            self.active.discard("agent")
+        code = self.told.get("exit", "(never exited)")
+        return f"{target} = {{\n\tstate = not running\n\tlast exit code = {code}\n}}\n".encode()
 
 
 @pytest.fixture

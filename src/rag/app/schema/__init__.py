@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
@@ -47,10 +48,9 @@ _WRITERS = {
     "StoppedReport": "setup.stopped_to_json",
     "ClientConfig": "setup.client_config_to_json",
     "StatusReport": "index.status_to_json",
-    "InstallReport": "service.install_to_json",
-    "RemovalReport": "service.removal_to_json",
-    "ServiceReport": "service.service_to_json",
 }
+# Reports that have the fields of schema 1.
+_AS_THEY_ARE = {"InstallReport", "RemovalReport", "ServiceReport"}
 
 
 def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict[str, Any]:
@@ -61,6 +61,9 @@ def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict
     :raises TypeError: for what is neither.
     """
     name = type(report).__name__
+    if name in _AS_THEY_ARE:
+        fields = asdict(report)  # type: ignore[call-overload]
+        return _worded(fields, wording) if wording else _with_remedies(fields)  # type: ignore
     writer = "errors.report_to_json" if isinstance(report, RAGError) else _WRITERS.get(name)
     if writer is None:
         raise TypeError(f"no report: {name}")

@@ -5,27 +5,30 @@ from __future__ import annotations
 import os
 import plistlib
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from rag.app.service.interval import Interval
-from rag.app.service.job import HEADING, Job
-from rag.app.service.own_files import is_ours, refuse_others, told_of_others
-from rag.app.service.programs import UNANSWERED, ask, is_there
 from rag.app.service.scheduler import (
-    Call,
-    Delete,
-    Found,
+    HEADING,
+    UNANSWERED,
     Installed,
+    Job,
     LastRun,
-    Removal,
+    Plan,
+    ServiceReport,
     Step,
-    Write,
+    call,
+    interval_text,
+    own_text,
+    write_files,
 )
-from rag.exceptions import LockedError
+from rag.exceptions import LockedError, Message, Remedy
 
 LABEL = "org.rag.index"
+_DOMAIN = f"gui/{os.getuid()}"
+_AGENT = f"{_DOMAIN}/{LABEL}"
 
 
 class Launchd:
@@ -34,71 +37,61 @@ class Launchd:
     name = "launchd"
     job = f"the launchd agent {LABEL}"
     secrets = "`launchctl setenv NAME VALUE` gives it until you log out."
+    stopped = Message("launchd has it, but does not run it", remedy=Remedy.INSTALL_SERVICE)
 
-    def reason_against(self) -> str:
-        """Return why there are no agents here; empty when there are."""
-        return "" if is_there("launchctl") else "there is no program `launchctl`"
+    def unusable(self) -> str:
+        return "" if shutil.which("launchctl") else "there is no program `launchctl`"
 
-    def plan_install(self, job: Job, interval: Interval) -> list[Step]:
-        """Return what writes the agent and loads it, in the place of the one that is loaded.
+    def plan_install(self, job: Job, minutes: int) -> Plan:
+        write = write_files({_file(): agent(job, minutes)})
+        load: Step = {"run": ["launchctl", "bootstrap", _DOMAIN, str(_file())], "line": ""}
+        return Plan([*_unload(), *write, load])
 
-        :raises UsageError: where somebody else's agent is in the way.
-        """
-        file = _file()
-        refuse_others([file])
-        return [
-            Call(["launchctl", "bootout", f"{_domain()}/{LABEL}"], failing="normal"),
-            Write(file, agent(job, interval)),
-            Call(["launchctl", "bootstrap", _domain(), str(file)]),
-        ]
+    def plan_removal(self) -> Plan:
+        path = str(_file())
+        return Plan([*_unload(), {"delete": path}], [path]) if own_text(_file()) else Plan()
 
-    def plan_removal(self) -> Removal:
-        """Return what unloads the agent and deletes its file."""
-        file = _file()
-        if not is_ours(file):
-            return Removal([], told_of_others([file]))
-        unload = Call(["launchctl", "bootout", f"{_domain()}/{LABEL}"], failing="normal")
-        return Removal([*([] if self.reason_against() else [unload]), Delete(file)])
-
-    def find(self) -> Found:
-        """Return the job in the agent's file, and what launchd says of it."""
-        file = _file()
-        if not is_ours(file):
-            return Found(None, told_of_others([file]))
+    def read(self, report: ServiceReport) -> None:
+        if not (text := own_text(_file())):
+            return
+        plist: dict[str, Any] = {}
         try:
-            found: dict[str, Any] = plistlib.loads(file.read_bytes())
-        except (OSError, ValueError, ExpatError, plistlib.InvalidFileException) as error:
-            damaged = Installed(self.name, [str(file)], "", [], "/", waits=False)
-            return Found(damaged, [f"{file} cannot be read: {error}"])
-        seconds = int(found.get("StartInterval", 0))
-        every = str(Interval(seconds // 60)) if seconds >= 60 else f"{seconds}s"
-        told, failure = ("", "") if self.reason_against() else _told()
-        given = found.get("EnvironmentVariables", {})
-        job = Installed(
-            self.name,
-            [str(file)],
-            every,
-            [str(word) for word in found.get("ProgramArguments", [])],
-            str(found.get("WorkingDirectory", "/")),
-            {str(name): str(value) for name, value in given.items()},
-            waits=None if failure else bool(told),
-            is_running=_value(told, "state") == "running",
-            last_run=_last_run(told),
-            log=str(found.get("StandardErrorPath", "")),
+            plist = plistlib.loads(text.encode())
+        except (ValueError, ExpatError) as error:
+            report.notices.append(f"{_file()} cannot be read: {error}")
+        reply = call(["launchctl", "print", _AGENT])
+        is_silent = reply.returncode == UNANSWERED
+        if is_silent:
+            report.unknown.append(f"launchd does not tell how it is: {reply.stderr}")
+        state = dict(reversed(re.findall(r"^\s*(\w[\w ]*) = (.*)$", reply.stdout, re.MULTILINE)))
+        code = re.match(r"\d+", state.get("last exit code", ""))  # or "(never exited)"
+        failed = code is not None and int(code[0]) not in (0, LockedError.exit_code)
+        report.installed.append(
+            Installed(
+                self.name,
+                [str(_file())],
+                interval_text(plist.get("StartInterval", 60) // 60),
+                plist.get("ProgramArguments", []),
+                plist.get("WorkingDirectory", "/"),
+                plist.get("EnvironmentVariables", {}),
+                waits=None if is_silent else reply.returncode == 0,
+                running=state.get("state") == "running",
+                last_run=LastRun(None, int(code[0]), failed) if code else None,
+                log=plist.get("StandardErrorPath", ""),
+            )
         )
-        return Found(job, unknown=[f"launchd does not tell how it is: {failure}"] * bool(failure))
 
 
-def agent(job: Job, interval: Interval) -> str:
+def agent(job: Job, minutes: int) -> str:
     """Return the text of the agent's file. It runs at login too: launchd counts from there."""
     log = str(Path.home() / "Library" / "Logs" / "rag-index.log")
     text = plistlib.dumps(
         {
             "Label": LABEL,
             "ProgramArguments": job.command,
-            "WorkingDirectory": str(job.folder),
+            "WorkingDirectory": job.folder,
             "EnvironmentVariables": job.environment,
-            "StartInterval": interval.minutes * 60,
+            "StartInterval": minutes * 60,
             "RunAtLoad": True,
             "ProcessType": "Background",
             "LowPriorityIO": True,
@@ -107,7 +100,7 @@ def agent(job: Job, interval: Interval) -> str:
             "StandardErrorPath": log,
         },
         sort_keys=False,
-    ).decode("utf-8")
+    ).decode()
     return text.replace("<plist ", f"<!-- {HEADING} -->\n<plist ", 1)
 
 
@@ -115,24 +108,7 @@ def _file() -> Path:
     return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
 
 
-def _domain() -> str:
-    return f"gui/{os.getuid()}"
-
-
-def _told() -> tuple[str, str]:
-    """Return what launchd says of the agent, empty when it is not loaded, and why it is silent."""
-    done = ask(["launchctl", "print", f"{_domain()}/{LABEL}"])
-    return done.text if done.code == 0 else "", done.failure if done.code == UNANSWERED else ""
-
-
-def _value(told: str, name: str) -> str:
-    found = re.search(rf"^\s*{name} = (.*)$", told, re.MULTILINE)
-    return found[1].strip() if found else ""
-
-
-def _last_run(told: str) -> LastRun | None:
-    """Return how the last run ended; launchd does not tell when."""
-    code = _value(told, "last exit code")
-    if not (found := re.match(r"\d+", code)):  # "(never exited)"
-        return None
-    return LastRun(exit_code=int(found[0]), failed=int(found[0]) not in (0, LockedError.exit_code))
+def _unload() -> list[Step]:
+    """Return what unloads the agent; nothing when none is loaded."""
+    is_loaded = call(["launchctl", "print", _AGENT]).returncode in (0, UNANSWERED)
+    return [{"run": ["launchctl", "bootout", _AGENT], "line": ""}] if is_loaded else []

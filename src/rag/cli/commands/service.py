@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,26 +11,18 @@ from rag.cli.framework.options import ConfigFile, Json
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.console import print_line, print_report, say
 from rag.cli.render.remedies import worded
-from rag.exceptions import ConnectionError, LockedError, UsageError
+from rag.exceptions import ConnectionError, LockedError
 
 if TYPE_CHECKING:
-    from rag.app.service import InstallReport, RemovalReport
-    from rag.app.service.scheduler import Installed, LastRun, Step
-
-
-def _schedulers() -> list[str]:
-    from rag.app.service import SCHEDULERS
-
-    return [scheduler.name for scheduler in SCHEDULERS]
-
+    from rag.app.service import InstallReport
+    from rag.app.service.scheduler import Installed
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep the index up to date by the scheduler of the system.",
 )
-_FOLDER = "RAG_DATA_DIR"
-_NAMES = 10  # columns for what a line is about
+_SCHEDULERS = ["systemd", "launchd", "cron"]
 
 
 @app.command("install")
@@ -48,9 +39,9 @@ def install(
         str,
         typer.Option(
             "--with",
-            metavar="systemd|launchd|cron",
+            metavar="|".join(_SCHEDULERS),
             help="By which scheduler; without it the first that works here.",
-            autocompletion=_schedulers,
+            autocompletion=lambda: _SCHEDULERS,
         ),
     ] = "",
     dry_run: Annotated[
@@ -72,24 +63,36 @@ def install(
     rag service install --with cron --dry-run
     """
     from rag.app import service
-    from rag.app.service.interval import parse_interval
-    from rag.app.service.job import make_job
+    from rag.app.service.scheduler import index_job, parse_interval
 
-    if scheduler not in ("", *_schedulers()):
-        raise UsageError(
-            f"no scheduler {scheduler!r}", hint=f"Use --with {', '.join(_schedulers())}."
-        )
-    interval = parse_interval(every)
+    minutes = parse_interval(every)
     config = load_settings(config_file, may_ask=not dry_run)
-    named = ["--config", str(config_file.expanduser().absolute())] if config_file else []
-    job = make_job(config, ["index", "-q", *named], bool(named))
-    done = service.install(config, job, interval, scheduler, dry_run)
+    options = ["--config", str(config_file.expanduser().absolute())] if config_file else []
+    report = service.install(config, index_job(config, options), minutes, scheduler, dry_run)
     if json:
-        print_report(done)
-    elif dry_run:
-        _print_plan(done)
+        print_report(report)
+        return
+    if dry_run:
+        for step in report.steps:
+            verb, what = next(iter(step.items()))
+            print_line(f"would {verb} {shlex.join(step['run']) if 'run' in step else what}")
+            for line in (step.get("text") or step.get("line", "")).splitlines():
+                print_line(f"  {line}".rstrip(), 4)
     else:
-        _print_installed(done)
+        verb = "replaced" if report.scheduler in report.replaced else "installed"
+        print_line(f"{verb} {service.SCHEDULERS[report.scheduler].job}: every {report.every}")
+        for step in report.steps:
+            _print("wrote", step.get("write") or step.get("line", ""))
+        others = (name for name in report.replaced if name != report.scheduler)
+        _print("removed", *(f"the job of {name}" for name in others))
+    _print("deletes" if dry_run else "deleted", *report.deleted)
+    _print_job(report)
+    if report.installed:
+        _print("next", _minute(report.installed.next_run))
+        _print("see", "`rag service status`")
+        _print("undo", "`rag service remove`")
+    for notice in report.notices:
+        say(f"rag: {worded(notice)}")
 
 
 @app.command("status")
@@ -104,23 +107,22 @@ def status(json: Json = False) -> None:
     """
     from rag.app.service import read_service
 
-    found = read_service()
+    report = read_service()
     if json:
-        print_report(found)
-    elif found.unknown and not found.installed:
-        say("whether anything is installed cannot be told")
-    elif not found.installed:
-        say("nothing is installed: `rag service install` lets the system index")
-    for one in () if json else found.installed:
-        _print_status(one)
-    if not json:
-        for problem in found.problems:
-            _print(("wrong", problem))
-        _print(*(("unknown", unknown) for unknown in found.unknown))
-        _print(*(("note", notice) for notice in found.notices))
-    if found.unknown:
+        print_report(report)
+    else:
+        if report.unknown and not report.installed:
+            say("whether anything is installed cannot be told")
+        elif not report.installed:
+            say("nothing is installed: `rag service install` lets the system index")
+        for job in report.installed:
+            _print_installed(job)
+        _print("wrong", *report.problems)
+        _print("unknown", *report.unknown)
+        _print("note", *report.notices)
+    if report.unknown:
         raise typer.Exit(ConnectionError.exit_code)
-    if found.problems or not found.installed:
+    if report.problems or not report.installed:
         raise typer.Exit(1)
 
 
@@ -133,127 +135,58 @@ def remove(json: Json = False) -> None:
 
     The exit code is 4 when a scheduler does not tell whether it holds one, or does not give it up.
     """
-    from rag.app.service import remove as take_out
+    from rag.app import service
 
-    done = take_out()
+    report = service.remove()
     if json:
-        print_report(done)
+        print_report(report)
     else:
-        _print_removed(done)
-    if done.failures:
+        for name, deleted in report.removed.items():
+            print_line(f"removed the job of {name}")
+            _print("deleted", *deleted)
+        if not report.removed:
+            say("nothing was removed" if report.failures else "nothing was installed")
+        for notice in (*report.notices, *report.failures):
+            say(f"rag: {worded(notice)}")
+    if report.failures:
         raise typer.Exit(ConnectionError.exit_code)
 
 
-def _print_removed(done: RemovalReport) -> None:
-    for scheduler, deleted in done.removed.items():
-        print_line(f"removed the job of {scheduler}")
-        _print(*(("deleted", one) for one in deleted))
-    if not done.removed:
-        say("nothing was removed" if done.failures else "nothing was installed")
-    for notice in (*done.notices, *done.failures):
-        say(f"rag: {worded(notice)}")
+def _print_job(job: InstallReport | Installed) -> None:
+    """Print what is run. Variables are told by their names: they count at each run, whatever the
+    environment is by then. Only the folder of the index is told apart by its value."""
+    _print("runs", shlex.join(job.command))
+    _print("in", job.folder if job.folder != "/" else "")
+    names = (f"{n}={v}" if n == "RAG_DATA_DIR" else n for n, v in job.environment.items())
+    _print("given", ", ".join(names))
 
 
-def _print_plan(done: InstallReport) -> None:
-    for step in done.steps:
-        _print_step(step)
-    _print(*(("deletes", one) for one in done.deleted))
-    _print_job(done)
-    for notice in done.notices:
-        say(f"rag: {worded(notice)}")
-
-
-def _print_step(step: Step) -> None:
-    from rag.app.service.scheduler import Call, Edit, Write
-
-    if isinstance(step, Call | Edit):
-        print_line(f"would run {shlex.join(step.words)}")
-        lines = [step.line] if isinstance(step, Edit) and step.line else []
-    elif isinstance(step, Write):
-        print_line(f"would write {step.path}")
-        lines = step.text.splitlines()
+def _print_installed(job: Installed) -> None:
+    _print("by", f"{job.scheduler}, every {job.every}{', running now' if job.running else ''}")
+    _print_job(job)
+    _print("next", _minute(job.next_run))
+    last = job.last_run
+    if last is None:
+        cron = "cron does not tell; `rag status` says when the index was written"
+        _print("last", cron if job.scheduler == "cron" else "no run yet")
     else:
-        print_line(f"would delete {step.path}")
-        lines = []
-    for line in lines:
-        print_line(f"  {line}".rstrip(), 4)
+        ending = f"{'failed' if last.failed else 'done'}, exit code {last.exit_code}"
+        if last.exit_code == LockedError.exit_code:
+            ending = f"another run was busy (exit code {last.exit_code})"
+        ending = "" if last.exit_code is None else ending
+        _print("last", ", ".join(filter(None, (_minute(last.ended), ending))))
+        _print("said", last.line)
+    _print("log", job.log)
+    _print("written", *job.places)
 
 
-def _print_job(done: InstallReport) -> None:
-    _print(("runs", shlex.join(done.job.command)))
-    if str(done.job.folder) != "/":
-        _print(("in", str(done.job.folder)))
-    _print_given(done.job.environment)
+def _minute(time: str | None) -> str:
+    """Return a time in ISO 8601 up to its minute."""
+    return (time or "")[:16].replace("T", " ")
 
 
-def _print_given(environment: dict[str, str]) -> None:
-    """Print the names of the variables that a job carries: they count at each run, whatever the
-    environment is by then. Of them only the folder of the index is told apart by its value."""
-    shown = [f"{name}={value}" if name == _FOLDER else name for name, value in environment.items()]
-    if shown:
-        _print(("given", ", ".join(shown)))
-
-
-def _print_installed(done: InstallReport) -> None:
-    from rag.app.service.scheduler import Edit, Write
-
-    verb = "replaced" if done.scheduler in done.replaced else "installed"
-    print_line(f"{verb} {done.holder}: every {done.every}")
-    for step in done.steps:
-        if isinstance(step, Write):
-            _print(("wrote", str(step.path)))
-        elif isinstance(step, Edit) and step.line:
-            _print(("wrote", step.line))
-    for other in done.replaced:
-        if other != done.scheduler:
-            _print(("removed", f"the job of {other}"))
-    _print(*(("deleted", one) for one in done.deleted))
-    _print_job(done)
-    if done.installed and done.installed.next_run:
-        _print(("next", _when(done.installed.next_run)))
-    _print(("see", "`rag service status`"), ("undo", "`rag service remove`"))
-    for notice in done.notices:
-        say(f"rag: {worded(notice)}")
-
-
-def _print_status(found: Installed) -> None:
-    running = ", running now" if found.is_running else ""
-    _print(("by", f"{found.scheduler}, every {found.every}{running}"))
-    _print(("runs", shlex.join(found.command)))
-    if found.folder not in ("", "/"):
-        _print(("in", found.folder))
-    _print_given(found.environment)
-    if found.next_run:
-        _print(("next", _when(found.next_run)))
-    if found.last_run:
-        _print(("last", _ended(found.last_run)))
-        if found.last_run.line:
-            _print(("said", found.last_run.line))
-    elif found.scheduler == "cron":
-        _print(("last", "cron does not tell; `rag status` says when the index was written"))
-    else:
-        _print(("last", "no run yet"))
-    if found.log:
-        _print(("log", found.log))
-    _print(*(("written", place) for place in found.places))
-
-
-def _ended(last: LastRun) -> str:
-    """Return when and how a run ended."""
-    when = [_when(last.ended)] if last.ended else []
-    if last.exit_code == LockedError.exit_code:
-        how = [f"another run was busy (exit code {last.exit_code})"]
-    elif last.exit_code is None:
-        how = [] if when else ["no run yet"]
-    else:
-        how = ["failed" if last.failed else "done", f"exit code {last.exit_code}"]
-    return ", ".join([*when, *how])
-
-
-def _when(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%d %H:%M")
-
-
-def _print(*lines: tuple[str, str]) -> None:
-    for name, text in lines:
-        print_line(f"{name:{_NAMES}}{worded(text)}", _NAMES)
+def _print(name: str, *texts: str) -> None:
+    """Print lines about something; an empty text is none."""
+    for text in texts:
+        if text:
+            print_line(f"{name:10}{worded(text)}", 10)

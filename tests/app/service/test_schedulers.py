@@ -1,0 +1,155 @@
+"""What schedulers are given: how often, and any path as it was put in.
+
+What systemd and cron make of a line is written here as their manuals, and Debian's sources of cron,
+have it.
+"""
+
+from __future__ import annotations
+
+import plistlib
+import re
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rag.app.service import systemd
+from rag.app.service.cron import crontab_line, next_run, parse_line
+from rag.app.service.launchd import agent
+from rag.app.service.scheduler import Job, call, interval_text, parse_interval
+from rag.app.service.systemd import service_unit
+from rag.exceptions import UsageError
+
+SHOWN = st.characters(exclude_categories=("Cc", "Cs"), exclude_characters="\\\ufffe\uffff")
+WORDS = st.text(SHOWN, max_size=12)
+NAMES = st.text(st.sampled_from(" %$\"'`#*;日本") | SHOWN, min_size=1, max_size=12).map(
+    lambda name: str(Path("/" + name.replace("/", ".")))
+)
+ODD = "/a=b %h $HOME ${X} 100%% \"q\" 'it' `x` 日本 "
+
+
+def job(name: str, word: str = "") -> Job:
+    return Job([name, word], name, {"RAG_DATA_DIR": name, "RAG_X": word})
+
+
+def systemd_words(line: str) -> list[str]:
+    """Split a command as systemd does: words in quotes, C escapes, specifiers, variables."""
+    quoted = re.findall(r'("(?:[^"\\]|\\.)*"|[^"\s\\]+)', line)
+    assert " ".join(quoted) == line
+    words = [word[1:-1] if word[0] == '"' else word for word in quoted]
+    words = [re.sub(r"\\(.)", r"\1", word).replace("%%", "%") for word in words]
+    assert "$" not in "".join(words).replace("$$", ""), "no variable is left"
+    return [word.replace("$$", "$") for word in words]
+
+
+def debian_cron(command: str) -> str:
+    """Do as `do_command.c` of Debian's cron: what is left of a command for the shell."""
+    left, is_escaped = "", False
+    for character in command:
+        if is_escaped and character in "%\\":
+            left = left[:-1]
+        elif character == "%":
+            return left
+        is_escaped = character == "\\" and not is_escaped
+        left += character
+    return left
+
+
+@given(NAMES, WORDS)
+@example(ODD, ODD)
+def test_systemd_reads_a_unit_as_it_was_meant_and_so_do_we(name: str, word: str) -> None:
+    lines = [line.partition("=") for line in service_unit(job(name, word)).split("\n")]
+    [command] = [text for key, _, text in lines if key == "ExecStart"]
+    [folder] = [text for key, _, text in lines if key == "WorkingDirectory"]
+    variables = [text for key, _, text in lines if key == "Environment"]
+    assert systemd_words(command) == [name, word]
+    assert [w.replace("$$", "$") for w in systemd._words(command)] == [name, word]
+    given = [f"RAG_DATA_DIR={name}", f"RAG_X={word}"]
+    assert [systemd_words(text.replace("$", "$$"))[0] for text in variables] == given
+    assert [systemd._words(text)[0] for text in variables] == given
+    assert folder.replace("%%", "%") == f"{name.rstrip('/')}/"
+
+
+@pytest.mark.parametrize("cron", [debian_cron, lambda command: command.replace("\\%", "%")])
+@given(name=NAMES, word=WORDS)
+@example(name=ODD, word=ODD)
+def test_cron_and_the_shell_read_a_line_as_it_was_meant_and_so_do_we(cron, name, word) -> None:
+    """The shell is the real one; it prints the words in the place of running them."""
+    line = crontab_line(job(name, word), 15)
+    assert parse_line(line) == ("*/15 * * * *", job(name, word))
+    command = cron(line.removeprefix("*/15 * * * * "))
+    shown = command.replace("cd ", "printf '%s\\0' ", 1).replace("&& env ", "&& printf '%s\\0' ", 1)
+    ran = subprocess.run(["/bin/sh", "-c", shown], capture_output=True, check=True)
+    words = [name, f"RAG_DATA_DIR={name}", f"RAG_X={word}", "nice", "-n", "10", name, word, ""]
+    assert ran.stdout.decode().split("\0") == words
+
+
+@given(NAMES, WORDS)
+def test_launchd_reads_an_agent_as_it_was_meant(name: str, word: str) -> None:
+    plist = plistlib.loads(agent(job(name, word), 15).encode())
+    assert plist["ProgramArguments"] == [name, word]
+    assert (plist["WorkingDirectory"], plist["StartInterval"]) == (name, 900)
+    assert plist["EnvironmentVariables"] == {"RAG_DATA_DIR": name, "RAG_X": word}
+
+
+@pytest.mark.parametrize("name", ["/a\nb", "/a\\b", "/\x1b[2J", "/\x85", "/\udce9", "/\uffff"])
+def test_what_no_scheduler_can_hold_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="no scheduler takes"):
+        job(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes", "shown"),
+    [("15m", 15, "15m"), ("120m", 120, "2h"), (" 90 m ", 90, "90m"), ("30d", 43200, "30d")],
+)
+def test_a_number_and_a_unit_are_an_interval(text: str, minutes: int, shown: str) -> None:
+    assert parse_interval(text) == minutes
+    assert interval_text(minutes) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        *((text, "is no interval$") for text in ("", "15", "-5m", "1.5h", "2w", "1h30m", "٣m")),
+        *((text, "1m is the least, 30d the most") for text in ("0m", "31d", "999999999d")),
+    ],
+)
+def test_what_is_no_interval_is_refused_with_examples(text: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why) as caught:
+        parse_interval(text)
+    assert "15m, 2h, 1d" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "hour"),
+    [
+        ("1m", "* * * * *", "14:00"),
+        ("15m", "*/15 * * * *", "14:00"),
+        ("1h", "0 * * * *", "14:00"),
+        ("4h", "0 */4 * * *", "16:00"),
+        ("12h", "0 */12 * * *", "00:00"),
+        ("1d", "0 12 * * *", "12:00"),
+    ],
+)
+def test_a_line_runs_at_the_same_times_of_every_day(text: str, fields: str, hour: str) -> None:
+    minutes = parse_interval(text)
+    assert crontab_line(job("/x"), minutes).startswith(f"{fields} cd /x && ")
+    assert next_run(minutes, datetime(2026, 11, 23, 13, 59, 30))[11:16] == hour
+
+
+@pytest.mark.parametrize(("text", "near"), [("7m", "5m or 6m"), ("90m", "1h or 2h")])
+def test_a_crontab_names_the_intervals_near_one_that_it_cannot_say(text: str, near: str) -> None:
+    with pytest.raises(UsageError, match=f"cannot say every {text}") as caught:
+        crontab_line(job("/x"), parse_interval(text))
+    assert near in caught.value.hint
+
+
+def test_programs_are_told_by_how_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = call(["/bin/sh", "-c", "cat; echo broken >&2; exit 3"], b"\xe9")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (3, "\udce9", "broken")
+    assert "cannot be run" in call(["/nowhere"]).stderr
+    monkeypatch.setattr("rag.app.service.scheduler._PATIENCE", 0)
+    assert call(["/bin/sh", "-c", "read x"]).stderr == "/bin/sh has not answered for 0 seconds"
