@@ -84,28 +84,21 @@ class TestCron:
         assert cron.crontab.count(OURS) == 1
 
     @pytest.mark.parametrize(
-        "message",
+        ("message", "code"),
         [
-            "You (somebody) are not allowed to use this program (crontab)",
-            "no crontab for root: permission denied while reading",
-            "crontab: can't open '/var/spool/cron/crontabs/ann': No such file or directory",
+            ("You (somebody) are not allowed to use this program (crontab)", 4),
+            ("no crontab for root: permission denied while reading", 4),
+            ("crontab: can't open '/var/spool/crontabs/ann': No such file or directory", 4),
+            ("crontab: can't open 'ann': No such file or directory", 0),
+            ("crontab: no crontab for ann", 0),
         ],
     )
-    def test_one_that_cannot_be_read_is_not_written(self, cron, rag, message):
+    def test_one_that_cannot_be_read_is_not_one_that_is_not_there(self, cron, rag, message, code):
         cron.crontab = MINE
         cron.broken["crontab -l"] = message
-        ran = rag("service", "install")
-        assert ran.code == 4
-        assert f"cannot be read, and was left as it is ({message})" in ran.err
-        assert cron.crontab == MINE
-
-    @pytest.mark.parametrize(
-        "message",
-        ["crontab: no crontab for ann", "crontab: can't open 'ann': No such file or directory"],
-    )
-    def test_each_cron_says_in_its_way_that_there_is_none(self, cron, rag, message):
-        cron.broken["crontab -l"] = message
-        assert rag("service", "install", "--dry-run").code == 0
+        ran = rag("service", "install", "--dry-run")
+        assert ran.code == code
+        assert (f"cannot be read, and was left as it is ({message})" in ran.err) is (code == 4)
 
     def test_one_that_is_refused_stays_as_it_was(self, cron, rag):
         cron.crontab = MINE
@@ -164,25 +157,22 @@ class TestCron:
 
 
 class TestSystemd:
-    def test_both_units_are_written_and_removed(self, systemd, rag, units):
+    def test_both_units_are_written_replaced_and_removed(self, systemd, rag, units):
         ran = rag("service", "install")
         assert ran.code == 0
         assert "installed the systemd timer rag-index.timer: every 15m" in ran.out
         assert f"wrote     {units / 'rag-index.service'}\n" in ran.out
         assert "rag-index.timer" in systemd.active
         assert systemd.crontab is None
+        ran = rag("service", "install", "--every", "6h")
+        assert ran.out.startswith("replaced the systemd timer rag-index.timer: every 6h")
+        assert systemd.calls.count("systemctl --user restart rag-index.timer") == 2
+        assert "OnCalendar=0/6:00" in (units / "rag-index.timer").read_text()
         ran = rag("service", "remove")
         assert ran.code == 0
         assert ran.out.startswith("removed the job of systemd\ndeleted   ")
         assert not systemd.active
         assert files(units) == []
-
-    def test_installed_again_the_timer_starts_anew(self, systemd, rag, units):
-        rag("service", "install")
-        ran = rag("service", "install", "--every", "6h")
-        assert ran.out.startswith("replaced the systemd timer rag-index.timer: every 6h")
-        assert systemd.calls.count("systemctl --user restart rag-index.timer") == 2
-        assert "OnCalendar=0/6:00" in (units / "rag-index.timer").read_text()
 
     def test_it_counts_from_the_last_run_where_a_calendar_cannot_say_it(self, systemd, rag, units):
         assert rag("service", "install", "--every", "90m").code == 0
@@ -213,17 +203,14 @@ class TestSystemd:
         systemd.told.update(ExecMainStatus="75", Result="success")
         ran = rag("service", "status")
         assert ran.code == 0
-        assert "another run was busy (exit code 75)" in ran.out
+        assert "another run was busy, exit code 75" in ran.out
 
-    def test_a_timer_that_was_stopped_is_wrong(self, systemd, rag):
+    def test_a_timer_that_was_stopped_is_wrong_and_a_failure_is_forgotten(self, systemd, rag):
         rag("service", "install")
         systemd.active.clear()
         ran = rag("service", "status")
         assert ran.code == 1
         assert "systemd has it, but does not run it. `rag service install`" in ran.out
-
-    def test_a_service_that_failed_is_forgotten(self, systemd, rag):
-        rag("service", "install")
         systemd.told["rag-index.service"] = "failed"
         assert rag("service", "remove").code == 0
         assert "systemctl --user reset-failed rag-index.service" in systemd.calls
@@ -235,22 +222,18 @@ class TestSystemd:
         systemd.told["Linger"] = "yes"
         assert "linger" not in rag("service", "status").out
 
-    def test_a_failure_names_the_command_and_what_takes_away_what_was_written(
-        self, systemd, rag, monkeypatch
-    ):
+    def test_a_failure_names_what_takes_away_what_was_written(self, systemd, rag, monkeypatch):
         # Units go where the manager, which was started with another environment, does not look.
         monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.home() / "elsewhere"))
         ran = rag("service", "install")
         assert ran.code == 4
         assert "`systemctl --user enable rag-index.timer` failed: Failed to enable unit" in ran.err
         assert "`rag service remove` takes away what was written." in ran.err
-
-    def test_units_in_a_folder_that_may_not_be_written_are_an_error(self, systemd, rag, units):
-        units.parent.mkdir(parents=True)
-        units.write_text("a file in the place of the folder")
+        (Path.home() / "elsewhere").rename(Path.home() / "units")
+        (Path.home() / "elsewhere").write_text("a file in the place of the folder")
         ran = rag("service", "install")
         assert ran.code == 4
-        assert "rag-index.service cannot be written (File exists)" in ran.err
+        assert "rag-index.service cannot be written (" in ran.err
 
     @pytest.mark.parametrize("name", ["rag-index.timer", "rag-index.service"])
     @pytest.mark.parametrize("is_link", [False, True])
@@ -302,22 +285,15 @@ class TestLaunchd:
         assert not mac.active
         assert not agent.exists()
 
-    def test_how_the_last_run_ended_is_told(self, mac, rag):
+    def test_its_state_is_told(self, mac, rag):
         rag("service", "install")
         assert "last      no run yet\n" in rag("service", "status").out
         mac.told["exit"] = "5"
         ran = rag("service", "status")
         assert ran.code == 1
-        assert "last      failed, exit code 5\n" in ran.out
-        assert "log       " in ran.out
-
-    def test_one_that_was_unloaded_is_wrong(self, mac, rag):
-        rag("service", "install")
+        assert "last      failed, exit code 5\nlog       " in ran.out
         mac.active.clear()
-        assert rag("service", "status").code == 1
-
-    def test_one_that_does_not_answer_is_not_one_that_was_unloaded(self, mac, rag):
-        rag("service", "install")
+        assert "wrong     launchd has it, but does not run it" in rag("service", "status").out
         mac.hanging.add("launchctl print")
         ran = rag("service", "status")
         assert ran.code == 4
@@ -344,19 +320,12 @@ class TestLaunchd:
 
 
 class TestChoosing:
-    @pytest.mark.parametrize("way", ["broken", "hangs"])
-    def test_where_systemd_cannot_be_reached_it_is_cron_and_says_why(
-        self, systemd, rag, units, way
-    ):
-        if way == "broken":
-            systemd.broken["systemctl"] = NO_BUS
-        else:
-            systemd.hanging.add("systemctl")
-        why = NO_BUS if way == "broken" else "systemctl has not answered for 5 seconds"
+    def test_where_systemd_cannot_be_reached_it_is_cron_and_says_why(self, systemd, rag, units):
+        systemd.hanging.add("systemctl")
         ran = rag("service", "install")
         assert ran.code == 0
         assert "installed a line in your crontab" in ran.out
-        assert f"systemd is not used: {why}" in ran.err
+        assert "systemd is not used: systemctl has not answered for 5 seconds" in ran.err
         assert not units.exists()
 
     def test_without_any_the_causes_are_named(self, machine, rag):

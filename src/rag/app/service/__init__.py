@@ -37,7 +37,6 @@ class InstallReport:
     """A job that was put into a scheduler, or would be.
 
     :param replaced: the schedulers that held one before.
-    :param steps: what was written and run.
     :param deleted: the files, and the lines of a crontab, that went, or would.
     :param installed: what the scheduler holds now; `None` when nothing was done.
     """
@@ -56,11 +55,7 @@ class InstallReport:
 
 @dataclass
 class RemovalReport:
-    """What was taken out of schedulers.
-
-    :param removed: the files and lines that are gone, by the name of the scheduler.
-    :param failures: of which scheduler it cannot be told, or done, and why.
-    """
+    """The files and lines that are gone, by scheduler; and of which it cannot be told, or done."""
 
     removed: dict[str, list[str]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
@@ -105,11 +100,7 @@ def install(
 
 
 def _choose(name: str) -> tuple[Scheduler, list[str]]:
-    """Return a scheduler that works here, and why another one was not taken.
-
-    :raises UsageError: when there is none of that name.
-    :raises ConnectionError: when there is none, or the named one does not work.
-    """
+    """Return the named scheduler, or the first that works here, and why systemd was not taken."""
     if name and name not in SCHEDULERS:
         raise UsageError(f"no scheduler {name!r}", hint=f"Name one of {', '.join(SCHEDULERS)}.")
     reasons: dict[str, str] = {}
@@ -140,11 +131,7 @@ def _lacks(config: RAGConfig, scheduler: Scheduler) -> list[str]:
 
 
 def _carry_out(plan: Plan, failures: list[str] | None = None) -> None:
-    """Do what was planned.
-
-    :param failures: where programs may fail, what is to be said of that is added here.
-    :raises ConnectionError: when a program fails that must not, or a file cannot be written.
-    """
+    """Do what was planned; where programs may fail, add to `failures` why they did."""
     for step in plan.steps:
         words = step.get("run", [])
         if words[:1] == ["crontab"]:

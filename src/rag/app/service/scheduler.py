@@ -42,8 +42,8 @@ def parse_interval(text: str) -> int:
         return minutes
     why = ": 1m is the least, 30d the most" if match else ""
     why = ": seconds are not counted" if match and match[2] == "s" else why
-    examples = "Say a number and m, h or d: 15m, 2h, 1d."
-    raise UsageError(f"{text!r} is no interval{why}", hint=examples)
+    hint = "Say a number and m, h or d: 15m, 2h, 1d."
+    raise UsageError(f"{text!r} is no interval{why}", hint=hint)
 
 
 def interval_text(minutes: int) -> str:
@@ -73,7 +73,6 @@ def index_job(config: RAGConfig, options: Sequence[str] = ()) -> Job:
     """Return what indexes with this program, in the same project and with the same index as here.
 
     :param options: those that name the file of settings; without them it is looked for.
-    :raises UsageError: for paths that no scheduler takes.
     """
     start = program_start(config)
     # The warm process is about commands that a user types.
@@ -159,8 +158,8 @@ class ServiceReport:
 
 
 class Scheduler(Protocol):
-    """What runs a job again and again. Its methods raise `ConnectionError` when it does not say
-    what it holds.
+    """What runs a job again and again. It raises `ConnectionError` when it does not say what it
+    holds, and `UsageError` for an interval that it cannot express, or a file of somebody else.
 
     :param job: what a job is to it: "the systemd timer rag-index.timer".
     :param secrets: how a user gives it a variable that is not written down.
@@ -176,11 +175,7 @@ class Scheduler(Protocol):
         """Return why it cannot be used here; empty when it can."""
 
     def plan_install(self, job: Job, minutes: int) -> Plan:
-        """Return what puts a job into it, in the place of the one that it holds.
-
-        :raises UsageError: for an interval that it cannot express, and where somebody else's file
-            is in the way.
-        """
+        """Return what puts a job into it, in the place of the one that it holds."""
 
     def plan_removal(self) -> Plan:
         """Return what takes the job out of it; no steps where it holds none."""

@@ -30,6 +30,7 @@ from rag.exceptions import LockedError, Message, Remedy
 
 TIMER, SERVICE = "rag-index.timer", "rag-index.service"
 _CONTROL = ["systemctl", "--user"]
+_ENV = "/usr/bin/env"  # which starts a program whose name systemd would refuse, or misread
 _STATE = (
     "ActiveState,LastTriggerUSec,NextElapseUSecRealtime,NextElapseUSecMonotonic,"
     "Result,InvocationID,ExecMainStatus,ExecMainExitTimestamp"
@@ -110,12 +111,13 @@ class Systemd:
         timer_state, service_state = map(properties, f"{reply.stdout}\n\n".split("\n\n")[:2])
         every = re.search(r"^Description=.* every (\w+)$", timer, re.MULTILINE)
         unit, variables = properties(service), re.findall(r"^Environment=(.*)$", service, re.M)
+        command = [word.replace("$$", "$") for word in _words(unit.get("ExecStart", ""))]
         report.installed.append(
             Installed(
                 self.name,
                 [str(file) for file in _units()],
                 every[1] if every else "",
-                [word.replace("$$", "$") for word in _words(unit.get("ExecStart", ""))],
+                command[1:] if command[:1] == [_ENV] else command,
                 unit.get("WorkingDirectory", "").replace("%%", "%").rstrip("/") or "/",
                 dict(word.partition("=")[::2] for line in variables for word in _words(line)),
                 waits=None if reply.stderr else timer_state.get("ActiveState") == "active",
@@ -141,10 +143,11 @@ def _control(*commands: list[str]) -> list[Step]:
 def service_unit(job: Job) -> str:
     """Return the text of the service. `$` begins a variable in a command, and is doubled."""
     variables = (_quoted(f"{name}={value}") for name, value in job.environment.items())
+    starter = [_ENV] if re.search(r"[\"'$]", job.command[0]) else []
     return _SERVICE.format(
         folder=job.folder.rstrip("/").replace("%", "%%"),
         environment="".join(f"Environment={variable}\n" for variable in variables),
-        command=" ".join(_quoted(word).replace("$", "$$") for word in job.command),
+        command=" ".join(_quoted(word).replace("$", "$$") for word in [*starter, *job.command]),
     )
 
 

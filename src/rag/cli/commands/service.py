@@ -165,17 +165,15 @@ def _print_installed(job: Installed) -> None:
     _print("by", f"{job.scheduler}, every {job.every}{', running now' if job.running else ''}")
     _print_job(job)
     _print("next", _minute(job.next_run))
-    last = job.last_run
-    if last is None:
-        cron = "cron does not tell; `rag status` says when the index was written"
-        _print("last", cron if job.scheduler == "cron" else "no run yet")
-    else:
-        ending = f"{'failed' if last.failed else 'done'}, exit code {last.exit_code}"
-        if last.exit_code == LockedError.exit_code:
-            ending = f"another run was busy (exit code {last.exit_code})"
-        ending = "" if last.exit_code is None else ending
+    if last := job.last_run:
+        how = "failed" if last.failed else "done"
+        how = "another run was busy" if last.exit_code == LockedError.exit_code else how
+        ending = "" if last.exit_code is None else f"{how}, exit code {last.exit_code}"
         _print("last", ", ".join(filter(None, (_minute(last.ended), ending))))
         _print("said", last.line)
+    else:
+        cron = "cron does not tell; `rag status` says when the index was written"
+        _print("last", cron if job.scheduler == "cron" else "no run yet")
     _print("log", job.log)
     _print("written", *job.places)
 
