@@ -292,6 +292,9 @@ class TestLaunchd:
         ran = rag("service", "status")
         assert ran.code == 1
         assert "last      failed, exit code 5\nlog       " in ran.out
+        mac.told["exit"] = "75"
+        assert "another run was busy, exit code 75" in (ran := rag("service", "status")).out
+        assert ran.code == 0
         mac.active.clear()
         assert "wrong     launchd has it, but does not run it" in rag("service", "status").out
         mac.hanging.add("launchctl print")
