@@ -12,8 +12,7 @@ import pytest
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import KNOWN, Model, OllamaServer
 from openai_server import OpenAIServer
-from rag.app.doctor.check import Check, Examination
-from rag.app.doctor.model_servers import check_models, check_servers
+from rag.app.doctor import CheckResult, run_checks
 from rag.app.requests import AskRequest
 from rag.app.setup.plan import Beginning, plan
 from rag.app.workspace import Workspace
@@ -55,10 +54,8 @@ def settings(request: pytest.FixtureRequest, index: RAGConfig) -> Iterator[Setti
         yield made
 
 
-def doctor(config: RAGConfig) -> Check | None:
-    examination = Examination(config, None)
-    checks = [*check_servers(examination), *check_models(examination)]
-    return next((check for check in checks if check.name == "chat model"), None)
+def doctor(config: RAGConfig) -> CheckResult | None:
+    return next((check for check in run_checks(config) if check.name == "chat model"), None)
 
 
 def answered_by(config: RAGConfig) -> str:

@@ -41,21 +41,6 @@ def test_quietly_it_says_only_what_is_wrong(rag, library, server):
     assert first.startswith("! warn  chat model") and "ollama pull" in hint
 
 
-def test_json_is_one_object_with_the_facts(rag, library, server):
-    found = rag("doctor", "--json").json
-    assert set(found) == {"schema", "checks", "pass", "warn", "fail"}
-    assert (found["schema"], found["warn"], found["fail"]) == (1, 0, 0)
-    assert found["pass"] == len(found["checks"])
-    by_name = {check["name"]: check for check in found["checks"]}
-    assert set(by_name["index"]) >= {"name", "status", "message", "hint", "notes", "chunks"}
-    assert by_name["ollama"]["models"] == ["bge-m3:latest", "llama3.2:latest"]
-
-
-def test_json_of_a_failure_gives_1_too(rag):
-    ran = rag("doctor", "--json")
-    assert (ran.code, ran.json["fail"]) == (1, 1)
-
-
 def test_an_unknown_setting_gives_2_before_any_check(rag, tmp_path):
     (tmp_path / "my.toml").write_text("[search]\ntopk = 3\n")
     ran = rag("doctor", "--config", tmp_path / "my.toml")

@@ -50,8 +50,7 @@ TABLE = {
     "chat --list": f"{FILES} app file_locks qa regular_files unicode_forms vault",
     "get Backups": f"{MANIFEST} app lazy_imports stores",
     "status": f"{MANIFEST} indexing app lazy_imports stores",
-    "doctor": f"{ENGINE} app context failover http_transport indexing ollama plugins qa query"
-    " runtime_folder search settings_repr vector_digest",
+    "doctor": f"{ENGINE} app http_transport indexing ollama runtime_folder search vector_digest",
     "eval questions.jsonl": f"{SEARCH} evaluation app",
     "config": f"{CONFIG} platformdirs",
     "trust --list": f"{CONFIG} platformdirs regular_files",

@@ -147,14 +147,6 @@ class TestWriting:
         assert rag("index", "--take-over", "--rebuild", elsewhere).code == 0
         assert rag("search", "backups").code == 0
 
-    def test_doctor_tells_the_catalog(self, rag, elsewhere, server, on):
-        on("desktop")
-        assert f"published by {socket.gethostname()}" in rag("doctor").out
-        server.engine.delete_collection("obsidian_knowledge.catalog")
-        assert "the server has no catalog of the index" in rag("doctor").out
-        assert rag("index").code in (0, 5)  # its notes are away
-        assert f"published by {socket.gethostname()}" in rag("doctor").out
-
     def test_it_is_taken_over_without_writing_anything_anew(self, rag, elsewhere, server, on):
         shutil.move(elsewhere.with_name("away"), elsewhere)
         taken = rag("index", "--take-over")

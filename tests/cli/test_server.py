@@ -174,7 +174,7 @@ def test_doctor_tells_the_copies_of_every_shard(
     monkeypatch.setenv("RAG_STORE__SHARD_NUMBER", "6")
     monkeypatch.setenv("RAG_STORE__REPLICATION_FACTOR", "2")
     rag("index", "-q", notes)
-    assert "6 shards, 2 copies of each, all active" in rag("doctor").out
+    assert "6 shards, 2 active copies of each" in rag("doctor").out
     server.states[4, 2] = "Dead"
     told = rag("doctor")
     assert (told.code, "shard 4 (Active, Dead)" in told.out) == (0, True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag.config import load_config
-from rag.index.snapshots import CURRENT, IndexDirectory
-from rag.support.owned_folders import MARK
+from rag.index.snapshots import CURRENT
 
 READERS = (("search", "backups"), ("get", "Backups"), ("status",), ("ask", "backups", "--no-model"))
 LOCKS = ("index.lock", "gen-*.lock")
@@ -155,69 +153,6 @@ def test_nor_does_a_rebuild_take_the_index_away_first(rag, indexed):
 def test_doctor_tells_to_move_it_away(rag, indexed):
     file = replace("../vaults.json", "a folder").resolve()
     assert f"Move {file} away" in rag("doctor").out
-
-
-def test_a_folder_in_the_place_of_a_lock_is_no_snapshot_to_doctor(rag, indexed):
-    replace("gen-*.lock", "a folder")
-    assert "lost its mark" not in rag("doctor").out
-
-
-class TestLostMarks:
-    """`rag doctor` says which folders lost the mark without which nothing of them is deleted."""
-
-    def lose(self, pattern: str) -> Path:
-        [mark] = load_config().data_dir.glob(f"{pattern}{MARK}")
-        mark.unlink()
-        return mark.parent
-
-    @pytest.mark.parametrize("pattern", ["", "index/", "index/work/"])
-    def test_an_index_run_marks_it_again(self, rag, indexed, pattern):
-        folder = self.lose(pattern)
-        ran = rag("doctor")
-        assert ran.code == 0
-        assert f"{folder} lost its mark" in ran.out
-        assert "`rag index` writes what is missing." in ran.out
-        assert rag("index").code == 0
-        assert "lost its mark" not in rag("doctor").out
-
-    def test_where_all_are_lost_the_data_folder_gets_it_from_who_knows_that_it_is_one(
-        self, rag, indexed
-    ):
-        for mark in [*load_config().data_dir.rglob(MARK)]:
-            mark.unlink()
-        assert rag("index").code == 2
-        ran = rag("doctor")
-        assert ran.code == 1
-        lines = ran.out.splitlines()
-        at = next(at for at, line in enumerate(lines) if "and so did what it holds" in line)
-        made = lines[at + 1].split("`")[1].split()
-        assert made[:2] == ["touch", str(load_config().data_dir / MARK)]
-        for mark in made[1:]:
-            Path(mark).touch()
-        assert rag("index").code == 0
-        assert rag("search", "backups").code == 0
-
-    def test_a_generation_gets_it_from_who_knows_that_it_is_one(self, rag, indexed):
-        folder = self.lose("index/gen-*/")
-        lines = rag("doctor").out.splitlines()
-        at = next(at for at, line in enumerate(lines) if "lost its mark" in line)
-        copied = lines[at + 1].split("`")[1].split()
-        assert copied == ["cp", str(folder.parent / MARK), str(folder)]
-        shutil.copy(*copied[1:])
-        assert "mark" not in rag("doctor").out
-
-    def test_a_folder_in_its_place_must_be_moved_away(self, rag, indexed):
-        folder = self.lose("index/work/")
-        (folder / MARK).mkdir()
-        assert f"Move {folder / MARK} away, then run `rag index`." in rag("doctor").out
-        (folder / MARK).rmdir()
-        assert rag("index").code == 0
-        assert IndexDirectory.of(load_config()).work.joinpath(MARK).is_file()
-
-    def test_programs_get_their_names(self, rag, indexed):
-        folder = self.lose("index/work/")
-        [found] = [c for c in rag("doctor", "--json").json["checks"] if c["name"] == "marks"]
-        assert (found["status"], found["unmarked"]) == ("warn", [str(folder)])
 
 
 @pytest.mark.parametrize("kind", KINDS)

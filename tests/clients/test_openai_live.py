@@ -23,7 +23,7 @@ import httpx
 import pytest
 
 from rag.app.doctor.check import Examination
-from rag.app.doctor.model_servers import check_models, check_servers
+from rag.app.doctor.models import check_models, check_servers
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.config import ChatConfig, EmbeddingConfig, ModelsConfig, OllamaConfig, RAGConfig
 from rag.exceptions import ModelMissingError

@@ -13,9 +13,8 @@ from haystack.dataclasses import ChatMessage, Document
 
 from ollama_server import OllamaServer, refused
 from rag.app.doctor import run_checks
-from rag.app.doctor.check import Examination, IndexView
-from rag.app.doctor.model_servers import check_models, check_servers
-from rag.app.doctor.vectors import check_vectors
+from rag.app.doctor.check import Examination
+from rag.app.doctor.models import CHECKS
 from rag.cli.render.remedies import worded
 from rag.clients.factory import chat_provider, embedding_provider
 from rag.clients.protocols import (
@@ -363,19 +362,20 @@ def test_doctor_and_the_index_ask_the_provider_that_is_set(tmp_path: Path, monke
     assert Space("letters", "", 2, "").is_configured(letters)
     assert "were made by Letters, not letters" in str(other_model(made, letters))
     sample = [Document(id="a", content="aab", embedding=[2.0, 1.0])]
-    index = IndexView(Embedded(Space("letters", "", 2, ""), 1, 1), 2, sample)
-    examination = Examination(config, index)
-    checks = [*check_servers(examination), *check_models(examination), *check_vectors(examination)]
+    embedded = Embedded(Space("letters", "", 2, ""), 1, 1)
+    examination = Examination(config, True, embedded, sample)
+    checks = [result for _, check in CHECKS for result in check(examination)]
     assert [(check.name, check.status) for check in checks] == [
         ("letters", "pass"),
         ("ollama", "pass"),  # which is still to run chat models, and off
-        ("embedding model", "warn"),  # reads less than a chunk
+        ("embedding model", "pass"),
         ("vectors", "pass"),
         ("vector sample", "pass"),
     ]
     assert checks[0].message.startswith("1.0 at this process, 1 model")
     assert checks[1].message == "off (ollama.enabled = false): answers are quotations"
-    assert "letters at this process reads 100 tokens" in checks[2].message
+    assert "letters at this process" in checks[2].message
+    assert "reads 100 tokens" in checks[2].message
     assert checks[4].facts["compared"] == 1
 
 
@@ -388,7 +388,8 @@ def test_a_server_is_asked_only_for_what_it_is_chosen_for(server, tmp_path, monk
     [view] = chat_provider(config).survey()
     assert (view.server, view.error, view.embedding) == (server.url, None, None)
     assert isinstance(view.chat, ModelView) and view.chat.name == "llama3.2:latest"
-    checks = [*check_servers(examination := Examination(config)), *check_models(examination)]
+    examination = Examination(config)
+    checks = [result for _, check in CHECKS for result in check(examination)]
     assert [check.name for check in checks] == [
         "letters",
         "ollama",

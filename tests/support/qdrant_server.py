@@ -62,7 +62,6 @@ class QdrantServer:
         self.nodes = nodes
         self.is_ready = True
         self.states: dict[tuple[int, int], str] = {}  # of a shard's copy on a node, if not Active
-        self.transfers: list[dict[str, Any]] = []  # of copies, as `/cluster` tells them
         self.compressed: list[str] = []  # the paths of the requests whose answers were
         self.engine = QdrantClient(":memory:")
         self.shards = Shards(self.engine)
@@ -192,7 +191,7 @@ class QdrantServer:
             "shard_count": len(self.shards.names(name)),
             "local_shards": local,
             "remote_shards": remote,
-            "shard_transfers": self.transfers,
+            "shard_transfers": [],
         }
 
     def _update(self, name: str, body: bytes) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag.app.ask import AnswerReport
     from rag.app.audit import AuditReport, RecordReport, Replay
     from rag.app.chat import Chat, SessionsReport
-    from rag.app.doctor import Check, DoctorReport
+    from rag.app.doctor import CheckResult, DoctorReport
     from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import Limits, NoteReport, NotesReport
     from rag.app.plan import PlanReport
@@ -171,7 +171,7 @@ class Workspace:
 
         return replay(self.config, find_record(self.config, beginning).record)
 
-    def checks(self) -> Iterator[Check]:
+    def checks(self) -> Iterator[CheckResult]:
         """Check all that `rag` relies on; see `rag.app.doctor.run_checks`."""
         from rag.app.doctor import run_checks
 

@@ -1,9 +1,10 @@
-"""What one line of `rag doctor` says, and what the checks learn from each other."""
+"""The result of a check, the report of all, and what checks learn from those before them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rag.config import RAGConfig
 from rag.exceptions import Message, RAGError, Remedy
@@ -19,13 +20,13 @@ Status = Literal["pass", "warn", "fail"]
 
 
 @dataclass(frozen=True)
-class Check:
-    """One line.
+class CheckResult:
+    """One line of the report, in the names of schema 1.
 
     :param status: `fail` when something configured does not work or results would be wrong,
         `warn` when something is missing that search does without.
-    :param hint: what mends it; a hint or a remedy is there unless the check passed.
-    :param facts: the same in numbers and names, for programs.
+    :param hint: what to do about it, unless the check passed.
+    :param facts: further fields of its JSON: the message in numbers and names.
     """
 
     name: str
@@ -34,46 +35,76 @@ class Check:
     hint: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts and the other fields as one object."""
+        named = {"name": self.name, "status": self.status, "message": self.message}
+        return {**self.facts, **named, "hint": self.hint}
 
-@dataclass
-class IndexView:
-    """What the checks after it need to know of an index that can be read.
 
-    :param embedding: what the manifest says of the vectors; `None` when there are none.
-    :param dimension: the length of the vectors in the store.
-    :param sample: chunks from all over the index, with the vectors of their first sentences.
-    """
+def passed(name: str, message: str, **facts: Any) -> CheckResult:
+    """Return that all is well."""
+    return CheckResult(name, "pass", message, facts=facts)
 
-    embedding: Embedded | None = None
-    dimension: int | None = None
-    sample: list[Document] = field(default_factory=list)
+
+def warning(name: str, message: str, hint: str | Remedy = "", **facts: Any) -> CheckResult:
+    """Return that something is missing that search does without."""
+    return CheckResult(name, "warn", message, _sentence(hint), facts)
+
+
+def failure(name: str, message: str, hint: str | Remedy, **facts: Any) -> CheckResult:
+    """Return that something does not work, or that results would be wrong."""
+    return CheckResult(name, "fail", message, _sentence(hint), facts)
+
+
+def from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> CheckResult:
+    """Return what an error says."""
+    hint = error.hint or _sentence(Remedy.SHOW_SETTINGS)
+    return CheckResult(name, status, str(error), hint, facts)
+
+
+def _sentence(hint: str | Remedy) -> str:
+    return Message(remedy=hint) if isinstance(hint, Remedy) else hint
+
+
+@dataclass(frozen=True)
+class DoctorReport:
+    """The results of all checks."""
+
+    checks: list[CheckResult]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of each status."""
+        statuses = [check.status for check in self.checks]
+        return {status: statuses.count(status) for status in get_args(Status)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the results, and how many there are of each status."""
+        return {"checks": [check.to_json() for check in self.checks], **self.counts}
 
 
 @dataclass
 class Examination:
-    """The settings, and what was found so far; `index` stays `None` without a readable one.
+    """The settings, and what the checks so far have read.
 
-    :param servers: what the providers of models say of their servers.
+    :param has_index: there is an index that can be read.
+    :param embedded: what made its vectors, and how many there are; `None` without any.
+    :param sample: chunks from all over it, with the vectors of their first sentences.
+    :param servers: what the chosen providers of models tell of their servers.
     """
 
     config: RAGConfig
-    index: IndexView | None = None
+    has_index: bool = False
+    embedded: Embedded | None = None
+    sample: list[Document] = field(default_factory=list)
     servers: list[ServerView] = field(default_factory=list)
 
     @property
-    def without_models(self) -> Status:
-        """How bad it is when no vector of a query can be had: only two modes insist on one."""
-        return (
-            "fail" if self.config.search.mode in (SearchMode.DENSE, SearchMode.HYBRID) else "warn"
-        )
-
-    def is_chosen(self, setting: str) -> bool:
-        """Tell whether the user set this, rather than left it at its default."""
-        return self.config.origins.get(setting, "default") != "default"
+    def without_vectors(self) -> Status:
+        """The status of having no vector of a query, which two modes of search insist on."""
+        insists = self.config.search.mode in (SearchMode.DENSE, SearchMode.HYBRID)
+        return "fail" if insists else "warn"
 
 
-def from_error(name: str, error: RAGError, status: Status = "fail", **facts: Any) -> Check:
-    """Return the line that says what an error says."""
-    return Check(
-        name, status, str(error), error.hint or Message(remedy=Remedy.SHOW_SETTINGS), facts
-    )
+# A check yields nothing where there is nothing to tell; an error that it raises is a failure.
+Checks = list[tuple[str, Callable[[Examination], Iterator[CheckResult]]]]

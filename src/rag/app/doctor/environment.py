@@ -1,91 +1,86 @@
-"""The settings in force, the folder of the index, and the room on its disk."""
+"""The programs around `rag`: clients of its server for agents, and the scheduler of its job."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections import Counter
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from rag.app.doctor.check import Check, Examination
-from rag.config import unknown_in_environment
-from rag.exceptions import Message, Remedy, UsageError
-from rag.index.snapshots import IndexDirectory
-from rag.index.staging_files import copied_size
-from rag.support import owned_folders as owned
-from rag.support.disk_space import free_room, require_room, room_to_index
-from rag.support.sparse_files import disk_usage
+from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
+from rag.app.service import read_service
+from rag.app.serving.program_start import BARE, program_start
+from rag.exceptions import Message, Remedy
 
-_MOVE = "Name another with data_dir in rag.toml, or with RAG_DATA_DIR."
-_LITTLE = 1 << 30  # bytes; less free room than that is worth a word
-
-
-def check_configuration(examination: Examination) -> Iterator[Check]:
-    """Say where the settings came from, and which variables look like settings and are none."""
-    origins = Counter(examination.config.origins.values())
-    del origins["default"]
-    sources = [f"{origin} ({count})" for origin, count in origins.items()]
-    message = f"settings from {', '.join(sources)}" if sources else "every setting is the default"
-    yield Check("configuration", "pass", message, facts={"settings": dict(origins)})
-    for name, one in examination.config.left_out.items():
-        said = f"{name} is left out ({one.value}): {one.reason}"
-        yield Check("configuration", "warn", said, one.hint, {"left_out": name})
-    for file, kind in examination.config.strange_files.items():
-        hint = "Move it away, or put a file there."
-        facts = {"left_out": str(file)}
-        yield Check("configuration", "warn", f"{file} is {kind}, and left out", hint, facts)
-    for name, near in unknown_in_environment(examination.config, os.environ).items():
-        nearest = Message(hint=f"Did you mean {near}?", remedy=Remedy.LIST_SETTINGS)
-        yield Check("configuration", "warn", f"{name} in the environment sets nothing", nearest)
+_SECONDS = 30.0  # for a server that starts, and answers
+_CLIENT = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "doctor", "version": "1"}}
+_REQUESTS = (
+    {"id": 1, "method": "initialize", "params": {**_CLIENT, "capabilities": {}}},
+    {"id": 2, "method": "tools/call", "params": {"name": "status"}},
+)
 
 
-def check_data_folder(examination: Examination) -> Iterator[Check]:
-    """Say whether the index can be written where it should be."""
-    wanted = examination.config.data_dir
-    folder = _existing(wanted)
-    facts = {"path": str(wanted)}
+def check_agents(examination: Examination) -> Iterator[CheckResult]:
+    """Start the server for agents as a client does that gives it next to nothing, and ask it which
+    index it reads."""
+    if not examination.has_index:
+        return
+    start, own = program_start(examination.config), examination.config.index_dir
+    environment = {name: os.environ[name] for name in BARE if name in os.environ}
+    environment |= start.environment
+    if start.config_file:
+        environment["RAG_CONFIG"] = str(start.config_file)
     try:
-        owned.check_data_folder(wanted)
-    except UsageError as error:
-        yield Check("data folder", "fail", str(error), error.hint, facts)
+        index = _index_of_server([*start.program, "mcp"], environment)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        message = f"the server for agents does not answer: {type(error).__name__}: {error}"
+        yield failure("agents", message[:500], Remedy.REBUILD_OR_REPORT)
         return
-    except OSError:
-        pass  # what is wrong with it is said below
-    if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
-        yield Check("data folder", "pass", str(wanted), facts=facts)
-        return
-    if os.access(examination.config.index_dir / "CURRENT", os.R_OK):
-        message = f"{folder} cannot be written: it can be searched, and not be brought up to date"
-        yield Check("data folder", "warn", message, _MOVE, facts)
-        return
-    why = "cannot be written" if folder.is_dir() else "is not a folder"
-    yield Check("data folder", "fail", f"{wanted}: {folder} {why}", _MOVE, facts)
-
-
-def check_disk(examination: Examination) -> Iterator[Check]:
-    """Say whether the disk has room to publish the index, which takes a copy of it.
-
-    Nothing of a disk that may not be written.
-
-    :raises DiskFullError: when `rag index` would refuse to publish.
-    """
-    directory = IndexDirectory(examination.config.index_dir)
-    if not os.access(_existing(directory.path), os.W_OK):
-        return
-    size = copied_size(directory.work)
-    free = free_room(directory.path)
-    require_room(directory.path, room_to_index(directory.work, 0, size))
-    facts = {"free_bytes": free, "index_bytes": disk_usage(directory.path)}
-    message = f"{free / 1e9:,.1f} GB free; the next snapshot of the index takes about "
-    message += f"{size / 1e6:,.1f} MB"
-    if free < max(_LITTLE, 2 * size):
-        hint = "Free some room, or move the index with RAG_DATA_DIR."
-        yield Check("disk", "warn", f"only {message}", hint, facts)
+    if Path(index) == Path(own):
+        message = "a client with a bare environment reads this index"
+        yield passed("agents", message, index=index)
     else:
-        yield Check("disk", "pass", message, facts=facts)
+        message = f"the server for agents reads another index: {index}, not {own}"
+        hint = "Give clients the configuration that is printed for them."
+        yield failure("agents", message, hint, index=index)
 
 
-def _existing(path: Path) -> Path:
-    """Return the path, or the nearest one above it that exists."""
-    # Path.exists fails where a folder above may not be entered.
-    return next(p for p in (path, *path.parents) if os.path.exists(p))  # noqa: PTH110
+def _index_of_server(command: list[str], environment: dict[str, str]) -> str:
+    """Return the folder of the index that a server says it reads.
+
+    :raises OSError: when it cannot be started.
+    :raises ValueError: for what is no answer.
+    """
+    requests = [json.dumps({"jsonrpc": "2.0", **request}) for request in _REQUESTS]
+    ran = subprocess.run(
+        command,
+        input="\n".join(requests).encode(),
+        capture_output=True,
+        env=environment,
+        cwd="/",  # where clients with windows start programs
+        timeout=_SECONDS,
+        check=False,
+    )
+    try:
+        replies = {reply["id"]: reply for reply in map(json.loads, ran.stdout.splitlines())}
+        return str(replies[2]["result"]["structuredContent"]["index"]["path"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError((ran.stderr or ran.stdout)[-300:].decode("utf-8", "replace")) from error
+
+
+def check_service(_examination: Examination) -> Iterator[CheckResult]:
+    """Tell whether a job of a scheduler that indexes at intervals can run, and how it last did."""
+    report = read_service()
+    schedulers = [job.scheduler for job in report.installed]
+    for problem in report.problems:
+        hint = Message(remedy=problem.remedy)
+        yield warning("service", problem.cause, hint, schedulers=schedulers)
+    for unknown in report.unknown:
+        yield warning("service", unknown, schedulers=schedulers)
+    if schedulers and not report.problems and not report.unknown:
+        jobs = " and ".join(f"{job.scheduler}, every {job.every}" for job in report.installed)
+        yield passed("service", f"the index is kept up to date by {jobs}", schedulers=schedulers)
+
+
+CHECKS: Checks = [("agents", check_agents), ("service", check_service)]

@@ -1,62 +1,158 @@
-"""The index as its manifest knows it."""
+"""The index: what its manifest says, whether its files are whole, what its store holds."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from rag.app.doctor.check import Check, Examination, IndexView
+from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.app.index_state import count_changed, open_index
 from rag.config import RAGConfig
-from rag.exceptions import Message, Remedy
+from rag.exceptions import IndexUnavailableError, Message, Remedy
+from rag.index.checksums import find_damage
 from rag.index.embedding_space import read_embedded
 from rag.index.fingerprint import fingerprint
 from rag.index.manifest import Manifest
+from rag.index.snapshots import CURRENT, IndexDirectory
 from rag.support.sparse_files import disk_usage
 from rag.text.messages import plural
 
-_SECONDS = 5.0  # for looking at every file
+if TYPE_CHECKING:
+    from haystack import Document
+
+_SECONDS = 5.0  # for looking whether notes changed
+_SAMPLE = 40  # chunks
+_NAMED = 3  # damaged files that a message names
 
 
-def check_index(examination: Examination) -> Iterator[Check]:
-    """Say what the index holds, whether it is as the settings want it, and how old it is.
-
-    :raises IndexUnavailableError: when there is none, or one that cannot be read.
-    """
+def check_index(examination: Examination) -> Iterator[CheckResult]:
+    """Tell what the index holds, whether it is as the settings want it, and how old it is."""
     config = examination.config
     with open_index(config) as manifest:
-        examination.index = IndexView(read_embedded(manifest))
-        yield _check_settings(config, manifest)
-        yield _check_freshness(config, manifest)
-        bad = sum(1 for _ in manifest.notes("problems != '[]'"))
-    if bad:
-        message = f"{plural(bad, 'note')} could not be read as meant"
-        yield Check("notes", "warn", message, Message(remedy=Remedy.LIST_PROBLEMS), {"notes": bad})
-
-
-def _check_settings(config: RAGConfig, manifest: Manifest) -> Check:
-    notes, chunks = manifest.totals()
-    size = disk_usage(config.index_dir)
-    facts = {"path": str(config.index_dir), "notes": notes, "chunks": chunks, "bytes": size}
-    message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
-    if not chunks:
-        hint = Message(remedy=Remedy.ADD_NOTES)
-        return Check("index", "warn", f"it holds nothing ({config.index_dir})", hint, facts)
-    made, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
-    changed = sorted(name for name in wanted if made.get(name) != wanted[name])
+        examination.has_index, examination.embedded = True, read_embedded(manifest)
+        yield _check_content(config, manifest)
+        changed, since = count_changed(manifest, config, _SECONDS), manifest.get("indexed_at")
+        problems = sum(1 for _ in manifest.notes("problems != '[]'"))
+    facts = {"indexed_at": since, "changed": changed}
     if changed:
-        message = f"it was made with other settings ({', '.join(changed)})"
-        return Check("index", "warn", message, Message(remedy=Remedy.INDEX_ANEW), facts)
-    return Check("index", "pass", message, facts=facts)
-
-
-def _check_freshness(config: RAGConfig, manifest: Manifest) -> Check:
-    stale, since = count_changed(manifest, config, _SECONDS), manifest.get("indexed_at")
-    facts = {"indexed_at": since, "changed": stale}
-    if stale:
-        message = f"{plural(stale, 'note')} changed since {since}"
-        return Check("freshness", "warn", message, Message(remedy=Remedy.RUN_INDEX), facts)
-    if stale is None:
+        message = f"{plural(changed, 'note')} changed since {since}"
+        yield warning("freshness", message, Remedy.RUN_INDEX, **facts)
+    elif changed is None:
         message = f"indexed {since}; whether notes changed since is not known here"
-        return Check("freshness", "pass", message, facts=facts)
-    return Check("freshness", "pass", f"nothing changed since {since}", facts=facts)
+        yield passed("freshness", message, **facts)
+    else:
+        yield passed("freshness", f"nothing changed since {since}", **facts)
+    if problems:
+        message = f"{plural(problems, 'note')} could not be read as meant"
+        yield warning("notes", message, Remedy.LIST_PROBLEMS, notes=problems)
+
+
+def _check_content(config: RAGConfig, manifest: Manifest) -> CheckResult:
+    path, (notes, chunks) = str(config.index_dir), manifest.totals()
+    size = disk_usage(config.index_dir)
+    facts: dict[str, Any] = {"path": path, "notes": notes, "chunks": chunks, "bytes": size}
+    if not chunks:
+        return warning("index", f"it holds nothing ({path})", Remedy.ADD_NOTES, **facts)
+    indexed, wanted = json.loads(manifest.get("fingerprint")), json.loads(fingerprint(config))
+    if changed := sorted(name for name in wanted if indexed.get(name) != wanted[name]):
+        message = f"it was made with other settings ({', '.join(changed)})"
+        return warning("index", message, Remedy.INDEX_ANEW, **facts)
+    message = f"{plural(notes, 'note')}, {plural(chunks, 'chunk')}, {size / 1e6:,.1f} MB"
+    return passed("index", message, **facts)
+
+
+def check_files(examination: Examination) -> Iterator[CheckResult]:
+    """Read every file of the index, and compare it with its checksum.
+
+    A staging index that is being written, or whose writer was killed, is left out.
+    """
+    directory = IndexDirectory(examination.config.index_dir)
+    for file, kind in directory.strange_files():
+        if file.name != CURRENT:  # without which no index is read, as is told already
+            hint = Message(remedy=Remedy.MOVE_AWAY, subject=str(file))
+            yield failure("files", f"{file} is {kind}, and should be a file", hint)
+    try:
+        snapshot = directory.open_current()
+    except IndexUnavailableError:  # told already
+        return
+    with snapshot:
+        names = find_damage(snapshot.path, all_read=True, remember=False)
+    if names is None:
+        message = "an older version of rag made it, and no checksums of its files"
+        yield warning("files", message, Remedy.WRITE_MISSING)
+        return
+    damaged = [f"{snapshot.name}/{name}" for name in names]
+    damaged += [f"{directory.work.name}/{name}" for name in directory.working.damage()]
+    if damaged:
+        message = f"damaged: {', '.join(damaged[:_NAMED])}"
+        yield failure("files", message, Remedy.INDEX_FROM_NOTES, damaged=damaged)
+    else:
+        yield passed("files", "all hold what was written into them", damaged=damaged)
+
+
+def check_chunks(examination: Examination) -> Iterator[CheckResult]:
+    """Count the store's chunks, and compute the words of some again."""
+    from rag.stores import get_document_store
+
+    if not examination.has_index:
+        return
+    on_server = bool(examination.config.store.url)
+    with get_document_store(examination.config) as store, store.pinned():
+        manifest, stored = store.manifest(), store.count_documents()
+        expected = manifest.expected_points() if manifest else None
+        facts = {"expected": expected, "found": stored}
+        # More on a server are no harm: see `QdrantServerDocumentStore.missing_points`.
+        surplus = stored - (expected or 0)
+        if manifest is None or surplus < 0 or (surplus and not on_server):
+            message = f"the store holds {plural(stored, 'chunk')}, the manifest names {expected}"
+            remedy = Remedy.WRITE_MISSING if on_server else Remedy.REBUILD_INDEX
+            yield failure("chunks", message, remedy, **facts)
+            return
+        ids = _sample(manifest)
+        # Chunks are read by note, which the store has an index of.
+        by_note = {"field": "meta.file_id", "operator": "in", "value": sorted({*ids.values()})}
+        documents = [one for one in store.filter_documents(by_note) if one.id in ids]
+        vectors = store.embeddings_of([*ids])
+    examination.sample = [
+        replace(one, embedding=vectors[one.id][0] if one.id in vectors else None)
+        for one in documents
+    ]
+    lost, wrong, facts["sample"] = len(ids) - len(documents), _count_wrong(documents), len(ids)
+    if lost or wrong:
+        message = f"of {plural(len(ids), 'chunk')} looked at, {lost} lost, {wrong} with other words"
+        yield failure("chunks", message, Remedy.REBUILD_INDEX, **facts, lost=lost, wrong=wrong)
+        return
+    message = f"{expected:,}, as the manifest says; {len(ids)} looked at have the right words"
+    yield passed("chunks", message, **facts)
+
+
+def _sample(manifest: Manifest) -> dict[str, str]:
+    """Return the ids of some chunks from all over the index, always the same, with their notes."""
+    notes = manifest.notes("length(chunks) > 0")
+    chunks = [(key.id, row.id) for row in notes for key in row.chunks]
+    step = max(len(chunks) / _SAMPLE, 1.0)
+    return dict(chunks[int(at * step)] for at in range(min(len(chunks), _SAMPLE)))
+
+
+def _count_wrong(documents: list[Document]) -> int:
+    """Return how many chunks have other word weights in the store than their text gives."""
+    import numpy as np
+
+    from rag.indexing.lexical_embedder import LexicalDocumentEmbedder
+
+    def weights(document: Document) -> dict[int, float]:
+        """Return the weight of each word, of which the store keeps 32 bits."""
+        sparse = document.sparse_embedding
+        if sparse is None:
+            return {}
+        values = np.asarray(sparse.values, np.float32)
+        return dict(zip(sparse.indices, values.tolist(), strict=True))
+
+    computed: Any = LexicalDocumentEmbedder().run(documents=documents)["documents"]
+    pairs = zip(documents, computed, strict=True)
+    return sum(weights(stored) != weights(fresh) for stored, fresh in pairs)
+
+
+CHECKS: Checks = [("index", check_index), ("files", check_files), ("chunks", check_chunks)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from rag.exceptions import Message, RAGError
 
@@ -37,8 +37,6 @@ _WRITERS = {
     "SyncCopy": "sync.copy_to_json",
     "VaultsReport": "index.vaults_to_json",
     "VaultChange": "index.vault_change_to_json",
-    "Check": "setup.check_to_json",
-    "DoctorReport": "setup.checks_to_json",
     "SetupReport": "setup.setup_to_json",
     "SettingsReport": "setup.settings_to_json",
     "TrustReport": "setup.trust_to_json",
@@ -53,6 +51,13 @@ _WRITERS = {
 _AS_THEY_ARE = {"InstallReport", "RemovalReport", "ServiceReport"}
 
 
+@runtime_checkable
+class _WithJSON(Protocol):
+    """A report that is named as schema 1 names it."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
 def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict[str, Any]:
     """Return a report, or an error, as schema 1 has it.
 
@@ -65,10 +70,13 @@ def to_json(report: object, wording: Callable[[str], str] | None = None) -> dict
         fields = asdict(report)  # type: ignore[call-overload]
         return _worded(fields, wording) if wording else _with_remedies(fields)  # type: ignore
     writer = "errors.report_to_json" if isinstance(report, RAGError) else _WRITERS.get(name)
-    if writer is None:
+    if isinstance(report, _WithJSON):
+        found = report.to_json()
+    elif writer:
+        module, _, function = writer.partition(".")
+        found = getattr(import_module(f"{__name__}.{module}"), function)(report)
+    else:
         raise TypeError(f"no report: {name}")
-    module, _, function = writer.partition(".")
-    found = getattr(import_module(f"{__name__}.{module}"), function)(report)
     made: dict[str, Any] = _worded(found, wording) if wording else _with_remedies(found)
     return made
 

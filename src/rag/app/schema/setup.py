@@ -1,13 +1,10 @@
-"""Settings, trust, checks and the warm process in schema 1."""
+"""Settings, trust and the warm process in schema 1."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag.support.vector_digest import shortened
-
 if TYPE_CHECKING:
-    from rag.app.doctor import Check, DoctorReport
     from rag.app.serving.program_start import ClientConfig
     from rag.app.settings import (
         SettingsReport,
@@ -17,23 +14,6 @@ if TYPE_CHECKING:
     )
     from rag.app.setup.plan import SetupReport
     from rag.app.warm_process import StoppedReport, WarmReport
-
-
-def checks_to_json(report: DoctorReport) -> dict[str, Any]:
-    """Return what all checks found, and how many found what."""
-    from rag.app.doctor import STATUSES
-
-    counts = {str(status): report.count(status) for status in STATUSES}
-    return {"checks": [check_to_json(check) for check in report.checks], **counts}
-
-
-def check_to_json(check: Check) -> dict[str, Any]:
-    """Return what one check found, and its facts."""
-    said = {"name": check.name, "status": check.status, "message": check.message}
-    facts = dict(check.facts)
-    if "digest" in facts:
-        facts["digest"] = shortened(facts["digest"])
-    return facts | said | {"hint": check.hint}
 
 
 def client_config_to_json(made: ClientConfig) -> dict[str, Any]:

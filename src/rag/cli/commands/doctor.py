@@ -21,16 +21,11 @@ from rag.config import load_config
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rag.app.doctor import Check
-    from rag.app.doctor.check import Status
+    from rag.app.doctor import CheckResult
 
-_MARKS: dict[Status, tuple[str, str]] = {
-    "pass": ("✓", "green"),
-    "warn": ("!", "yellow"),
-    "fail": ("✗", "bold red"),
-}
+_MARKS = {"pass": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "bold red")}
 _NAME = 16  # columns
-_INDENT = _NAME + 8  # of what is said of a check
+_INDENT = _NAME + 8  # of the message
 
 
 def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = None) -> None:
@@ -50,30 +45,27 @@ def doctor(quiet: Quiet = False, json: Json = False, config_file: ConfigFile = N
     config = load_config(config_file)
     say_key(config)
     console = make_console()
-    checks = []
+    report = DoctorReport([])
     for check in Workspace(config).checks():
-        checks.append(check)
+        report.checks.append(check)
         if not json and not (quiet and check.status == "pass"):
             _print(console, check)
-    report = DoctorReport(checks)
-    failures = report.count("fail")
+    counts = report.counts
     if json:
         print_report(report)
     elif not quiet:
-        wrong = f"{plural(report.count('warn'), 'warning')}, {plural(failures, 'failure')}"
-        console.print(f"{report.count('pass')} passed, {wrong}")
-    if failures:
+        wrong = f"{plural(counts['warn'], 'warning')}, {plural(counts['fail'], 'failure')}"
+        console.print(f"{counts['pass']} passed, {wrong}")
+    if counts["fail"]:
         raise typer.Exit(1)
 
 
-def _print(console: Console, check: Check) -> None:
+def _print(console: Console, check: CheckResult) -> None:
     from rich.text import Text
 
     mark, style = _MARKS[check.status]
-    line = Text()
-    line.append(f"{mark} {check.status}", style=style)
-    line.append(f"  {check.name:{_NAME}}", style="bold")
-    line.append(visible(worded(check.message)))
+    line = Text(f"{mark} {check.status}", style=style)
+    line = Text.assemble(line, (f"  {check.name:{_NAME}}", "bold"), visible(worded(check.message)))
     print_between_words(console, line, indent=_INDENT)
     if check.hint:
         hint = f"{'':{_INDENT}}{visible(worded(check.hint))}"

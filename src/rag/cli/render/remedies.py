@@ -53,7 +53,6 @@ WORDS: dict[Remedy, str] = {
     Remedy.CHOOSE_MODE: "Search by words: --mode lexical.",
     Remedy.MAKE_VECTORS: "`rag index --embed` makes them.",
     Remedy.MAKE_VECTORS_ANEW: "`rag index --embed` makes the vectors again.",
-    Remedy.SET_CHUNK_SIZE: "Set index.chunk_size below {subject}, then `rag index`.",
     Remedy.CHECK_CHAT_MODEL: "Set chat.url, or ollama.chat_model and ollama.enabled = true;"
     " `rag doctor` checks them.",
     Remedy.ASK_AT_ONCE: "{hint} `rag doctor` asks it at once.",
@@ -67,7 +66,6 @@ WORDS: dict[Remedy, str] = {
     Remedy.MEND_SETTING: "Mend {subject}: `rag config` says where it is set.",
     Remedy.MEND_FILE: "Mend {subject}, or name another with --config.",
     Remedy.CHECK_FILE_NAME: "Check --config and RAG_CONFIG.",
-    Remedy.CHECK_STORE_URL: "Check store.url: `rag config`",
     Remedy.START_STORE: "Start it, or check store.url: `rag config`",
     Remedy.EXPLAIN_KEY: "None was sent: `rag config` says of {subject} why.",
     Remedy.TRUST_FILE: "`rag trust` shows what it asks for, and trusts it.",

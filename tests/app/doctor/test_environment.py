@@ -1,0 +1,94 @@
+"""Whether agents read the same index, and whether a job keeps it up to date: `rag doctor`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag.app.doctor import run_checks
+from rag.app.doctor.check import CheckResult, Examination
+from rag.app.doctor.environment import check_agents, check_service
+from rag.app.service import install
+from rag.app.service.interval import Interval
+from rag.app.service.job import make_job
+from rag.cli.render.remedies import worded
+from rag.config import RAGConfig, load_config
+from scheduler_programs import Machine
+
+
+@pytest.fixture
+def indexed(write_notes: Callable[..., Path], refresh: Callable[..., object]) -> RAGConfig:
+    """Settings in force, and an index that they name."""
+    config = load_config()
+    refresh(config, work=write_notes("work", {"Backups.md": "# Backups\n\nNinety days.\n"}))
+    return config
+
+
+def agents(config: RAGConfig) -> CheckResult:
+    [result] = check_agents(Examination(config, has_index=True))
+    return result
+
+
+def test_a_client_with_next_to_no_environment_reads_the_same_index(indexed: RAGConfig) -> None:
+    [result] = [result for result in run_checks(indexed) if result.name == "agents"]
+    assert (result.status, result.facts) == ("pass", {"index": str(indexed.index_dir)})
+
+
+def test_another_index_is_a_failure(
+    indexed: RAGConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(indexed.data_dir, other)
+    monkeypatch.setattr(
+        "rag.app.serving.program_start._environment", lambda config: {"RAG_DATA_DIR": str(other)}
+    )
+    result = agents(indexed)
+    assert result.status == "fail" and f"not {indexed.index_dir}" in result.message
+
+
+@pytest.mark.parametrize("program", [["/nowhere/rag"], ["/bin/echo", "{}"], ["/bin/false"]])
+def test_a_server_that_does_not_answer_is_a_failure(
+    indexed: RAGConfig, monkeypatch: pytest.MonkeyPatch, program: list[str]
+) -> None:
+    monkeypatch.setattr("rag.app.serving.program_start._program", lambda: program)
+    result = agents(indexed)
+    assert result.status == "fail" and "does not answer" in result.message and result.hint
+
+
+@pytest.fixture
+def scheduled(machine: Machine) -> Machine:
+    """A machine whose systemd holds a job."""
+    machine.add("systemctl")
+    config = load_config()
+    install(config, make_job(config, ["index", "-q"], False), Interval(15))
+    return machine
+
+
+def service() -> list[CheckResult]:
+    return [*check_service(Examination(load_config()))]
+
+
+def test_without_a_job_there_is_nothing_to_tell(machine: Machine) -> None:
+    assert service() == []
+
+
+def test_a_job_that_waits_for_its_next_run_is_well(scheduled: Machine) -> None:
+    [result] = service()
+    assert (result.status, result.facts) == ("pass", {"schedulers": ["systemd"]})
+    assert "systemd, every 15m" in result.message
+
+
+def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled: Machine) -> None:
+    scheduled.stop("rag-index.timer")
+    [result] = service()
+    assert result.status == "warn" and "`rag service install`" in worded(result.hint)
+
+
+def test_a_scheduler_that_does_not_tell_is_a_warning(scheduled: Machine) -> None:
+    scheduled.add("crontab")
+    scheduled.break_down("crontab", "crontab: Permission denied")
+    [result] = service()
+    assert result.status == "warn" and "the crontab cannot be read" in result.message
