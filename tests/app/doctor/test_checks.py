@@ -14,6 +14,7 @@ from haystack import Document
 from haystack.dataclasses.sparse_embedding import SparseEmbedding
 from haystack.document_stores.types import DuplicatePolicy
 
+from ollama_server import refused
 from qdrant_server import QdrantServer
 from rag.app import doctor
 from rag.app.doctor import CheckResult, index, run_checks, settings
@@ -203,6 +204,14 @@ class TestVaults:
         assert says(one(away, "vault"), "fail", "vaults_dir: ", "rag config")
         wrong = replace(config, vaults_dir=vault.parent, target_vaults=["wrok"])
         assert says(one(wrong, "vault"), "fail", "wrok", "Mend target_vaults")
+
+    def test_they_are_looked_at_though_the_server_of_the_index_is_away(
+        self, config: RAGConfig, vault: Path
+    ) -> None:
+        Registry.load(config).register(config, vault)
+        with refused() as url:
+            result = one(replace(config, store=StoreConfig(url=url)), "vault")
+        assert says(result, "pass", "work: 3 notes")
 
     def test_a_damaged_list_of_vaults(self, config: RAGConfig) -> None:
         config.data_dir.mkdir()

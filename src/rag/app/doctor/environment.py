@@ -11,7 +11,7 @@ from pathlib import Path
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.app.service import read_service
 from rag.app.serving.program_start import BARE, program_start
-from rag.exceptions import Message, Remedy
+from rag.exceptions import Remedy
 
 _SECONDS = 30.0  # for a server that starts, and answers
 _CLIENT = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "doctor", "version": "1"}}
@@ -37,9 +37,8 @@ def check_agents(examination: Examination) -> Iterator[CheckResult]:
         message = f"the server for agents does not answer: {type(error).__name__}: {error}"
         yield failure("agents", message[:500], Remedy.REBUILD_OR_REPORT)
         return
-    if Path(index) == Path(own):
-        message = "a client with a bare environment reads this index"
-        yield passed("agents", message, index=index)
+    if Path(index) == own:
+        yield passed("agents", "a client with a bare environment reads this index", index=index)
     else:
         message = f"the server for agents reads another index: {index}, not {own}"
         hint = "Give clients the configuration that is printed for them."
@@ -74,8 +73,7 @@ def check_service(_examination: Examination) -> Iterator[CheckResult]:
     report = read_service()
     schedulers = [job.scheduler for job in report.installed]
     for problem in report.problems:
-        hint = Message(remedy=problem.remedy)
-        yield warning("service", problem.cause, hint, schedulers=schedulers)
+        yield warning("service", problem.cause, problem.remedy or "", schedulers=schedulers)
     for unknown in report.unknown:
         yield warning("service", unknown, schedulers=schedulers)
     if schedulers and not report.problems and not report.unknown:

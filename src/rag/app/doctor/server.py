@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.config import StoreConfig
-from rag.exceptions import RAGError
+from rag.exceptions import RAGError, Remedy
 from rag.text.messages import plural
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
     Whether a node is ready is not asked: one that was restarted says for minutes that it is not,
     though it reads.
     """
+    import httpx
+
     from rag.stores.edge.shard import StoreError
     from rag.stores.server.api_key import server_key
     from rag.stores.server.errors import answering
@@ -61,7 +63,9 @@ def _check_address(store: StoreConfig) -> Iterator[CheckResult]:
         message = f"{store.url} has no collection {store.collection!r} yet"
         yield passed("qdrant", message, server=store.url)
     except RAGError as error:
-        yield failure("qdrant", str(error), error.hint, server=store.url)
+        is_silent = isinstance(error.__cause__, httpx.TimeoutException)
+        hint = Remedy.START_STORE if is_silent else error.hint
+        yield failure("qdrant", str(error), hint, server=store.url)
 
 
 def _check_shards(

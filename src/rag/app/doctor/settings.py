@@ -14,7 +14,7 @@ from typing import Any
 from rag.app.doctor.check import CheckResult, Checks, Examination, failure, passed, warning
 from rag.app.index_state import open_index
 from rag.config import RAGConfig, unknown_in_environment
-from rag.exceptions import IndexingError, IndexUnavailableError, Message, Remedy
+from rag.exceptions import IndexingError, Message, RAGError, Remedy
 from rag.index.index_errors import NO_INDEX
 from rag.index.snapshots import IndexDirectory
 from rag.index.staging_files import copied_size
@@ -105,7 +105,7 @@ def check_vaults(examination: Examination) -> Iterator[CheckResult]:
     try:
         with open_index(config) as manifest:
             indexed: dict[str, str] | None = manifest.vaults()
-    except IndexUnavailableError as error:  # which another check tells
+    except RAGError as error:  # which another check tells
         indexed = {} if error.message == NO_INDEX else None
     vaults = known_vaults(config, indexed or {}, registry)
     if not vaults:
