@@ -12,7 +12,8 @@ import pytest
 from ollama_answers import ANSWER_NOTES, QUESTION, TRUE
 from ollama_server import KNOWN, Model, OllamaServer
 from openai_server import OpenAIServer
-from rag.app.doctor import CheckResult, run_checks
+from rag.app.doctor import CheckResult, models
+from rag.app.doctor.check import Examination
 from rag.app.requests import AskRequest
 from rag.app.setup.plan import Beginning, plan
 from rag.app.workspace import Workspace
@@ -55,7 +56,9 @@ def settings(request: pytest.FixtureRequest, index: RAGConfig) -> Iterator[Setti
 
 
 def doctor(config: RAGConfig) -> CheckResult | None:
-    return next((check for check in run_checks(config) if check.name == "chat model"), None)
+    examination = Examination(config)
+    results = [result for _, check in models.CHECKS for result in check(examination)]
+    return next((result for result in results if result.name == "chat model"), None)
 
 
 def answered_by(config: RAGConfig) -> str:

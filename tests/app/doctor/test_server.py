@@ -14,7 +14,7 @@ from rag.app.doctor import CheckResult, run_checks
 from rag.app.doctor.check import Examination
 from rag.app.doctor.server import check_server
 from rag.cli.render.remedies import worded
-from rag.config import RAGConfig, StoreConfig
+from rag.config import ChatConfig, EmbeddingConfig, RAGConfig, StoreConfig
 
 NO_REPLICA = "The replica set for shard 4 on peer 1 has no active replica"
 
@@ -102,7 +102,8 @@ def test_a_key_that_must_not_be_sent_is_not_and_is_not_repeated(
 ) -> None:
     monkeypatch.setenv("QDRANT_KEY", key)
     store = StoreConfig(url=url, api_key_env="QDRANT_KEY")
-    [*_, check] = run_checks(RAGConfig(store=store))
+    off = EmbeddingConfig("none"), ChatConfig("none")
+    [*_, check] = run_checks(RAGConfig(store=store, embedding=off[0], chat=off[1]))
     assert (check.name, check.status) == ("qdrant", "fail") and message in check.message
     assert "ret" not in json.dumps(check.to_json())
 
