@@ -31,5 +31,6 @@ def run_checks(config: RAGConfig) -> Iterator[CheckResult]:
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # a panic of the engine is no Exception
-            message = f"the check broke: {type(error).__name__}: {str(error).splitlines()[0][:300]}"
+            text, *_ = str(error).split("\n")
+            message = f"the check broke: {type(error).__name__}: {text[:300]}"
             yield failure(name, message, Remedy.REBUILD_OR_REPORT)
