@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rag.app.service.interval import Interval
+from rag.app.service.job import make_job
 
 from rag.app.doctor import run_checks
 from rag.app.doctor.check import CheckResult, Examination
 from rag.app.doctor.environment import check_agents, check_service
 from rag.app.service import install
-from rag.app.service.interval import Interval
-from rag.app.service.job import make_job
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, load_config
 from scheduler_programs import Machine
