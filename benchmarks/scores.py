@@ -1,9 +1,10 @@
 """How well the score of a result tells whether it is right, and what is said where nothing is.
 
-    python benchmarks/scores.py [FOLDER] [--fit]
+    python benchmarks/scores.py [FOLDER] [--mode MODE] [--fit]
 
 Asked are questions that have an answer and queries that have none, over the two help vaults and
-over the samples with `questions/vaults`, by words and meaning with the built-in model. Vectors are
+over the samples with `questions/vaults`, by words and meaning with the built-in model or as MODE
+says. Vectors are
 kept in FOLDER. Printed are, for the lines that nothing was fitted to (those with odd numbers), by
 set: how often the right note is first and in ten, how often nothing is shown, and how often the
 right one is then among the nearest that are named; the expected calibration error of the score;
@@ -28,6 +29,7 @@ from quality import DATA
 from rag.config import ChatConfig, EmbeddingConfig, RAGConfig
 from rag.indexing.run import IndexRun
 from rag.pipelines import create_search_pipeline, search
+from rag.search.modes import SearchMode
 from rag.search.relevance import Evidence, weigh
 from rag.stores import get_document_store
 
@@ -58,6 +60,7 @@ class Asked(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?", default=Path(tempfile.gettempdir()))
+    parser.add_argument("--mode", default=SearchMode.AUTO, choices=[*SearchMode])
     parser.add_argument("--fit", action="store_true")
     arguments = parser.parse_args()
     if not all(vault.is_dir() for vault in _HELP):
@@ -66,18 +69,20 @@ def main() -> None:
     help_sets = ("obsidian-help", "absent-needs")
     own_sets = ("paraphrase-needs", "keyword-needs", "absent-needs")
     asked = [
-        *_ask("help", _HELP, help_sets, arguments.folder),
-        *_ask("help-en", _HELP[:1], ("other-languages",), arguments.folder),
-        *_ask("own", _OWN, own_sets, arguments.folder),
+        *_ask("help", _HELP, help_sets, arguments),
+        *_ask("help-en", _HELP[:1], ("other-languages",), arguments),
+        *_ask("own", _OWN, own_sets, arguments),
     ]
     _print([one for one in asked if not one.is_fitted])
     if arguments.fit:
         _fit([one for one in asked if one.is_fitted])
 
 
-def _ask(name: str, vaults: Sequence[Path], sets: Sequence[str], folder: Path) -> Iterator[Asked]:
+def _ask(
+    name: str, vaults: Sequence[Path], sets: Sequence[str], arguments: argparse.Namespace
+) -> Iterator[Asked]:
     with (
-        _index(name, vaults, folder) as config,
+        _index(name, vaults, arguments.folder) as config,
         get_document_store(config) as store,
         _watched() as (seen),
     ):
@@ -86,7 +91,7 @@ def _ask(name: str, vaults: Sequence[Path], sets: Sequence[str], folder: Path) -
             text = (_QUESTIONS / f"{of_set}.jsonl").read_text("utf-8")
             for number, line in enumerate(map(json.loads, text.splitlines())):
                 seen.clear()
-                found = search(pipeline, line["query"], top_k=_DEPTH).results
+                found = search(pipeline, line["query"], top_k=_DEPTH, mode=arguments.mode).results
                 yield Asked(
                     of_set,
                     line.get("kind") or line["category"],
@@ -169,10 +174,10 @@ def _fit(asked: Sequence[Asked]) -> None:
     rows, right = [], []
     for one in asked:
         for path, e in zip(one.paths, one.evidence, strict=True):
-            if e.words is not None and e.excess is not None:
-                margin = max(-1.5, min(1.5, e.margin))
-                rows.append([1.0, np.log(e.words + 0.05), 20 * e.excess, margin, e.is_named])
-                right.append(path in one.relevant)
+            words = 0.0 if e.words is None else np.log(e.words + 0.05)
+            margin = max(-1.5, min(1.5, e.margin))
+            rows.append([1.0, words, 20 * (e.excess or 0.0), margin, e.is_named])
+            right.append(path in one.relevant)
     given, wanted = np.array(rows, float), np.array(right, float)
     weights = np.zeros(given.shape[1])
     for _ in range(50):  # Newton's method

@@ -39,7 +39,7 @@ TABLE = {
     "search backups": f"{SEARCH} app",
     "search --help": CONFIG,
     "related Backups": f"{MANIFEST} lazy_imports app stores haystack qdrant_edge search query"
-    " answers indexing",
+    " answers clients indexing",
     "ask backups": f"{ANSWER} app runtime_folder",
     "plan backups": f"{ENGINE} app file_locks indexing plugins query rapidfuzz search"
     " settings_repr",

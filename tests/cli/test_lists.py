@@ -106,22 +106,23 @@ SHELF = {
 }
 
 
+@pytest.fixture(scope="module")
+def shelved(build_index):
+    config = build_index({"shelf": SHELF})
+
+    def found(query: str, **values: str) -> list[str]:
+        with get_document_store(config) as store:
+            filters = QueryFilters(values=values or None)
+            results = search(create_search_pipeline(store), query, filters).results
+        return sorted(result.title for result in results)
+
+    return found
+
+
 class TestPropertyValues:
     """A value is asked for by words of it, and numbers and dates are compared."""
 
     LEVERAGE, TRADE, TEA = "Leverage", "Trade", "茶"
-
-    @pytest.fixture(scope="module")
-    def shelved(self, build_index):
-        config = build_index({"shelf": SHELF})
-
-        def found(query: str, **values: str) -> list[str]:
-            with get_document_store(config) as store:
-                filters = QueryFilters(values=values or None)
-                results = search(create_search_pipeline(store), query, filters).results
-            return sorted(result.title for result in results)
-
-        return found
 
     @pytest.mark.parametrize(
         ("condition", "found"),

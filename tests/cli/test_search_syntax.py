@@ -77,11 +77,6 @@ class TestCorrections:
         assert 'searched for "backups": no note holds "bakcups"' in ran.err
         assert rag("ask", "How long do we keep bakcups?", "-q").err == ""
 
-    def test_ask_does_not_answer_by_a_guess_alone(self, rag, library):
-        ran = rag("ask", "bakcups?")
-        assert (ran.code, ran.out) == (1, "not found in your notes\n")
-        assert ran.err.startswith('searched for "backups": no note holds "bakcups"\n')
-
     def test_ask_tells_it_as_json_whether_it_finds_an_answer_or_not(self, rag, library):
         found = rag("ask", "How long do we keep bakcups?", "--json").json
         assert (found["found"], found["corrections"]) == (True, {"bakcups": "backups"})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
+from unicodedata import category
 
 from rag.answers.evidence import claims, share
 from rag.answers.prompt_injection import is_injection
@@ -116,7 +117,8 @@ def expanded(question: str, history: Sequence[Exchange]) -> str:
 def is_small_talk(said: str) -> bool:
     """Return whether something said asks nothing of the notes: "hi", 「ありがとう」, 👍."""
     spoken = said.strip()
-    return bool(_SMALL_TALK.fullmatch(spoken)) or not re.search(r"[\w?？!-~]", spoken)
+    is_emoji = any(category(char) == "So" for char in spoken) and not re.search(r"\w", spoken)
+    return is_emoji or bool(_SMALL_TALK.fullmatch(spoken))
 
 
 def lacks_subject(question: str) -> bool:

@@ -193,8 +193,8 @@ class ChunkEmbedding:
         started, error = monotonic(), None
         revision = self.visit.writer.manifest.revision
         path = self.visit.writer.directory.path / VECTORS
-        show(self._done, self._total, self._tokens)  # before the model is at work
         with self.visit.paused():
+            show(self._done, self._total, self._tokens)  # before the model is at work
             try:
                 with VectorCache(path) as cache:
                     for batch, sent in self._batches([*texts], until):

@@ -52,7 +52,7 @@ class RankingWeights:
     sections: tuple[float, ...] = (1.0, 0.3, 0.1)
     meaning: float = 0.15
     expected: tuple[float, float] = (1.6, 1.2)
-    unsaid: float = 6.0
+    unsaid: float = 10.0
     variants: float = 0.5
     kept: int = 10
 

@@ -27,7 +27,7 @@ COMMANDS = {
     "search": ("search.search", "Find notes."),
     "related": (
         "related.related",
-        "Find notes related to one: those that mean the like, or share its weightiest words.",
+        "Find notes of its vault that are related to one.",
     ),
     "ask": ("ask.ask", "Answer a question from the notes, each sentence with its source."),
     "plan": (

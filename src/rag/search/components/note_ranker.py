@@ -153,7 +153,9 @@ class ChunkRetriever(OverStore):
         if query_embedding is not None and background is not None:
             query_embedding = background.leveled(query_embedding)
         lists = find_lists(store, query, query_embedding, sought, filters, limit)
-        covered = max((c.score for c in lists.words), default=0.0) / (full or weight)
+        covered = 1.0  # by meaning alone words leave nothing open
+        if by_words:
+            covered = max((c.score for c in lists.words), default=0.0) / (full or weight)
         nearest = lists.nearest
         found = lists.words if by_words else []
         query = query if by_words else SparseEmbedding([], [])

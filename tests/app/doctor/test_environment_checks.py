@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rag.app.service.interval import Interval
-from rag.app.service.job import make_job
 
 from rag.app.doctor import run_checks
 from rag.app.doctor.check import CheckResult, Examination
 from rag.app.doctor.environment import check_agents, check_service
 from rag.app.service import install
+from rag.app.service.scheduler import index_job
 from rag.cli.render.remedies import worded
 from rag.config import RAGConfig, load_config
 from scheduler_programs import Machine
@@ -63,7 +62,7 @@ def scheduled(machine: Machine) -> Machine:
     """A machine whose systemd holds a job."""
     machine.add("systemctl")
     config = load_config()
-    install(config, make_job(config, ["index", "-q"], False), Interval(15))
+    install(config, index_job(config), 15)
     return machine
 
 
@@ -82,13 +81,13 @@ def test_a_job_that_waits_for_its_next_run_is_well(scheduled: Machine) -> None:
 
 
 def test_a_job_that_was_stopped_is_a_warning_with_what_installs_it(scheduled: Machine) -> None:
-    scheduled.stop("rag-index.timer")
+    scheduled.active.clear()
     [result] = service()
     assert result.status == "warn" and "`rag service install`" in worded(result.hint)
 
 
 def test_a_scheduler_that_does_not_tell_is_a_warning(scheduled: Machine) -> None:
     scheduled.add("crontab")
-    scheduled.break_down("crontab", "crontab: Permission denied")
+    scheduled.broken["crontab"] = "crontab: Permission denied"
     [result] = service()
     assert result.status == "warn" and "the crontab cannot be read" in result.message
