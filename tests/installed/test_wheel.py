@@ -112,8 +112,8 @@ def test_an_agent_is_served(rag: Rag, environment: Path, surroundings: dict[str,
         command, input=json.dumps(call), env=surroundings, cwd="/", capture_output=True, text=True
     )
     assert (served.returncode, served.stderr) == (0, "")
-    [found, *_] = json.loads(served.stdout)["result"]["structuredContent"]["results"]
-    assert found["title"] == "Sourdough"
+    [content] = json.loads(served.stdout)["result"]["content"]
+    assert "1. Sourdough" in content["text"]
 
 
 def test_a_job_runs_this_very_program(rag: Rag, environment: Path, tmp_path: Path) -> None:

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from mcp_client import modern
+from mcp_client import call_tool
 from rag.config import RAGConfig
 from rag.indexing.run import IndexRun
 from rag.mcp.dispatcher import Dispatcher
 from rag.mcp.library import Library
-from rag.mcp.protocol import Connection
 
 SAMPLES = Path(__file__).resolve().parents[2] / "vaults"
 _MOST_CALLS = 4
@@ -46,7 +45,7 @@ HELP_QUESTIONS = {
     "How do I embed a web page in a note?": "iframe",
     "Which keys open the command palette?": "Ctrl+P",
 }
-Agent = Callable[..., dict[str, Any]]
+Agent = Callable[..., str]
 
 
 @contextmanager
@@ -58,17 +57,7 @@ def agent_of(data: Path, vaults: Mapping[str, Path]) -> Iterator[Agent]:
             run.index_vault(name, folder)
         run.publish()
     library = Library(lambda: config)
-    dispatcher = Dispatcher(library)
-
-    def call(name: str, **arguments: Any) -> dict[str, Any]:
-        message = modern("tools/call", name=name, arguments=arguments)
-        answer = dispatcher.handle(message, Connection())
-        assert isinstance(answer, dict)
-        assert not answer["result"]["isError"]
-        result: dict[str, Any] = answer["result"]
-        return result
-
-    yield call
+    yield lambda name, **arguments: call_tool(Dispatcher(library), name, arguments)
     library.close()
 
 
@@ -86,21 +75,17 @@ def help_agent(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         yield call
 
 
-def text_of(result: dict[str, Any]) -> str:
-    return str(result["content"][0]["text"])
-
-
 @pytest.mark.parametrize(("question", "fact"), QUESTIONS.items())
 def test_a_question_is_answered_in_few_calls(agent: Agent, question: str, fact: str):
     """It reads no more than the text of results: where a result is, and the lines around it."""
-    found = text_of(agent("search", query=question, limit=_MOST_CALLS - 1))
+    found = agent("search", query=question, limit=_MOST_CALLS - 1)
     places = re.findall(r"^   (\S.*\.md):(\d+)$", found, re.MULTILINE)
     assert places
     read = [
         agent("get", note=note, from_line=max(1, int(line) - _AROUND), max_lines=2 * _AROUND)
         for note, line in places
     ]
-    assert fact in "\n".join([found, *map(text_of, read)])
+    assert fact in "\n".join([found, *read])
 
 
 @pytest.mark.parametrize(("question", "fact"), HELP_QUESTIONS.items())
@@ -110,16 +95,20 @@ def test_a_question_about_real_notes_is_answered_in_few_calls(
     """It reads the sections of the first results by their addresses and headings, and what is
     related to the first."""
     found = help_agent("search", query=question)
-    first, second = found["structuredContent"]["results"][:2]
-    read = [help_agent("get", note=hit["uri"], **_part(hit)) for hit in (first, second)] + [
-        help_agent("related", note=first["uri"])
-    ]
+    hits = _HIT.findall(found)[:2]
+    assert len(hits) == 2
+    read = [help_agent("get", note=note, **_part(line, heading)) for note, line, heading in hits]
+    read.append(help_agent("related", note=hits[0][0]))
     assert 1 + len(read) <= _MOST_CALLS
-    assert fact in "\n".join(map(text_of, read))
+    assert fact in "\n".join(read)
 
 
-def _part(hit: dict[str, Any]) -> dict[str, Any]:
+# Place, line and headings of a result.
+_HIT = re.compile(r"^   (\S.*\.md):(\d+)\n(?:   ([^\n#…·]+)\n(?=   ))?", re.MULTILINE)
+
+
+def _part(line: str, heading: str) -> dict[str, Any]:
     """Return what to read of a result: its section, or the lines around it where it has none."""
-    if hit["heading"]:
-        return {"heading": hit["heading"][-1]}
-    return {"from_line": max(1, hit["line"] - _AROUND), "max_lines": 2 * _AROUND}
+    if heading:
+        return {"heading": heading.split(" › ")[-1]}
+    return {"from_line": max(1, int(line) - _AROUND), "max_lines": 2 * _AROUND}

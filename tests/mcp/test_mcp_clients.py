@@ -81,8 +81,8 @@ def test_what_is_pasted_starts_a_server_that_finds_the_index(client: str, projec
         command, input=asked.encode(), capture_output=True, env=bare, cwd="/", check=True
     )
     result = json.loads(ran.stdout)["result"]
-    assert result["structuredContent"]["index"]["notes"] == 1
-    assert result["structuredContent"]["index"]["path"].startswith(str(project.parent))
+    assert "\n1 note in 1 chunk\n" in result["content"][0]["text"]
+    assert result["_meta"]["rag/index"].startswith(str(project.parent))
 
 
 def test_a_file_without_trust_is_not_named(

@@ -13,7 +13,7 @@ from mcp_client import Server, environment_of, legacy, modern
 from property_examples import examples
 from rag.mcp.dispatcher import Dispatcher
 from rag.mcp.protocol import HANDSHAKE, MODERN, Connection
-from rag.mcp.tools.definitions import TOOLS
+from rag.mcp.requests import tool_definitions
 
 _ENVELOPE = "io.modelcontextprotocol/"
 _METHODS = (
@@ -50,7 +50,7 @@ _LIKELY = {
 @st.composite
 def tool_calls(draw: st.DrawFn) -> dict[str, Any]:
     """Return parameters of `tools/call` that are nearly right."""
-    tool = draw(st.sampled_from(TOOLS))
+    tool = draw(st.sampled_from(tool_definitions()))
     schemas = tool["inputSchema"]["properties"]
     names = draw(st.lists(st.sampled_from([*schemas, "other"]), unique=True, max_size=4))
     arguments = {

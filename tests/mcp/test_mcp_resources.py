@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 from urllib.parse import quote, unquote
@@ -12,9 +13,7 @@ from hypothesis import strategies as st
 
 from mcp_client import legacy, modern
 from rag.mcp.dispatcher import Dispatcher
-from rag.mcp.protocol import Connection
-from rag.mcp.results import uri_of
-from rag.mcp.uris import TEMPLATE, read_uri
+from rag.mcp.protocol import TEMPLATE, Connection, address_of, read_address
 
 
 def read(dispatcher: Dispatcher, uri: Any, **answer: Any) -> Any:
@@ -37,7 +36,7 @@ _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 @given(_NAMES.filter(lambda name: "/" not in name), _NAMES)
 def test_an_address_is_read_as_what_it_was_made_of(vault: str, path: str):
     vault, path = (unicodedata.normalize("NFC", part) for part in (vault, path))
-    assert read_uri(uri_of(vault, path)) == (vault, path)
+    assert read_address(address_of(vault, path)) == (vault, path)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +83,18 @@ def test_what_is_no_note_is_missing_and_never_empty(dispatcher: Dispatcher, uri:
     assert (error["code"], error["data"]) == (-32602, {"uri": uri})
     old = dispatcher.handle(legacy("resources/read", uri=uri), Connection("2025-06-18"))
     assert old["error"]["code"] == -32002
+
+
+@pytest.mark.parametrize("uri", ["rag://note/work/%ED%A0%80.md", "rag://note/work/\ud800.md"])
+def test_half_a_character_is_an_error_of_the_argument(dispatcher: Dispatcher, uri: str):
+    error = read(dispatcher, uri)["error"]
+    assert (error["code"], error["message"]) == (-32602, "the address is no text in UTF-8")
+
+
+def test_a_long_note_is_cut_and_stands_between_marks(dispatcher: Dispatcher):
+    [content] = read(dispatcher, "rag://note/work/Log.md")["result"]["contents"]
+    assert len(content["text"]) < 20_000
+    assert re.search(r"<<< (\w+)\n# Log\n.*\n\1 >>>\n[\d,]+ more characters", content["text"], re.S)
 
 
 def test_what_instructs_a_model_is_left_out(dispatcher: Dispatcher):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,8 +14,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from rag.mcp.protocol import HANDSHAKE, MODERN
-from rag.mcp.uris import TEMPLATE
+from rag.mcp.protocol import HANDSHAKE, MODERN, TEMPLATE
 
 Work = Callable[[Client], Awaitable[None]]
 TOOLS = {
@@ -57,9 +57,8 @@ def test_every_tool_is_listed_and_gives_what_it_says(connected: Callable[[Work],
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == [*TOOLS]
         for name, arguments in TOOLS.items():
-            result = await client.call_tool(name, arguments)  # which compares it with the schema
+            result = await client.call_tool(name, arguments)
             assert not result.is_error
-            assert result.structured_content
             assert "ackup" in text(result) or name in ("status", "get_many")
 
     connected(work)
@@ -118,7 +117,8 @@ def test_progress_is_told_and_requests_run_at_once(connected: Callable[[Work], N
         found: list[Any] = []
 
         async def search() -> None:
-            found.append((await client.call_tool("search", TOOLS["search"])).structured_content)
+            result = await client.call_tool("search", TOOLS["search"])
+            found.append(re.sub(r"\b[0-9a-f]{8}\b", "code", text(result)))
 
         async with anyio.create_task_group() as group:
             for _ in range(10):
@@ -126,7 +126,7 @@ def test_progress_is_told_and_requests_run_at_once(connected: Callable[[Work], N
             await client.call_tool("ask", TOOLS["ask"], progress_callback=listen)
         assert steps == sorted({*steps})
         assert steps
-        assert [one["results"] for one in found] == [found[0]["results"]] * 10
+        assert found == [found[0]] * 10
 
     connected(work)
 

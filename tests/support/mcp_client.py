@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rag.mcp.protocol import MODERN
+from rag.mcp.dispatcher import Dispatcher
+from rag.mcp.protocol import MODERN, Connection
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -37,6 +38,20 @@ def modern(method: str, id_: int = 1, **params: Any) -> dict[str, Any]:
 
 def legacy(method: str, id_: int = 1, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+
+
+def call_tool(dispatcher: Dispatcher, name: str, arguments: dict[str, Any]) -> str:
+    """Return the text of a result: all that it has, and never too long."""
+    is_error = arguments.pop("refused", False)
+    arguments = {key.rstrip("_"): value for key, value in arguments.items()}
+    answer = dispatcher.handle(modern("tools/call", name=name, arguments=arguments), Connection())
+    assert isinstance(answer, dict)
+    result = answer["result"]
+    assert result["isError"] is is_error, result
+    assert "structuredContent" not in result
+    [content] = result["content"]
+    assert len(content["text"]) <= 20_000
+    return str(content["text"])
 
 
 class Server:

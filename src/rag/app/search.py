@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
+from rag.app.interpretation_text import unknown_tags
 from rag.app.notes.excerpts import Excerpt, read_excerpts
 from rag.app.opening import begin
 from rag.app.properties import asked_properties, unknown_properties
@@ -19,7 +21,7 @@ from rag.search.embedding_choice import embeddings_for
 from rag.search.modes import SearchMode
 from rag.search.pipeline import create_search_pipeline
 from rag.search.relaxation import wants_plan
-from rag.search.results import SearchResponse, SearchResult
+from rag.search.results import QueryFilters, SearchResponse, SearchResult
 from rag.search.run import search as run_search
 from rag.text.messages import brief, plural
 
@@ -127,12 +129,25 @@ def _search_query(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
         intent=opening.plan,
         order=request.order,
     )
-    response.notices = [*opening.notices, *response.notices]
+    undated = _undated(snapshot, opening.filters)
+    response.notices = [*opening.notices, *response.notices, *undated]
     if not response.results:
+        state = snapshot.state
+        response.notices += unknown_tags(response.tags, opening.plan, state, request.query)
         with snapshot.manifest() as manifest:
             asked = asked_properties(manifest, request.query, opening.filters)
             response.notices += unknown_properties(manifest, asked)
     return _report(snapshot, request, response, opening.plan)
+
+
+def _undated(snapshot: Snapshot, filters: QueryFilters) -> Iterator[str]:
+    """Yield how many notes a filter by the day of creation leaves out, since they have none."""
+    if not (filters.date_from or filters.date_to) or filters.date_field != "created":
+        return
+    with snapshot.manifest() as manifest:
+        count = manifest.count_without_date(filters.vaults)
+    if count:
+        yield f"left out: {plural(count, 'note')} without a date"
 
 
 def _report(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag.app.doctor import CheckResult, DoctorReport
     from rag.app.evaluate import EvaluationReport, Track
     from rag.app.notes import Limits, NoteReport, NotesReport
+    from rag.app.notes.matching_lines import MatchingLines
     from rag.app.plan import PlanReport
     from rag.app.related import RelatedReport
     from rag.app.related.walk import LinksReport
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from rag.app.transform_preview import TransformReport
     from rag.app.vaults import VaultChange, VaultsReport
     from rag.search.planned_query import Intent
+    from rag.search.results import QueryFilters
     from rag.stores.edge.session import ShardAccess
 
 
@@ -296,11 +298,6 @@ class Workspace:
         """
         return self._snapshot.note_names()
 
-    def note_ids(self, notes: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the ids of notes of its snapshot, by vault and path; empty where there is none."""
-        with self._snapshot.manifest() as manifest:
-            return [manifest.note_id(vault, path) for vault, path in notes]
-
     def notes_like(self, pattern: str) -> list[str]:
         """Return `vault/path` of the notes whose path matches a pattern, such as `daily/2026-11-*`.
 
@@ -311,6 +308,30 @@ class Workspace:
         with self._snapshot.manifest() as manifest:
             found = notes_like(manifest, pattern)
         return [f"{named.note.row.vault}/{named.note.row.path}" for named in found]
+
+    def lines_with(
+        self, test: Callable[[str], object], filters: QueryFilters | None, order: str = ""
+    ) -> Iterator[MatchingLines]:
+        """Yield the notes that have lines of a kind; see `rag.app.notes.matching_lines`."""
+        from rag.app.notes.matching_lines import matching_lines
+
+        return matching_lines(self._snapshot, test, filters, order)
+
+    def count_notes(self, kind: str, of: str = "") -> dict[str, int]:
+        """Return how many notes have each tag, property or folder; see `rag.app.overview`.
+
+        :param kind: `tags`, `properties` or `folders`.
+        :param of: only what is below this; of a property, its values.
+        """
+        from rag.app import overview
+
+        count = {
+            "tags": overview.count_tags,
+            "properties": overview.count_properties,
+            "folders": overview.count_folders,
+        }[kind]
+        with self._snapshot.manifest() as manifest:
+            return count(manifest, of)
 
     def warm_up(self) -> None:
         """Do what the first search does once, so that it need not; no server of models is asked.

@@ -160,6 +160,22 @@ class CatalogTables:
         )
         return [value for (value,) in rows]
 
+    def counts(self, field: str = "") -> list[tuple[str, int]]:
+        """Return the names of the front matter fields with the number of notes that have each.
+
+        :param field: return its values in their place.
+        """
+        if field:
+            wanted = "SELECT value, notes FROM facts WHERE field = ? AND field != ?"
+            return [*self._db.execute(wanted, (field, TAGS))]
+        rows = self._db.execute(
+            f"SELECT field, count(DISTINCT pair % {_NOTES}) FROM facts CROSS JOIN bearers"
+            f" ON pair BETWEEN number * {_NOTES} AND number * {_NOTES} + {_NOTES - 1}"
+            " WHERE field != ? GROUP BY field",
+            (TAGS,),
+        )
+        return [*rows]
+
     def bearing(self, field: str, holds: Callable[[str], bool]) -> list[str]:
         """Return the ids of the notes whose field has a value that a test holds of."""
         known = self._db.execute("SELECT value, number FROM facts WHERE field = ?", (field,))

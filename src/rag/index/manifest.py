@@ -181,6 +181,17 @@ class Manifest:
         ).fetchone()[0]
         return found
 
+    def count_without_date(self, vaults: Collection[str] | None) -> int:
+        """Return how many notes have no date of creation.
+
+        :param vaults: count only those of these.
+        """
+        rows = self._db.execute(
+            "SELECT vault, count(*) FROM notes WHERE created = '' AND length(chunks) > 0"
+            " GROUP BY vault"
+        )
+        return sum(count for vault, count in rows if not vaults or vault in vaults)
+
     def files(self, vault: str) -> dict[str, tuple[int, int]]:
         """Return size and mtime_ns of every note of a vault by the name of its file."""
         rows = self._db.execute("SELECT file, size, mtime_ns FROM notes WHERE vault = ?", (vault,))

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 # What the tools need. Nothing else may import any of it at the same time: modules of libraries
 # import each other in circles, which two threads at once do not survive.
+_FOR_REQUESTS = "rag.mcp.requests"
 _FOR_NOTES = (
     "rag.answers.prompt_injection",
     "rag.app.interpretation_text",
-    "rag.app.notes",
-    "rag.app.schema.index",
+    "rag.app.notes.matching_lines",
+    "rag.app.overview",
+    "rag.app.refresh",
     "rag.app.search",
     "rag.app.status",
+    "rag.indexing.child_writer",
+    "rag.indexing.run",
 )
 _FOR_ANSWERS = ("rag.app.ask",)
 
@@ -42,7 +46,7 @@ class Library:
         self._mutex, self._starting = threading.Lock(), threading.Lock()
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
-        self._notes = threading.Event()
+        self._requests, self._notes = threading.Event(), threading.Event()
         self._answering, self._has_answers = threading.Lock(), False
 
     def load(self) -> None:
@@ -51,6 +55,11 @@ class Library:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._load, name="load", daemon=True)
                 self._thread.start()
+
+    def wait_for_requests(self) -> None:
+        """Wait until the types of requests can be imported."""
+        self.load()
+        self._requests.wait()
 
     def wait_for_notes(self) -> None:
         """Wait until notes can be searched and read."""
@@ -68,12 +77,29 @@ class Library:
 
     @contextmanager
     def reader(self) -> Iterator[Workspace]:
-        """Lend a workspace that reads the newest snapshot.
+        """Lend a workspace that reads the notes as they are now, as far as that is done at once.
 
         :raises ConfigError: when the settings cannot be read.
         """
-        with self._opened().reader() as workspace:
+        with self._opened().reader(is_fresh=True) as workspace:
             yield workspace
+
+    def age(self, is_sought: bool = False) -> str:
+        """Return a sentence on how far the index is behind the notes; empty where it is not.
+
+        :param is_sought: say so too where nobody knows, since something was not found.
+        """
+        changed = self._readers.changed if self._readers else None
+        if changed:
+            how = "1 note has" if changed == 1 else f"{changed:,} notes have"
+            return f"{how} changed since the index was made: tell the user to run `rag index`."
+        if changed is None and is_sought:
+            return "The index may be behind the notes: a new note is found once `rag index` ran."
+        return ""
+
+    def vaults_sentence(self) -> str:
+        """Return which vaults there were when a server was last started with these settings."""
+        return ""
 
     def close(self) -> None:
         """Close what is open, once what is being loaded is."""
@@ -84,9 +110,12 @@ class Library:
 
     def _load(self) -> None:
         try:
+            import_module(_FOR_REQUESTS)
+            self._requests.set()
             self._attempt(self._start_early)
             self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
         finally:
+            self._requests.set()
             self._notes.set()
 
     def _attempt(self, step: Callable[[], None]) -> None:

@@ -6,15 +6,19 @@ agreed on. Since 2026-07-28 there is no handshake: each request carries its revi
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
+from unicodedata import normalize
 
 from rag import __version__
 
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _WITH_BATCHES = "2025-03-26"  # the one revision that has them
-_WITH_ANNOTATIONS, _WITH_STRUCTURE = "2025-03-26", "2025-06-18"
+_WITH_ANNOTATIONS, _WITH_TITLES = "2025-03-26", "2025-06-18"
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32602, -32603, -32022
@@ -24,8 +28,24 @@ _META = "io.modelcontextprotocol/"
 _VERSION, _CAPABILITIES = f"{_META}protocolVersion", f"{_META}clientCapabilities"
 SERVER = {"name": "rag", "title": "Notes", "version": __version__}
 
+TEMPLATE = "rag://note/{vault}/{+path}"  # of the addresses of notes as resources
+_ADDRESS = "rag://note/"
+_PAUSE = 0.25  # seconds between two notes of progress
+
 Message = dict[str, Any]
 Id = int | str
+
+
+class ArgumentError(Exception):
+    """Arguments that are not taken; the message says which are."""
+
+
+class BrokenTextError(ArgumentError):
+    """An address that holds half a character, or bytes that are no UTF-8."""
+
+
+class CancelledCall(Exception):
+    """Nobody wants the answer any more."""
 
 
 class ProtocolError(Exception):
@@ -34,6 +54,48 @@ class ProtocolError(Exception):
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
         self.code, self.message, self.data = code, message, data
+
+
+@dataclass
+class Call:
+    """A request while it is answered.
+
+    :param tell_progress: is given how far it is, a number that rises, and a line on it; `None`
+        where nobody wants to know.
+    """
+
+    tell_progress: Callable[[float, str], None] | None = None
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+    _steps: int = 0
+    _told: float = 0.0
+
+    def cancel(self) -> None:
+        """Say that nobody wants the answer any more."""
+        self._cancelled.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether nobody wants the answer any more."""
+        return self._cancelled.is_set()
+
+    def check(self) -> None:
+        """Go on only where the answer is wanted.
+
+        :raises CancelledCall: when it is not.
+        """
+        if self.is_cancelled:
+            raise CancelledCall
+
+    def progress(self, message: str, *, at_once: bool = False) -> None:
+        """Tell how far the answer is, a few times a second at most.
+
+        :param at_once: tell it however lately something was told.
+        """
+        now = time.monotonic()
+        self._steps += 1
+        if self.tell_progress and (at_once or now - self._told >= _PAUSE):
+            self._told = now
+            self.tell_progress(float(self._steps), message)
 
 
 @dataclass
@@ -135,12 +197,12 @@ def resource_not_found(request: Request, uri: str) -> ProtocolError:
 def result_message(request: Request, result: Message) -> Message:
     """Return the answer to a request, in the form of its revision."""
     if request.is_modern:
-        meta = {f"{_META}serverInfo": SERVER}
+        meta = {**result.get("_meta", {}), f"{_META}serverInfo": SERVER}
         result = {"resultType": "complete", **result, "_meta": meta}
     else:
         result = {name: value for name, value in result.items() if name not in _OF_CACHES}
-        if request.version < _WITH_STRUCTURE:
-            result = _without(result, {"structuredContent", "outputSchema", "title"})
+        if request.version < _WITH_TITLES:
+            result = _without(result, {"title"})
         if request.version < _WITH_ANNOTATIONS:
             result = _without(result, {"annotations", "completions"})
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
@@ -173,3 +235,42 @@ def progress_message(token: Id, progress: float, message: str) -> Message:
     """Return the notification of how far a request is."""
     params = {"progressToken": token, "progress": progress, "message": message}
     return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+
+
+def read_address(uri: str) -> tuple[str, str]:
+    """Return the vault and the path that the address of a note names, in the form of the index.
+
+    :raises BrokenTextError: for one that is no text.
+    :raises ArgumentError: for an address that is no note's.
+    """
+    from urllib.parse import unquote
+
+    try:
+        uri.encode()
+        parts = uri.removeprefix(_ADDRESS).split("/", 1)
+        vault, path, *_ = [normalize("NFC", unquote(p, errors="strict")) for p in (*parts, "")]
+    except UnicodeError as error:
+        raise BrokenTextError("the address is no text in UTF-8") from error
+    if not uri.startswith(_ADDRESS) or not vault or not path:
+        raise ArgumentError(f"a note's address is {TEMPLATE}")
+    return vault, path
+
+
+def address_of(vault: str, path: str) -> str:
+    """Return the address of a note as a resource."""
+    from urllib.parse import quote
+
+    return f"{_ADDRESS}{quote(vault, safe='')}/{quote(path)}"
+
+
+def note_name(given: str) -> str:
+    """Return the name of a note that was named by its address, or by any of its names.
+
+    :raises ArgumentError: for none, and for an address that is no note's.
+    """
+    name = given.strip()
+    if name.startswith("rag://"):
+        return "/".join(read_address(name))
+    if not name:
+        raise ArgumentError("note is empty; give a path, a title or an alias")
+    return name

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rag.exceptions import Message, NotFoundError, RAGError, Remedy
+from rag.mcp.results import Result, clean_line
 
-_INDEX = "Tell the user to run `rag index`."
-_REBUILD = "Tell the user to run `rag index --rebuild`."
+_QUOTE = "Leave out model, or say none to have the notes quoted."
+_REBUILD = (Remedy.REBUILD_INDEX, Remedy.REBUILD_IF_AGAIN, Remedy.REBUILD_OR_REPORT)
+_INDEX = (Remedy.RUN_INDEX, Remedy.UPDATE_INDEX, Remedy.WRITE_MISSING)
+_MADE_BY_INDEX = ("INDEX_", "EMBED_", "MAKE_VECTORS")
 _WORDS: dict[Remedy, str] = {
-    **dict.fromkeys(
-        (
-            Remedy.RUN_INDEX,
-            Remedy.INDEX_ANEW,
-            Remedy.INDEX_FROM_NOTES,
-            Remedy.INDEX_MADE_ANEW,
-            Remedy.INDEX_AGAIN,
-            Remedy.INDEX_MISSING,
-            Remedy.UPDATE_INDEX,
-            Remedy.WRITE_MISSING,
-            Remedy.EMBED_REST,
-            Remedy.EMBED_ANEW,
-            Remedy.EMBED_AGAIN,
-            Remedy.MAKE_VECTORS,
-            Remedy.MAKE_VECTORS_ANEW,
-        ),
-        _INDEX,
-    ),
-    **dict.fromkeys(
-        (Remedy.REBUILD_INDEX, Remedy.REBUILD_IF_AGAIN, Remedy.REBUILD_OR_REPORT), _REBUILD
-    ),
+    **{
+        one: "Tell the user to run `rag index`."
+        for one in Remedy
+        if one in _INDEX or one.name.startswith(_MADE_BY_INDEX)
+    },
+    **dict.fromkeys(_REBUILD, "Tell the user to run `rag index --rebuild`."),
     Remedy.MAKE_INDEX: "Tell the user to run `rag index FOLDER` on the folder of the notes.",
     Remedy.SEARCH_WORDS: "Look for its words with search.",
     Remedy.SEARCH_OR_CHOOSE: "Name one of these, or look for its words with search.",
@@ -39,8 +25,8 @@ _WORDS: dict[Remedy, str] = {
     Remedy.LIST_VAULTS: "{hint} The tool status lists the vaults.",
     Remedy.CHOOSE_MODE: "Leave out mode, or use lexical.",
     Remedy.EMBED_OR_CHOOSE_MODE: "Leave out mode, or use lexical.",
-    Remedy.ASK_AT_ONCE: "Leave out model, or say none to have the notes quoted.",
-    Remedy.CHECK_CHAT_MODEL: "Leave out model, or say none to have the notes quoted.",
+    Remedy.ASK_AT_ONCE: _QUOTE,
+    Remedy.CHECK_CHAT_MODEL: _QUOTE,
     Remedy.ADD_EXTRA: "Tell the user to run `rag doctor`, which names the command.",
     Remedy.SEE_DOCTOR: "Tell the user to run `rag doctor`.",
 }
@@ -56,14 +42,15 @@ def worded(text: str) -> str:
     return f"{text.cause}{text.joint}{words}" if text.cause else words
 
 
-def error_text(error: RAGError) -> str:
-    """Return an error in a few lines: what went wrong, what to do, what is near."""
-    lines = [f"Error ({error.kind}): {error}", worded(error.hint)]
-    if isinstance(error, NotFoundError) and error.suggestions:
-        lines.append("Near: " + "; ".join(error.suggestions))
-    return "\n".join(filter(None, lines))
+def error_lines(error: RAGError) -> str:
+    """Return what went wrong, and what is near: names of notes are among it."""
+    near = [f"near: {clean_line(one)}" for one in getattr(error, "suggestions", ())]
+    return "\n".join([clean_line(str(error)), *near])
 
 
-def error_details(error: RAGError) -> dict[str, Any]:
-    """Return an error for programs, in a result that has others beside it."""
-    return {"kind": error.kind, "message": error_text(error)}
+def error_result(error: RAGError) -> Result:
+    """Return an error as a result: what went wrong, what to do, what is near."""
+    hint = worded(error.hint)
+    if isinstance(error, NotFoundError):
+        return Result(f"Error ({error.kind}).", error_lines(error), hint, is_error=True)
+    return Result(f"Error ({error.kind}): {error}\n{hint}".strip(), is_error=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from rag.exceptions import NotFoundError, RAGError
-from rag.mcp.arguments import ArgumentError
 from rag.mcp.library import Library
-from rag.mcp.results import clean, uri_of
-from rag.mcp.uris import read_uri
+from rag.mcp.protocol import ArgumentError, BrokenTextError, address_of, read_address
+from rag.mcp.results import LONGEST, ROOM, as_data, clean
 from rag.text.normalize import name_key
 
-_LONGEST = 100_000  # characters of a note
 _MOST = 100  # completions, which the protocol allows
 
 
@@ -20,18 +19,19 @@ class MissingResourceError(Exception):
 
 
 def read_resource(library: Library, uri: str) -> dict[str, Any]:
-    """Return the result of `resources/read`: the whole note, without what instructs a model.
+    """Return the result of `resources/read`: the note as data, as far as a result has room for it.
 
+    :raises BrokenTextError: for an address that is no text.
     :raises MissingResourceError: when no note has the address.
     :raises RAGError: when there is no index.
     """
     try:
-        vault, path = read_uri(uri)
+        vault, path = read_address(uri)
         with library.reader() as workspace:
             report = workspace.get_note(f"{vault}/{path}", [vault])
-    except ArgumentError as error:
-        raise MissingResourceError(str(error)) from error
-    except NotFoundError as error:
+    except BrokenTextError:
+        raise
+    except (ArgumentError, NotFoundError) as error:
         raise MissingResourceError(str(error)) from error
     except RAGError as error:
         if error.kind == "usage":  # no such vault
@@ -40,10 +40,11 @@ def read_resource(library: Library, uri: str) -> dict[str, Any]:
     row = report.note.row
     if report.part or (row.vault, name_key(row.path)) != (vault, name_key(path)):
         raise MissingResourceError(f"no note has the address {uri[:200]}")
-    text = clean("\n".join(report.lines))
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}\n… {len(text) - _LONGEST:,} more characters: read them with get"
-    address = uri_of(row.vault, row.path)
+    note = clean("\n".join(report.lines))
+    text = as_data(note)
+    if len(note) > ROOM:
+        text += f"\n{len(note) - ROOM:,} more characters: read them with get"
+    address = address_of(row.vault, row.path)
     return {"contents": [{"uri": address, "mimeType": "text/markdown", "text": text}]}
 
 
@@ -57,18 +58,16 @@ def complete(library: Library, name: str, typed: str, known: dict[str, str]) -> 
     """
     with library.reader() as workspace:
         names = workspace.note_names()
-    if name == "vault":
-        values = sorted({one.vault for one in names})
-    elif name == "path":
-        vault = known.get("vault")
-        values = [one.path for one in names if not vault or name_key(one.vault) == name_key(vault)]
-    elif name == "note":
-        values = [one.title for one in names]
-    else:
-        values = []
+    vault = name_key(known.get("vault", ""))
+    values = {
+        "vault": sorted({one.vault for one in names}),
+        "path": [one.path for one in names if not vault or name_key(one.vault) == vault],
+        "note": [one.title for one in names],
+    }.get(name, [])
     wanted = name_key(typed)
     keys = {value: name_key(value) for value in values}
-    found = [value for value, key in keys.items() if key.startswith(wanted)]
-    found += [value for value, key in keys.items() if wanted in key and not key.startswith(wanted)]
-    shown = {"values": found[:_MOST], "total": len(found), "hasMore": len(found) > _MOST}
-    return {"completion": shown}
+    found = [value for value, key in keys.items() if wanted in key]
+    found.sort(key=lambda value: not keys[value].startswith(wanted))
+    shown = found[: sum(size <= LONGEST for size in accumulate(map(len, found[:_MOST])))]
+    more = len(shown) < len(found)
+    return {"completion": {"values": shown, "total": len(found), "hasMore": more}}

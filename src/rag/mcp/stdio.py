@@ -17,11 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag.mcp.calls import Call
 from rag.mcp.dispatcher import Dispatcher, is_slow
 from rag.mcp.library import Library
 from rag.mcp.protocol import (
     PARSE_ERROR,
+    Call,
     Connection,
     Id,
     Message,
@@ -29,11 +29,12 @@ from rag.mcp.protocol import (
     error_message,
     is_id,
 )
-from rag.mcp.workers import Workers
 from rag.support import process_exit
 from rag.support.memory_limits import limit_arenas
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from rag.config import RAGConfig
 
 _LONGEST_LINE = 4 << 20  # bytes
@@ -51,9 +52,8 @@ def serve(config_file: Path | None = None) -> int:
     """
     try:
         source, target = _take_streams()
-    except OSError as error:
-        sys.stderr.write(f"rag: no standard streams: {error.strerror}\n")
-        return 2
+    except OSError:  # nobody is there to be served
+        return 0
     process_exit.go_on()
     limit_arenas()
     library = Library(lambda: _settings(config_file))
@@ -73,6 +73,8 @@ def _take_streams() -> tuple[int, int]:
 
     :raises OSError: when one is closed.
     """
+    for stream in (0, 1):
+        os.fstat(stream)  # before the number of a closed one is given to a copy of the other
     source, target = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
@@ -97,7 +99,8 @@ class _Server:
         self._calls: dict[Id, Call] = {}
         self._changing = threading.Condition()
         self._running = 0
-        self._workers = Workers(_AT_ONCE, _WAITING)
+        self._workers: ThreadPoolExecutor | None = None
+        self._room = threading.BoundedSemaphore(_AT_ONCE + _WAITING)
         self._is_gone = False
 
     def run(self) -> None:
@@ -151,18 +154,28 @@ class _Server:
             self._say(self._dispatcher.handle(message, self._connection))
             self._library.load()
             return
+        self._begin(message)
+
+    def _begin(self, message: Any) -> None:
+        """Have a thread answer a message; a thread that is free goes first, and is kept."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(_AT_ONCE, "request")
         call = Call()
         id_ = _id_of(message.get("id")) if isinstance(message, dict) else None
         with self._changing:
             self._running += 1
             if id_ is not None:
                 self._calls[id_] = call
-        self._workers.do(lambda: self._answer(message, id_, call))
+        self._room.acquire()
+        self._workers.submit(self._answer, message, id_, call)
 
     def _answer(self, message: Any, id_: Id | None, call: Call) -> None:
         try:
             self._say(self._dispatcher.handle(message, self._connection, call, self._say))
         finally:
+            self._room.release()
             with self._changing:
                 self._running -= 1
                 if id_ is not None and self._calls.get(id_) is call:

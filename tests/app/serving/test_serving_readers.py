@@ -138,18 +138,11 @@ def test_who_comes_when_all_are_lent_waits(config: RAGConfig, folder: Path):
     readers.close()
 
 
-def test_changed_notes_are_counted_beside(
-    config: RAGConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("rag.app.serving.readers._LOOK_EVERY", 0.0)
+def test_a_fresh_reader_reads_what_was_just_written(config: RAGConfig, folder: Path):
     readers = Readers(config)
-    found(readers, "wombat")
+    assert found(readers, "wombat") == 1
     (folder / "New.md").write_text("# Quokka\n\nA quokka smiles.\n")
-    for _ in range(200):
-        with readers.reader() as workspace:
-            if workspace.search(SearchRequest("wombat")).index.changed == 1:
-                break
-        threading.Event().wait(0.02)
-    else:
-        pytest.fail("nobody noticed")
+    with readers.reader(is_fresh=True) as workspace:
+        assert workspace.search(SearchRequest("quokka")).response.total == 1
+    assert readers.changed == 0
     readers.close()

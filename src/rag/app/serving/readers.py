@@ -17,8 +17,7 @@ from rag.exceptions import IndexUnavailableError, RAGError
 from rag.stores import begin_opening
 
 _MOST = 4  # readers at once; who comes later waits
-_LOOK_EVERY = 5.0  # seconds between two looks for changed notes, while somebody asks
-_LOOK = 2.0  # seconds that one may take
+_LOOK = 0.2  # seconds for looking what changed, where nothing is to be indexed
 
 
 class Readers:
@@ -34,17 +33,22 @@ class Readers:
         self._mutex = threading.Lock()
         self._idle: list[Workspace] = []
         self._is_closed = False
-        self._changed: int | None = None
-        self._is_looking = False
+        self._looking = threading.Lock()
         self._looked = 0.0
+        self.changed: int | None = None  # notes, since the index was made, as far as is known
 
     def prepare(self) -> None:
         """Begin to open the index for the first request."""
         self._give_back(self._new())
 
     @contextmanager
-    def reader(self) -> Iterator[Workspace]:
-        """Lend a workspace that reads the newest snapshot."""
+    def reader(self, is_fresh: bool = False) -> Iterator[Workspace]:
+        """Lend a workspace that reads the newest snapshot.
+
+        :param is_fresh: index what changed first, where it is little; see `rag.app.refresh`.
+        """
+        if is_fresh:
+            self._bring_up_to_date()
         with self._free:
             workspace = self._take()
             try:
@@ -59,7 +63,6 @@ class Readers:
                 workspace.close()  # nobody knows what state it is in
                 raise
             self._give_back(workspace)
-        self._look_beside()
 
     def close(self) -> None:
         """Close the workspaces; one that is lent is closed when it is given back."""
@@ -79,12 +82,11 @@ class Readers:
         if workspace is not None and not _is_current(workspace):
             workspace.close()
             self._close_idle()  # the others are as old
-            self._changed, self._looked = None, 0.0
             workspace = None
         if workspace is None:
             return self._new()
         if self._looked:
-            workspace.note_changes(self._changed)
+            workspace.note_changes(self.changed)
         return workspace
 
     def _new(self) -> Workspace:
@@ -97,22 +99,25 @@ class Readers:
                 return
         workspace.close()
 
-    def _look_beside(self) -> None:
-        """Look for changed notes in a thread, where the last look was a while ago."""
-        with self._mutex:
-            if self._is_looking or time.monotonic() - self._looked < _LOOK_EVERY:
-                return
-            self._is_looking = True
-        threading.Thread(target=self._look, daemon=True).start()
+    def _bring_up_to_date(self) -> None:
+        """Look for changed notes, unless somebody has begun to since this was asked."""
+        asked = time.monotonic()
+        with self._looking:
+            if self._looked < asked:
+                self._looked = time.monotonic()
+                self.changed = self._look()
 
-    def _look(self) -> None:
-        try:
-            with suppress(RAGError, OSError), open_index(self.config) as manifest:
-                if self.config.search.freshness:
-                    self._changed = count_changed(manifest, self.config, _LOOK)
-        finally:
-            self._looked = time.monotonic()
-            self._is_looking = False
+    def _look(self) -> int | None:
+        """Return how many notes the index knows as they were, once it is as new as may be."""
+        from rag.app.refresh import refresh
+
+        if not self.config.search.freshness:
+            return None
+        if self.config.search.refresh == "auto":
+            return refresh(self.config).changed
+        with suppress(RAGError, OSError), open_index(self.config) as manifest:
+            return count_changed(manifest, self.config, _LOOK)
+        return None
 
 
 def _is_current(workspace: Workspace) -> bool:

@@ -28,7 +28,7 @@ from rag.cli.framework.options import (
     Vaults,
     wants_json,
 )
-from rag.cli.framework.query import Output, make_filters, print_unknown_tags
+from rag.cli.framework.query import Output, make_filters
 from rag.cli.framework.settings import load_settings
 from rag.cli.render.answer import AnswerPrinter, check_model, exit_code, read_stdin
 from rag.cli.render.console import print_report
@@ -148,5 +148,3 @@ def _print(report: AnswerReport, printer: AnswerPrinter, out: Output) -> None:
         out.print_warnings([*answer.notices, *filter(None, [more_notes(answer)])])
     else:
         printer.finish(answer)
-        if not answer.found:
-            print_unknown_tags(answer.tags, report.plan, report.index, report.request.question)

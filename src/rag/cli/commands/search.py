@@ -36,7 +36,6 @@ from rag.cli.framework.query import (
     make_filters,
     print_missing,
     print_nothing_found,
-    print_unknown_tags,
     wants_refresh,
 )
 from rag.cli.framework.settings import load_settings
@@ -197,7 +196,6 @@ def search(
     if not results:
         if not out.as_json:
             print_nothing_found(request.query or like or "")
-            print_unknown_tags(report.response.tags, report.plan, report.index, request.query)
         raise typer.Exit(1)
     if opened is not None:
         _open(report, opened, config.links.opener)

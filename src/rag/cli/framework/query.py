@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from rag.app.index_state import IndexState
     from rag.config import RAGConfig
-    from rag.search.planned_query import Intent
     from rag.search.results import NearWord, QueryFilters, SearchResult
 
 # A name, and a value after a `=`, or a comparison.
@@ -174,16 +173,6 @@ class Output(NamedTuple):
         """Print the file of each note."""
         for file in dict.fromkeys(map(state.file, results)):
             print_file(file, self.print0)
-
-
-def print_unknown_tags(
-    tags: list[str], intent: Intent | None, state: IndexState, query: str
-) -> None:
-    """Say which tags no note has, and which are near, in the language of a query."""
-    from rag.app.interpretation_text import unknown_tags
-
-    for text in unknown_tags(tags, intent, state, query):
-        say(text)
 
 
 def warn_if_stale(state: IndexState) -> None:

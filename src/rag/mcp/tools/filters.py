@@ -2,56 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from rag.mcp.arguments import ArgumentError
+from rag.exceptions import RAGError
+from rag.mcp.protocol import ArgumentError
 from rag.query import parse_date_range
 from rag.search.results import QueryFilters
 
+if TYPE_CHECKING:
+    from rag.mcp.requests import Ask, Search
 
-def filters_of(arguments: dict[str, Any]) -> QueryFilters | None:
-    """Return the filters that some arguments name; `None` for none.
+
+def filters_of(asked: Search | Ask) -> QueryFilters | None:
+    """Return the filters that a request names; `None` for none.
 
     :raises ArgumentError: for words that are no date, and for what is empty.
     """
     for name in ("vaults", "tags", "paths"):
-        if any(not value.strip("#/ \t") for value in arguments.get(name, [])):
+        if any(not value.strip("#/ \t") for value in getattr(asked, name)):
             raise ArgumentError(f"{name} has an empty item; leave it out")
-    first, last = _day(arguments, "from"), _day(arguments, "to", is_last=True)
-    if first and last and last < first:
-        raise ArgumentError(f"to {last} lies before from {first}; swap them")
-    where = dict(_conditions(arguments.get("where", {})))
+    where = {
+        normalize("NFC", name).strip().lower(): normalize("NFC", value).strip()
+        for name, value in asked.where.items()
+    }
+    if not all((*where, *where.values())):
+        raise ArgumentError('where has an empty name or value; write {"status": "done"}')
+    first, last = _days("", asked.from_, asked.to)
+    modified_from, modified_to = _days("modified_", asked.modified_from, asked.modified_to)
     made = QueryFilters(
-        arguments.get("vaults") or None,
-        arguments.get("tags") or None,
+        [*asked.vaults] or None,
+        [*asked.tags] or None,
         first,
         last,
-        arguments.get("paths") or None,
+        [*asked.paths] or None,
         values=where or None,
+        modified_from=modified_from,
+        modified_to=modified_to,
     )
     return None if made == QueryFilters() else made
 
 
-def _conditions(where: dict[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in where.items():
-        name, value = (normalize("NFC", part).strip() for part in (name, value))
-        if not name or not value:
-            raise ArgumentError('where has an empty name or value; write {"status": "done"}')
-        yield name.lower(), value
+def _days(kind: str, since: str, until: str) -> tuple[date | None, date | None]:
+    """Return the first and the last day that words mean.
 
-
-def _day(arguments: dict[str, Any], name: str, *, is_last: bool = False) -> date | None:
-    """Return the first or the last day that some words mean."""
-    from rag.exceptions import RAGError
-
-    if name not in arguments:
-        return None
-    try:
-        days = parse_date_range(arguments[name])
-    except RAGError as error:
-        raise ArgumentError(f"{name}: {error}. {error.hint.rstrip('.')}") from error
-    found: date | None = days.last if is_last else days.first
-    return found
+    :raises ArgumentError: for words that are no date, and a time that ends before it begins.
+    """
+    days: list[date | None] = []
+    for name, words in (("from", since), ("to", until)):
+        try:
+            span = parse_date_range(words) if words else None
+        except RAGError as error:
+            hint = error.hint.rstrip(".")
+            raise ArgumentError(f"{kind}{name}: {error}. {hint}") from error
+        days.append(span and (span.first if name == "from" else span.last))
+    first, last = days
+    if first and last and last < first:
+        raise ArgumentError(f"{kind}to {last} lies before {kind}from {first}; swap them")
+    return first, last

@@ -2,111 +2,88 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag.app.requests import LinksRequest, RelatedRequest
-from rag.app.schema.related import links_to_json, related_to_json
-from rag.mcp.arguments import ArgumentError
-from rag.mcp.calls import Call
 from rag.mcp.library import Library
+from rag.mcp.protocol import ArgumentError, Call, note_name
 from rag.mcp.remedies import worded
-from rag.mcp.results import ToolResult, as_data, blocks_that_fit, clean, clean_line, uri_of
-from rag.mcp.uris import name_of
+from rag.mcp.results import Result, clean, clean_line, listed, noted
 from rag.text.messages import brief, plural
 
 if TYPE_CHECKING:
-    from rag.app.related import RelatedReport
-    from rag.app.related.walk import LinksReport
+    from rag.app.related import RelatedNote, RelatedReport
+    from rag.app.related.walk import LinksReport, Step
+    from rag.mcp.requests import Related
 
-_LIMIT = 10
 _PASSAGE = 300  # characters
 
 
-def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
+def run(library: Library, asked: Related, call: Call) -> Result:
     """Return the notes related to a note; with `links`, those that its links lead to.
 
-    :raises ArgumentError: for a name that is none, and for a depth without links.
+    :raises ArgumentError: for a name that is none, and for arguments that do not go together.
     :raises RAGError: as `Workspace.related` and `Workspace.links`.
     """
-    name, direction = name_of(arguments["note"]), arguments.get("links")
-    if direction is None and "depth" in arguments:
+    name = note_name(asked.note)
+    if asked.depth and not asked.links:
         raise ArgumentError("depth goes with links")
-    others = [one for one in ("include_linked", "all_vaults", "min_score") if one in arguments]
-    if direction is not None and others:
-        raise ArgumentError(f"{others[0]} does not go with links")
+    if asked.links and (asked.include_linked or asked.min_score):
+        other = "include_linked" if asked.include_linked else "min_score"
+        raise ArgumentError(f"{other} does not go with links")
     with library.reader() as workspace:
         call.check()
-        if direction is not None:
-            depth = arguments.get("depth", 1)
-            walk = LinksRequest(name, direction, depth, arguments.get("limit"))
+        if asked.links:
+            walk = LinksRequest(name, asked.links, asked.depth or 1)
             return _linked(workspace.links(walk))
         request = RelatedRequest(
             name,
-            limit=arguments.get("limit", _LIMIT),
-            include_linked=arguments.get("include_linked", False),
-            min_score=arguments.get("min_score"),
-            all_vaults=arguments.get("all_vaults", False),
+            limit=asked.limit,
+            include_linked=asked.include_linked,
+            min_score=asked.min_score,
         )
         return _related(workspace.related(request))
 
 
-def _related(report: RelatedReport) -> ToolResult:
-    structured = related_to_json(report)
-    for found in structured["results"]:
-        found["title"] = clean_line(found["title"])
-        found["uri"] = uri_of(found["vault"], found["path"])
-        for passage in found["passages"]:
-            passage["text"] = brief(clean(passage["text"]), _PASSAGE)
-    title = clean_line(report.note.row.title)
-    left_out = ""
+def _related(report: RelatedReport) -> Result:
+    title = brief(clean_line(report.note.row.title), 200)
+    notices = [worded(notice) for notice in report.notices]
     if report.left_out:
-        left_out = f"{plural(report.left_out, 'note')} that it is linked with left out"
-    blocks = blocks_that_fit(_block(found) for found in structured["results"])
-    structured["results"] = structured["results"][: len(blocks)]
-    if not blocks:
-        text = f"No note is clearly related to {title!r}."
-    else:
-        text = f"Related to {title!r}, by {report.by}, best first.\n{as_data(chr(10).join(blocks))}"
-    notes = [worded(notice) for notice in report.notices] + [left_out]
-    return ToolResult("\n".join([text, *(f"Note: {one}" for one in notes if one)]), structured)
+        notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
+    blocks = [_block(number, one) for number, one in enumerate(report.results, 1)]
+    head = f"Related notes, by {report.by}, best first." if blocks else "No note is related to it."
+    return Result(head, "\n".join(filter(None, [f"of {title}", listed(blocks), noted(notices)])))
 
 
-def _block(found: dict[str, Any]) -> str:
+def _block(number: int, found: RelatedNote) -> str:
     """Return a related note as text: title, place, why, passages."""
-    why = found["reasons"]
-    parts = [f"words {', '.join(why['words'])}" if why["words"] else ""]
-    parts += [f"meaning {why['likeness']:.2f}" if why["likeness"] else ""]
-    parts += [
-        f"tags {' '.join(f'#{clean_line(tag)}' for tag in why['tags'])}" if why["tags"] else ""
-    ]
-    parts += [f"names {', '.join(why['names'])}" if why["names"] else ""]
-    if linking := len(why["linked_by"]):
+    row, why = found.note.row, found.reasons
+    parts = [f"words {', '.join(why.words)}" if why.words else ""]
+    parts += [f"meaning {why.likeness:.2f}" if round(why.likeness, 2) else ""]
+    parts += [f"tags {' '.join(f'#{brief(tag, 40)}' for tag in why.tags[:8])}" if why.tags else ""]
+    if linking := len(why.linked_by):
         parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
+    score = f"  ({found.score:.2f})" if round(found.score, 2) else ""
     lines = [
-        f"{found['rank']}. {found['title']}  ({found['score']:.2f})",
-        f"   {clean_line(found['vault'] + '/' + found['path'])}  {clean_line(found['link'])}",
-        f"   {clean_line(' · '.join(filter(None, parts)))}",
+        f"{number}. {brief(clean_line(row.title), 200)}{score}",
+        f"{clean_line(f'{row.vault}/{row.path}')}  {brief(clean_line(found.link), 300)}",
+        brief(clean_line(" · ".join(filter(None, parts))), 300),
+        *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
     ]
-    return "\n".join([*lines, *(f"   {one['line']}: {one['text']}" for one in found["passages"])])
+    return "\n   ".join(filter(None, lines))
 
 
-def _linked(report: LinksReport) -> ToolResult:
-    title = clean_line(report.note.row.title)
-    links = links_to_json(report)["links"]
-    blocks = blocks_that_fit(_link_block(link) for link in links)
-    if not blocks:
-        return ToolResult(f"{title!r} has no such links.", {"results": [], "links": []})
-    text = f"Links of {title!r}, the nearest first.\n{as_data(chr(10).join(blocks))}"
-    if len(blocks) < report.total:
-        text += f"\n{report.total - len(blocks)} more are left out."
-    return ToolResult(text, {"results": [], "links": links[: len(blocks)]})
+def _linked(report: LinksReport) -> Result:
+    if not report.steps:
+        return Result("The note has no such links.")
+    blocks = [_link_block(step) for step in report.steps]
+    return Result("Links of the note, the nearest first.", listed(blocks, report.total))
 
 
-def _link_block(link: dict[str, Any]) -> str:
+def _link_block(step: Step) -> str:
     """Return a link as text: from where, and to what."""
-    source = f"{link['from']['vault']}/{link['from']['path']}:{link['line']}"
-    ends = ", ".join(f"{one['vault']}/{one['path']}" for one in link["to"])
-    state = "" if link["state"] == "ok" else f" ({link['state']})"
-    return clean_line(
-        f"{link['depth']}. {link['direction']}: {source} → {ends or link['target']}{state}"
-    )
+    link = step.link
+    source = f"{link.source.vault}/{link.source.path}:{link.line}"
+    ends = ", ".join(f"{one.vault}/{one.path}" for one in link.notes) or link.target
+    state = "" if link.is_clear else " (ambiguous)" if link.notes else " (broken)"
+    return brief(clean_line(f"{step.depth}. {step.direction}: {source} → {ends}{state}"), 600)

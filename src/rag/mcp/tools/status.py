@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rag.app.schema import to_json
-from rag.mcp.calls import Call
 from rag.mcp.library import Library
-from rag.mcp.remedies import worded
-from rag.mcp.results import ToolResult, as_data, clean_line
-from rag.text.messages import plural
+from rag.mcp.protocol import ArgumentError, Call
+from rag.mcp.results import Result, clean_line, listed
+from rag.text.messages import brief, plural
 
 if TYPE_CHECKING:
     from rag.app.status import StatusReport
+    from rag.mcp.requests import Status
 
 _MOST_PROBLEMS = 20
 
 
-def run(library: Library, arguments: dict[str, Any], call: Call) -> ToolResult:
-    """Return the state of the index.
+def run(library: Library, asked: Status, call: Call) -> Result:
+    """Return the state of the index, or what its notes have with counts.
 
+    :raises ArgumentError: for `of` without `list`.
     :raises IndexUnavailableError: when there is none.
     """
+    if asked.of and not asked.list:
+        raise ArgumentError("of goes with list")
     with library.reader() as workspace:
-        report = workspace.status()
-    found = to_json(report, worded)
-    structured = {
-        "index": {name: value for name, value in found["index"].items() if name != "fingerprint"},
-        "vaults": found["vaults"],
-        "not_indexed": found["not_indexed"],
-        "problems": found["problems"][:_MOST_PROBLEMS],
-    }
-    return ToolResult(_text(report), structured)
+        if not asked.list:
+            return _state(workspace.status())
+        counts = workspace.count_notes(asked.list, asked.of)
+    named = f"{asked.list} of {brief(asked.of)!r}" if asked.of else asked.list
+    if not counts:
+        return Result(f"The notes have no {named}.")
+    mark = "#" if asked.list == "tags" else ""
+    blocks = [
+        f"{notes:>6,}  {mark}{brief(clean_line(name), 200)}" for name, notes in counts.items()
+    ]
+    return Result(f"{len(counts):,} {named}, with how many notes have each.", listed(blocks))
 
 
-def _text(report: StatusReport) -> str:
+def _state(report: StatusReport) -> Result:
     age = "not known to be up to date"
     if report.changed is not None:
         age = f"{plural(report.changed, 'note')} changed since" if report.changed else "up to date"
@@ -44,19 +48,21 @@ def _text(report: StatusReport) -> str:
         _meaning(report),
         f"index {report.path}",
     ]
-    lines += [
+    vaults = [
         f"vault {clean_line(vault.name)}: {plural(vault.notes, 'note')}, {vault.path}"
         for vault in report.vaults
     ]
-    lines += [f"vault {clean_line(name)}: not indexed yet" for name in report.not_indexed]
+    vaults += [f"vault {clean_line(name)}: not indexed yet" for name in report.not_indexed]
     if report.problems:
         lines.append(f"{plural(len(report.problems), 'note')} could not be read as meant:")
-    for one in report.problems[:_MOST_PROBLEMS]:
-        why = clean_line("; ".join(one.problems))[:200]
-        lines.append(f"  {clean_line(f'{one.vault}/{one.path}')}: {why}")
-    if report.changed:
-        lines.append("Tell the user to run `rag index`.")
-    return as_data("\n".join(lines))
+    problems = [
+        f"  {clean_line(f'{one.vault}/{one.path}')}: {clean_line('; '.join(one.problems))[:200]}"
+        for one in report.problems[:_MOST_PROBLEMS]
+    ]
+    if more := len(report.problems) - len(problems):
+        problems.append(f"  … and {more:,} more")
+    data = "\n".join([*lines[:4], listed(vaults), *lines[4:], *problems])
+    return Result("", data, meta={"rag/index": report.path})
 
 
 def _meaning(report: StatusReport) -> str:
