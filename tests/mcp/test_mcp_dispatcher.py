@@ -48,14 +48,6 @@ class TestTheHandshake:
         result = empty.handle(legacy(method), Connection("2025-11-25"))["result"]
         assert not {"resultType", "ttlMs", "cacheScope", "_meta"} & {*result}
 
-    def test_an_old_revision_knows_neither_titles_nor_annotations(self, empty: Dispatcher):
-        [tool, *_] = empty.handle(legacy("tools/list"), Connection("2024-11-05"))["result"]["tools"]
-        assert {*tool} == {"name", "description", "inputSchema"}
-
-    def test_a_revision_between_knows_annotations(self, empty: Dispatcher):
-        [tool, *_] = empty.handle(legacy("tools/list"), Connection("2025-03-26"))["result"]["tools"]
-        assert {*tool} == {"name", "description", "inputSchema", "annotations"}
-
     def test_a_batch_is_answered_in_the_one_revision_that_has_them(self, empty: Dispatcher):
         batch = [legacy("ping", 1), {"jsonrpc": "2.0", "method": "x"}, legacy("ping", 2), 7]
         answers = empty.handle(batch, Connection("2025-03-26"))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,18 @@ def test_a_client_is_answered_from_a_bare_environment_and_the_root_folder(start_
     answer = one.ask(modern("tools/call", 2, **_SEARCH))
     assert "work/Backups.md:9" in answer["result"]["content"][0]["text"]
     assert one.end() == (0, [], "")
+
+
+def test_a_client_is_told_which_vaults_there_were_when_a_server_was_last_started(
+    start_server: Start, tmp_path: Path
+):
+    runtime = tmp_path / "runtime"
+    runtime.mkdir()
+    first = start_server(XDG_RUNTIME_DIR=str(runtime))
+    first.ask(modern("tools/call", **_SEARCH))
+    assert first.end()[0] == 0
+    answer = start_server(XDG_RUNTIME_DIR=str(runtime)).ask(modern("server/discover"))
+    assert answer["result"]["instructions"].endswith(" Vaults: work (30 notes), 日本 (2 notes).")
 
 
 def test_nothing_heavy_is_imported_before_a_client_is_connected(bare_environment: dict[str, str]):
@@ -188,12 +201,17 @@ class TestTheEnd:
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", ">/dev/full"])
     def test_it_ends_quietly_without_a_stream(self, bare_environment: dict[str, str], closed: str):
-        line = json.dumps(legacy("ping"))
-        command = f"(echo '{line}'; exec sleep 9) | {sys.executable} -m rag mcp {closed}"
-        # Only what reads is waited for: the other end is a sleep that nobody reads.
-        shell = ["bash", "-c", f"set +m; {command} & wait $!"]
-        ran = subprocess.run(shell, env=bare_environment, stderr=subprocess.PIPE, timeout=30)
-        assert (ran.returncode, ran.stderr) == (0, b"")
+        shell = ["bash", "-c", f"exec {sys.executable} -m rag mcp {closed}"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            shell, env=bare_environment, stdin=pipe, stderr=pipe, bufsize=0
+        ) as started:
+            assert started.stdin
+            assert started.stderr
+            with suppress(BrokenPipeError):
+                started.stdin.write(json.dumps(legacy("ping")).encode() + b"\n")
+            assert started.wait(30) == 0
+            assert started.stderr.read() == b""
 
     def test_it_ends_when_its_parent_is_gone_though_the_input_is_open(
         self, bare_environment: dict[str, str], tmp_path: Path

@@ -172,7 +172,7 @@ class TestGet:
     def test_an_outline_has_headings_with_lines_and_properties(self, tool: Tool):
         shown = inside(tool("get", note="Backups", outline=True))
         assert shown.endswith("status: done\n7  # Backups\n11  ## Restore")
-        assert "tags #ops/backup #ops · created 2025-03-01" in shown
+        assert "15 lines · #ops/backup #ops · created 2025-03-01" in shown
 
     def test_going_on_reads_every_line_once(self, tool: Tool):
         numbers: list[int] = []

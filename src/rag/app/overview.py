@@ -10,6 +10,15 @@ from rag.index.manifest import Manifest
 from rag.text.normalize import name_key
 
 
+def count_vaults(manifest: Manifest, named: str = "") -> dict[str, int]:
+    """Return vaults with how many notes each has.
+
+    :param named: only this one.
+    """
+    counts = {vault: notes for vault, (notes, _) in manifest.counts().items()}
+    return counts if not named else {named: counts[named]} if named in counts else {}
+
+
 def count_tags(manifest: Manifest, above: str = "") -> dict[str, int]:
     """Return tags with how many notes have each, the most frequent first.
 

@@ -318,9 +318,9 @@ class Workspace:
         return matching_lines(self._snapshot, test, filters, order)
 
     def count_notes(self, kind: str, of: str = "") -> dict[str, int]:
-        """Return how many notes have each tag, property or folder; see `rag.app.overview`.
+        """Return how many notes have each tag, property, folder or vault; see `rag.app.overview`.
 
-        :param kind: `tags`, `properties` or `folders`.
+        :param kind: `tags`, `properties`, `folders` or `vaults`.
         :param of: only what is below this; of a property, its values.
         """
         from rag.app import overview
@@ -329,6 +329,7 @@ class Workspace:
             "tags": overview.count_tags,
             "properties": overview.count_properties,
             "folders": overview.count_folders,
+            "vaults": overview.count_vaults,
         }[kind]
         with self._snapshot.manifest() as manifest:
             return count(manifest, of)

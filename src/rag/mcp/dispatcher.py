@@ -209,10 +209,10 @@ class Dispatcher:
             self._library.wait_for_answers()
         call.check()
         from rag.exceptions import NotFoundError, RAGError
-        from rag.mcp.remedies import error_result
+        from rag.mcp.results import error_result
 
         try:
-            result = import_module(f"rag.mcp.tools.{name}").run(self._library, asked, call)
+            result = getattr(import_module("rag.mcp.tools"), name)(self._library, asked, call)
             result = result.with_tail(self._library.age())
         except NotFoundError as error:
             result = error_result(error).with_tail(self._library.age(is_sought=True))
@@ -224,8 +224,8 @@ class Dispatcher:
     def _read_resource(self, request: Request, call: Call) -> Message:
         self._library.wait_for_notes()
         from rag.exceptions import RAGError
-        from rag.mcp.remedies import error_result
         from rag.mcp.resources import MissingResourceError, read_resource
+        from rag.mcp.results import error_result
 
         uri = request.params.get("uri")
         if not isinstance(uri, str):
@@ -240,8 +240,8 @@ class Dispatcher:
     def _complete(self, request: Request, call: Call) -> Message:
         self._library.wait_for_notes()
         from rag.exceptions import RAGError
-        from rag.mcp.remedies import error_result
         from rag.mcp.resources import complete
+        from rag.mcp.results import error_result
 
         name, typed = _completed(request.params)
         try:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rag.support.runtime_folder import UntrustedError, folder, open_file, open_folder
 
 if TYPE_CHECKING:
     from rag.app.serving.readers import Readers
@@ -30,6 +34,7 @@ _FOR_NOTES = (
     "rag.indexing.child_writer",
     "rag.indexing.run",
 )
+_LONGEST = 2_000  # bytes of what is remembered
 _FOR_ANSWERS = ("rag.app.ask",)
 
 
@@ -39,10 +44,12 @@ class Library:
 
     :param read_settings: returns the settings in force; called when they are first needed, and
         again where that failed.
+    :param start: what the settings depend on: the next server that is started alike has them too.
     """
 
-    def __init__(self, read_settings: Callable[[], RAGConfig]) -> None:
+    def __init__(self, read_settings: Callable[[], RAGConfig], start: str = "") -> None:
         self._read_settings = read_settings
+        self._start, self._vaults = start, ""
         self._mutex, self._starting = threading.Lock(), threading.Lock()
         self._readers: Readers | None = None
         self._thread: threading.Thread | None = None
@@ -98,8 +105,11 @@ class Library:
         return ""
 
     def vaults_sentence(self) -> str:
-        """Return which vaults there were when a server was last started with these settings."""
-        return ""
+        """Return which vaults there are; as they were when a server last ran, where this one has
+        not looked yet: a client is answered before anything of the notes is imported."""
+        if self._vaults or not self._start:
+            return self._vaults
+        return _remembered(self._start)
 
     def close(self) -> None:
         """Close what is open, once what is being loaded is."""
@@ -114,6 +124,7 @@ class Library:
             self._requests.set()
             self._attempt(self._start_early)
             self._attempt(lambda: self._warm_up(_FOR_NOTES, "warm_up"))
+            self._attempt(self._count_vaults)
         finally:
             self._requests.set()
             self._notes.set()
@@ -137,6 +148,16 @@ class Library:
         start_early(readers.config)
         readers.prepare()
 
+    def _count_vaults(self) -> None:
+        """Make the sentence on vaults, for this server and the next."""
+        from rag.mcp.results import listed_names
+
+        with self._opened().reader() as workspace:
+            counts = workspace.count_notes("vaults")
+        self._vaults = f" Vaults: {listed_names(counts)}." if counts else ""
+        if self._start:
+            _remember(self._start, self._vaults)
+
     def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
         """Import modules, and do once what the first request that needs them would do."""
         for module in modules:
@@ -155,3 +176,32 @@ class Library:
             if self._readers is None:
                 self._readers = Readers(self._read_settings())
             return self._readers
+
+
+def _file_name(start: str) -> str:
+    return f"mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
+
+
+def _remembered(start: str) -> str:
+    """Return what was remembered of a start; empty for nothing."""
+    try:
+        within = open_folder(folder())
+        try:
+            with os.fdopen(open_file(_file_name(start), os.O_RDONLY, within), "rb") as file:
+                return file.read(_LONGEST).decode("utf-8", "replace")
+        finally:
+            os.close(within)
+    except (OSError, UntrustedError):
+        return ""
+
+
+def _remember(start: str, text: str) -> None:
+    """Remember a text for the next start that is alike."""
+    with suppress(OSError, UntrustedError):
+        within = open_folder(folder(), make=True)
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with os.fdopen(open_file(_file_name(start), flags, within), "wb") as file:
+                file.write(text.encode("utf-8", "replace"))
+        finally:
+            os.close(within)

@@ -18,7 +18,6 @@ from rag import __version__
 MODERN = "2026-07-28"
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _WITH_BATCHES = "2025-03-26"  # the one revision that has them
-_WITH_ANNOTATIONS, _WITH_TITLES = "2025-03-26", "2025-06-18"
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_VERSION = -32602, -32603, -32022
@@ -195,32 +194,17 @@ def resource_not_found(request: Request, uri: str) -> ProtocolError:
 
 
 def result_message(request: Request, result: Message) -> Message:
-    """Return the answer to a request, in the form of its revision."""
+    """Return the answer to a request, in the form of its era; of older revisions a client passes
+    over what it does not know."""
     if request.is_modern:
         meta = {**result.get("_meta", {}), f"{_META}serverInfo": SERVER}
         result = {"resultType": "complete", **result, "_meta": meta}
     else:
         result = {name: value for name, value in result.items() if name not in _OF_CACHES}
-        if request.version < _WITH_TITLES:
-            result = _without(result, {"title"})
-        if request.version < _WITH_ANNOTATIONS:
-            result = _without(result, {"annotations", "completions"})
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
 _OF_CACHES = ("ttlMs", "cacheScope")
-
-
-def _without(value: Any, names: set[str]) -> Any:
-    """Return a result without what a revision does not know yet.
-
-    What tools say, and the schema of what they take, is the tools' own.
-    """
-    if isinstance(value, dict):
-        kept = {name: item for name, item in value.items() if name not in names}
-        own = ("text", "inputSchema", "contents", "arguments")
-        return {name: item if name in own else _without(item, names) for name, item in kept.items()}
-    return [_without(item, names) for item in value] if isinstance(value, list) else value
 
 
 def error_message(id_: object, error: ProtocolError) -> Message:

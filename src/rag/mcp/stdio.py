@@ -56,7 +56,10 @@ def serve(config_file: Path | None = None) -> int:
         return 0
     process_exit.go_on()
     limit_arenas()
-    library = Library(lambda: _settings(config_file))
+    # What settings depend on, besides files.
+    named = {k: v for k, v in os.environ.items() if k.startswith(("RAG_", "XDG_CONFIG", "HOME"))}
+    start = repr((Path().stat().st_ino, str(config_file), sorted(named.items())))
+    library = Library(lambda: _settings(config_file), start)
     try:
         _Server(library, source, target).run()
     except KeyboardInterrupt:

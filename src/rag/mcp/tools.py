@@ -1,0 +1,497 @@
+"""The tools: each takes a request of `rag.mcp.requests` and gives a `Result`.
+
+What a tool refuses is an `ArgumentError`; what fails is the `RAGError` of the workspace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from hashlib import sha256
+from itertools import islice
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from rag.app.interpretation_text import interpretation_line, missing_words
+from rag.app.notes import Limits
+from rag.app.notes.matching_lines import MatchingLines, holds_text, is_task
+from rag.app.requests import AskRequest, LinksRequest, RelatedRequest, SearchRequest
+from rag.exceptions import NotFoundError, RAGError
+from rag.mcp.library import Library
+from rag.mcp.protocol import ArgumentError, Call, note_name
+from rag.mcp.results import (
+    ROOM,
+    Line,
+    Result,
+    brief_text,
+    clean,
+    clean_lines,
+    error_lines,
+    fitting,
+    joined,
+    listed,
+    name,
+    noted,
+    place,
+)
+from rag.query import parse_date_range
+from rag.search.matching_line import excerpt
+from rag.search.results import QueryFilters
+from rag.text.messages import brief, plural
+from rag.text.sanitize import without_controls
+from rag.vault.frontmatter import split_front_matter
+from rag.vault.markdown import outline
+
+if TYPE_CHECKING:
+    from rag.app.notes import NoteReport
+    from rag.app.related import RelatedNote
+    from rag.app.related.walk import Step
+    from rag.app.search import SearchReport
+    from rag.app.status import StatusReport
+    from rag.app.workspace import Workspace
+    from rag.index.note_rows import NoteRow
+    from rag.mcp.requests import Ask, Get, GetMany, Related, Search, Status
+    from rag.search.results import SearchResult
+
+_PASSAGE = 300  # characters of a snippet, and of a passage
+_MOST = 500  # results that may be paged through
+_MOST_LINES = 20  # of a note that is found by its lines
+_MOST_READ = 2_000  # lines that are read at once
+_MOST_NOTES = 20
+_ANSWER = 12_000  # characters; the rest is for its sources
+_LAST_LINE = 999_999_999  # as a name of a note can hold
+_LINK = re.compile(r"!?\[\[(?P<target>[^\[\]|#]+)[^\[\]]*\]\]$")
+
+# -- search ----------------------------------------------------------------------------
+
+
+def search(library: Library, asked: Search, call: Call) -> Result:
+    """Search by words and meaning, by filters alone, or for lines; return one page."""
+    filters, skipped = _filters(asked), _skipped(asked)
+    queries = [*dict.fromkeys(one for one in (asked.query, *asked.queries) if one.strip())]
+    if sum(map(bool, (queries, asked.text.strip(), asked.tasks))) > 1:
+        raise ArgumentError("give one of query, text and tasks")
+    if asked.text.strip() or asked.tasks:
+        return _search_lines(library, asked, filters, skipped, call)
+    if not queries and filters is None:
+        raise ArgumentError("give a query, queries, text, tasks or a filter")
+    reports, end = [], min(_MOST, skipped + asked.limit)
+    with library.reader() as workspace:
+        for query in queries or [""]:
+            call.check()
+            request = SearchRequest(
+                query, filters, end + 1, asked.mode or None, plan=asked.plan, order=asked.sort
+            )
+            reports.append(workspace.search(request))
+    hits = _best(reports, asked.sort in ("", "score"))
+    notices = noted(_search_notices(reports, queries))
+    named = " | ".join(f'"{brief(query, 200)}"' for query in queries) or "these filters"
+    if not hits[skipped:]:
+        nearest = {(one.vault, one.file_path): one for report in reports for one in report.nearest}
+        if not nearest:
+            head = f"Nothing found for {named}. Try other words, or fewer filters."
+            return Result(head, notices)
+        head = f"Nothing clearly matches {named}. The nearest notes, most likely not meant:"
+        near = [f"{name(one.title)}  {place(one.vault, one.file_path)}" for one in nearest.values()]
+        return Result(head, joined(*near, notices))
+    by = f", by {reports[0].response.mode} search" if queries else ""
+    blocks = [_hit(n, *hit) for n, hit in enumerate(hits[skipped:end], skipped + 1)]
+    return _page(named + by, blocks, notices, skipped, len(hits), asked)
+
+
+def _page(
+    named: str, blocks: list[str], notices: str, skipped: int, total: int, asked: Search
+) -> Result:
+    """Return the results that there is room for, and how to go on where `total` is more."""
+    kept = fitting(blocks)
+    shown, tail = skipped + len(kept), ""
+    if shown < min(_MOST, total):
+        cursor = f"{shown}-{_digest(asked)}"
+        tail = f'There is more: call search with the same arguments and cursor "{cursor}".'
+    return Result(f"Results {skipped + 1}-{shown} for {named}.", joined(*kept, notices), tail)
+
+
+def _best(reports: list[SearchReport], is_ranked: bool) -> list[tuple[SearchResult, str]]:
+    """Return each note once, by its best result, with the words that found it: best first, but of
+    one search in its own order."""
+    best: dict[tuple[str, str], tuple[SearchResult, str]] = {}
+    for report in reports:
+        for result in report.response.results:
+            note = result.vault, result.file_path
+            if note not in best or best[note][0].score < result.score:
+                best[note] = result, report.response.searched
+    hits = [*best.values()]
+    is_sorted = len(reports) == 1 or not is_ranked
+    return hits if is_sorted else sorted(hits, key=lambda hit: -hit[0].score)
+
+
+def _hit(number: int, result: SearchResult, searched: str) -> str:
+    """Return a result as text: title, place, headings, tags, snippet; a note that is only listed
+    stands on one line."""
+    where, facts = place(result.vault, result.file_path), _facts(result.tags, result.created)
+    facts += ["its file is gone"] if result.gone else []
+    if not any(result.scores.values()):
+        return " · ".join([f"{number}. {where}", name(result.title), *facts])
+    heading = " › ".join(name(part) for part in result.heading if part != result.title)
+    content = clean(result.content)
+    if content == without_controls(result.content):
+        snippet = excerpt(result, searched, _PASSAGE)[0]
+    else:
+        snippet = clean(excerpt(replace(result, content=content), searched, _PASSAGE)[0])
+    lines = [f"{number}. {name(result.title)}{_score(result.score)}", f"{where}:{result.line}"]
+    more = " · ".join(filter(None, [heading, *facts]))
+    return "\n   ".join(filter(None, [*lines, more, snippet]))
+
+
+def _search_notices(reports: list[SearchReport], queries: list[str]) -> Iterator[str]:
+    """Yield what there is to know of how it was searched."""
+    for query, report in zip(queries or [""], reports, strict=True):
+        response = report.response
+        if report.plan:
+            yield f"understood as: {interpretation_line(report.plan)}"
+        for word, meant in response.corrections.items():
+            yield f'searched for "{meant}": no note holds "{word}"'
+        yield from missing_words(response.missing, query)
+        yield from response.notices
+
+
+def _search_lines(
+    library: Library, asked: Search, filters: QueryFilters | None, skipped: int, call: Call
+) -> Result:
+    """Return one page of the notes that have lines with a text, or tasks, and those lines."""
+    text = asked.text.strip("\n")
+    test = is_task(asked.tasks) if asked.tasks else holds_text(text)
+    named = f"{asked.tasks} tasks" if asked.tasks else f'lines with "{brief(text, 200)}"'
+    found: list[MatchingLines] = []
+    with library.reader() as workspace:
+        for one in workspace.lines_with(test, filters, asked.sort.replace("score", "")):
+            call.check()
+            found.append(one)
+    if not found:
+        return Result(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
+    page = islice(found, skipped, min(_MOST, skipped + asked.limit))
+    blocks = [_matches(number, one) for number, one in enumerate(page, skipped + 1)]
+    count = plural(sum(len(one.lines) for one in found), "line")
+    named = f"{named}: {count} in {plural(len(found), 'note')}"
+    return _page(named, blocks, "", skipped, len(found), asked)
+
+
+def _matches(number: int, found: MatchingLines) -> str:
+    lines = [f"{at}: {brief(name(line.strip()), 300)}" for at, line in found.lines[:_MOST_LINES]]
+    more = len(found.lines) - len(lines)
+    head = f"{number}. {place(found.row.vault, found.row.path)}"
+    return "\n   ".join([head, *lines, *([f"… and {more:,} more"] if more else [])])
+
+
+def _skipped(asked: Search) -> int:
+    """Return how many results a cursor leaves out."""
+    if not asked.cursor:
+        return 0
+    number, _, digest = asked.cursor.partition("-")
+    if not (number.isascii() and number.isdigit() and len(number) < 4):
+        raise ArgumentError("cursor is none that search gave")
+    if digest != _digest(asked):
+        raise ArgumentError("cursor is of another search; give the same arguments, limit too")
+    return int(number)
+
+
+def _digest(asked: Search) -> str:
+    return sha256(repr(replace(asked, cursor="")).encode()).hexdigest()[:8]
+
+
+def _filters(asked: Search | Ask) -> QueryFilters | None:
+    """Return the filters that a request names; `None` for none."""
+    for field in ("vaults", "tags", "paths"):
+        if any(not value.strip("#/ \t") for value in getattr(asked, field)):
+            raise ArgumentError(f"{field} has an empty item; leave it out")
+    where = {
+        normalize("NFC", field).strip().lower(): normalize("NFC", value).strip()
+        for field, value in asked.where.items()
+    }
+    if not all((*where, *where.values())):
+        raise ArgumentError('where has an empty name or value; write {"status": "done"}')
+    first, last = _days("", asked.from_, asked.to)
+    since, until = _days("modified_", asked.modified_from, asked.modified_to)
+    made = QueryFilters(
+        [*asked.vaults] or None,
+        [*asked.tags] or None,
+        first,
+        last,
+        [*asked.paths] or None,
+        values=where or None,
+        modified_from=since,
+        modified_to=until,
+    )
+    return None if made == QueryFilters() else made
+
+
+def _days(kind: str, since: str, until: str) -> tuple[date | None, date | None]:
+    """Return the first and the last day that words mean."""
+    days: list[date | None] = []
+    for end, words in (("from", since), ("to", until)):
+        try:
+            span = parse_date_range(words) if words else None
+        except RAGError as error:
+            raise ArgumentError(f"{kind}{end}: {error}. {error.hint.rstrip('.')}") from error
+        days.append(span and (span.first if end == "from" else span.last))
+    first, last = days
+    if first and last and last < first:
+        raise ArgumentError(f"{kind}to {last} lies before {kind}from {first}; swap them")
+    return first, last
+
+
+# -- get, get_many ---------------------------------------------------------------------
+
+
+def get(library: Library, asked: Get, call: Call) -> Result:
+    """Read a note, a part of it, or its outline."""
+    heading, part = asked.heading.strip(), ""
+    if heading and asked.from_line:
+        raise ArgumentError("give heading or from_line, not both")
+    if heading:
+        part = f"#{heading.lstrip('#').strip()}"
+    elif asked.from_line:
+        part = f":{min(asked.from_line, _LAST_LINE)}"
+    note = note_name(asked.note)
+    with library.reader() as workspace:
+        if asked.outline:
+            return _outline(workspace.get_note(note))
+        lines, report = _read(workspace, note, part)
+    return _shown(lines[: min(asked.max_lines, _MOST_READ)], report, ROOM - 1_500)
+
+
+def get_many(library: Library, asked: GetMany, call: Call) -> Result:
+    """Read several notes, each with its share of the room, or say why one cannot be read."""
+    if bool(asked.notes) == bool(asked.glob):
+        raise ArgumentError("give notes or glob, one of them")
+    texts: list[str] = []
+    with library.reader() as workspace:
+        names = workspace.notes_like(asked.glob) if asked.glob else [*dict.fromkeys(asked.notes)]
+        if not names:
+            raise NotFoundError(f"no note's path matches {asked.glob!r}", hint="Try another glob.")
+        left, chosen = min(asked.max_chars, ROOM - 100), names[:_MOST_NOTES]
+        for number, note in enumerate(chosen):
+            call.check()
+            share = max(min(left, 200), left // (len(chosen) - number))
+            if left < 100:
+                break
+            texts.append(brief_text(_one_of_many(workspace, note, share), share))
+            left -= len(texts[-1]) + 2
+    more = len(names) - len(texts)
+    tail = f"… and {more} more: name a narrower glob, or fewer notes." if more else ""
+    return Result("", "\n\n".join(texts), tail)
+
+
+def _one_of_many(workspace: Workspace, note: str, share: int) -> str:
+    try:
+        result = _shown(*_read(workspace, note_name(note), ""), max(100, share - 300))
+    except (RAGError, ArgumentError) as error:
+        return f"{brief(name(note))}: {error_lines(error)}"
+    return joined(result.data, result.tail)
+
+
+def _read(workspace: Workspace, note: str, part: str) -> tuple[list[Line], NoteReport]:
+    """Read a note, or a part of it (`#heading`, `:line`), without what instructs a model."""
+    link = _LINK.match(note) if part else None
+    report = workspace.get_note(f"{link['target'] if link else note}{part}")
+    before: list[str] = []  # of the paragraph that the part begins in: an order may begin there
+    if report.first > 1 and part:
+        row = report.note.row
+        above = workspace.get_note(f"{row.vault}/{row.path}", limits=Limits(report.first - 1)).lines
+        while above and above[-1].strip():
+            before.insert(0, above.pop())
+    lines = clean_lines([*before, *report.lines], report.first - len(before))
+    return [line for line in lines if line.number >= report.first], report
+
+
+def _shown(lines: list[Line], report: NoteReport, most: int) -> Result:
+    """Return a note, as far as `most` characters of its lines go."""
+    row, end = report.note.row, report.first + len(report.lines) - 1
+    lines = lines if report.lines else []
+    wide = len(str(lines[-1].number)) if lines else 1
+    body = fitting((f"{line.number:>{wide}}  {line.text}" for line in lines), most)
+    last = lines[len(body) - 1].number if body else 0
+    if body and len(body[0]) > most:
+        body = [f"{body[0][:most]}… (cut: the line is longer than there is room for)"]
+    facts = [f"lines {report.first}-{last or end} of {row.lines}", *_facts(row.tags, row.created)]
+    if report.notice:
+        body.append(f"Note: {report.notice}")
+    more = last and last < end
+    tail = f"There is more, up to line {end}: go on with from_line {last + 1}." if more else ""
+    return Result("", joined(*_head(row), " · ".join(facts), *(body or ["(no lines)"])), tail)
+
+
+def _outline(report: NoteReport) -> Result:
+    """Return the headings of a note with their lines, and what its front matter says."""
+    row, lines = report.note.row, report.lines
+    headings = outline(lines, split_front_matter(lines)).headings
+    facts = [f"{len(lines)} lines", *_facts(row.tags, row.created)]
+    facts += [f"modified {row.modified[:10]}"] if row.modified else []
+    properties = [name(f"{key}: {', '.join(said)}") for key, said in [*row.fields.items()][:20]]
+    shown = [f"{one.line + 1}  {'#' * one.level} {name(one.text)}" for one in headings]
+    head = joined(*_head(row), " · ".join(facts), *properties)
+    return Result("", f"{head}\n{listed(shown) or '(no headings)'}")
+
+
+def _head(row: NoteRow) -> list[str]:
+    return [name(row.title), place(row.vault, row.path)]
+
+
+def _facts(tags: list[str], created: str) -> list[str]:
+    shown = [f"#{brief(name(tag), 40)}" for tag in tags[:8]]
+    shown += [f"… and {len(tags) - 8} more"] if len(tags) > 8 else []
+    return ([" ".join(shown)] if tags else []) + ([f"created {created[:10]}"] if created else [])
+
+
+def _score(score: float) -> str:
+    return f"  ({score:.2f})" if round(score, 2) else ""
+
+
+# -- related ---------------------------------------------------------------------------
+
+
+def related(library: Library, asked: Related, call: Call) -> Result:
+    """Return the notes related to a note; with `links`, those that its links lead to."""
+    note = note_name(asked.note)
+    if asked.depth and not asked.links:
+        raise ArgumentError("depth goes with links")
+    if asked.links and (asked.include_linked or asked.min_score):
+        other = "include_linked" if asked.include_linked else "min_score"
+        raise ArgumentError(f"{other} does not go with links")
+    with library.reader() as workspace:
+        call.check()
+        if asked.links:
+            walk = workspace.links(LinksRequest(note, asked.links, asked.depth or 1))
+            links = listed([_link(step) for step in walk.steps], walk.total)
+            head = "Links, the nearest first." if links else "The note has no such links."
+            return Result(head, links)
+        request = RelatedRequest(
+            note,
+            limit=asked.limit,
+            include_linked=asked.include_linked,
+            min_score=asked.min_score,
+        )
+        report = workspace.related(request)
+    notices = [*report.notices]
+    if report.left_out:
+        notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
+    notes = listed([_related(number, one) for number, one in enumerate(report.results, 1)])
+    head = f"Related notes, by {report.by}, best first." if notes else "No note is related to it."
+    return Result(head, joined(f"of {name(report.note.row.title)}", notes, noted(notices)))
+
+
+def _related(number: int, found: RelatedNote) -> str:
+    """Return a related note as text: title, place, why, passages."""
+    row, why = found.note.row, found.reasons
+    parts = [f"words {', '.join(why.words)}"] if why.words else []
+    parts += [f"meaning {why.likeness:.2f}"] if round(why.likeness, 2) else []
+    parts += [f"tags {' '.join(_facts(why.tags, ''))}"] if why.tags else []
+    if linking := len(why.linked_by):
+        parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
+    lines = [
+        f"{number}. {name(row.title)}{_score(found.score)}",
+        f"{place(row.vault, row.path)}  {name(found.link)}",
+        brief(name(" · ".join(parts)), _PASSAGE),
+        *(f"{one.line}: {brief(clean(one.text), _PASSAGE)}" for one in found.passages),
+    ]
+    return "\n   ".join(filter(None, lines))
+
+
+def _link(step: Step) -> str:
+    """Return a link as text: from where, and to what."""
+    link = step.link
+    ends = ", ".join(place(one.vault, one.path) for one in link.notes) or name(link.target)
+    state = "" if link.is_clear else " (ambiguous)" if link.notes else " (broken)"
+    source = f"{place(link.source.vault, link.source.path)}:{link.line}"
+    return brief(f"{step.depth}. {step.direction}: {source} → {ends}{state}", 600)
+
+
+# -- ask -------------------------------------------------------------------------------
+
+
+def ask(library: Library, asked: Ask, call: Call) -> Result:
+    """Answer a question."""
+    if not asked.question.strip():
+        raise ArgumentError("question is empty")
+    no_model, written = asked.model == "none", 0
+    model = "" if no_model else asked.model
+    request = AskRequest(asked.question, _filters(asked), model=model, no_model=no_model)
+
+    def on_piece(text: str) -> None:
+        nonlocal written
+        if call.is_cancelled:
+            raise KeyboardInterrupt  # as at a terminal: the model is told to stop
+        written += len(text)
+        call.progress(f"the model has written {written:,} characters")
+
+    call.progress("searching the notes", at_once=True)
+    with library.reader() as workspace:
+        # A model that somebody listens to can be stopped.
+        answer = workspace.ask(request, on_text=lambda text: None, on_piece=on_piece).answer
+    call.check()
+    notices = noted(answer.notices)
+    sources = [
+        f"[{number}] {name(one.title)}  {place(one.vault, one.file_path)}:{one.line}"
+        for number, one in enumerate(answer.sources if answer.found else answer.near, 1)
+    ]
+    if not answer.found:
+        near = " These notes are nearest, and do not answer it; search may find more."
+        return Result(
+            f"Not found in the notes.{near if sources else ''}", joined(listed(sources), notices)
+        )
+    head = ""
+    if answer.sources and answer.model:
+        checked = f"{answer.verified:.0%} of {plural(answer.sentences, 'sentence')} supported"
+        head = f"Written by {brief(answer.model)} and checked against the notes: {checked}."
+    elif answer.sources:
+        sure = f" (confidence {answer.confidence:.2f})" if round(answer.confidence, 2) else ""
+        head = f"Quoted from the notes{sure}; cite [n] by its line."
+    text = brief_text(clean(answer.text), _ANSWER)
+    return Result(head, joined(text, sources and f"\n{listed(sources)}", notices))
+
+
+# -- status ----------------------------------------------------------------------------
+
+
+def status(library: Library, asked: Status, call: Call) -> Result:
+    """Return the state of the index, or what its notes have, with counts."""
+    if asked.of and not asked.list:
+        raise ArgumentError("of goes with list")
+    with library.reader() as workspace:
+        if not asked.list:
+            return _state(workspace.status())
+        counts = workspace.count_notes(asked.list, asked.of)
+    named = f"{asked.list} of {brief(asked.of)!r}" if asked.of else asked.list
+    if not counts:
+        return Result(f"The notes have no {named}.")
+    mark = "#" if asked.list == "tags" else ""
+    blocks = [f"{notes:>6,}  {mark}{name(key)}" for key, notes in counts.items()]
+    return Result(f"{len(counts):,} {named}, with how many notes have each.", listed(blocks))
+
+
+def _state(report: StatusReport) -> Result:
+    age = "not known to be up to date"
+    if report.changed is not None:
+        age = f"{plural(report.changed, 'note')} changed since" if report.changed else "up to date"
+    made = report.embedded
+    meaning = "no embeddings: notes are found by words"
+    if made and made.embedded:
+        chunks = plural(made.readable, "chunk")
+        meaning = f"embeddings of {made.embedded:,} of {chunks}, {made.space.model}"
+    vaults = [f"vault {name(v.name)}: {plural(v.notes, 'note')}, {v.path}" for v in report.vaults]
+    vaults += [f"vault {name(vault)}: not indexed yet" for vault in report.not_indexed]
+    wrong = [
+        f"  {place(one.vault, one.path)}: {name('; '.join(one.problems))}"
+        for one in report.problems
+    ]
+    problems = f"{plural(len(wrong), 'note')} could not be read as meant:" if wrong else ""
+    lines = [
+        f"{plural(report.notes, 'note')} in {plural(report.chunks, 'chunk')}",
+        f"indexed {report.indexed_at}, {age}",
+        meaning,
+        f"index {report.path}",
+    ]
+    data = joined(*lines, listed(vaults), problems, listed(wrong[:20], len(wrong)))
+    return Result("", data, meta={"rag/index": report.path})
