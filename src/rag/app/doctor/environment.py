@@ -63,7 +63,7 @@ def _index_of_server(command: list[str], environment: dict[str, str]) -> str:
     )
     try:
         replies = {reply["id"]: reply for reply in map(json.loads, ran.stdout.splitlines())}
-        return str(replies[2]["result"]["structuredContent"]["index"]["path"])
+        return str(replies[2]["result"]["_meta"]["rag/index"])
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError((ran.stderr or ran.stdout)[-300:].decode("utf-8", "replace")) from error
 
