@@ -125,6 +125,11 @@ class TestSearch:
         found = re.findall(r"^   (\d+: .*)$", inside(tool("search", **arguments)), re.MULTILINE)
         assert found == expected
 
+    def test_a_line_that_instructs_a_model_is_not_shown(self, tool: Tool):
+        shown = inside(tool("search", text="unlimited"))
+        assert "work/Clipped.md" in shown
+        assert "unlimited" not in shown
+
     def test_a_text_that_no_line_holds_is_told(self, tool: Tool):
         assert "Nothing found" in tool("search", text="- [?]")
 

@@ -30,7 +30,6 @@ from rag.mcp.protocol import (
     Message,
     ProtocolError,
     Request,
-    agreed_version,
     error_message,
     progress_message,
     read_request,
@@ -86,12 +85,12 @@ class Dispatcher:
                 "resourceTemplates": [_RESOURCE_TEMPLATE],
                 **_HOUR,
             },
-            "resources/read": self._read_resource,
+            "resources/read": self._read_or_complete,
             "prompts/list": lambda request, call: {"prompts": [*PROMPTS], **_HOUR},
             "prompts/get": lambda request, call: get_prompt(
                 request.params.get("name"), request.params.get("arguments")
             ),
-            "completion/complete": self._complete,
+            "completion/complete": self._read_or_complete,
         }
         self._modern: dict[str, Handler] = {**both, "server/discover": self._discover}
         self._handshake: dict[str, Handler] = {**both, "ping": lambda request, call: {}}
@@ -117,7 +116,9 @@ class Dispatcher:
             request = read_request(message, connection)
             if request is None:
                 return None
-            call = _with_progress(request, call or Call(), notify)
+            call, token = call or Call(), request.progress_token
+            if token is not None and notify:
+                call.tell_progress = lambda step, text: notify(progress_message(token, step, text))
             answer = result_message(request, self._answer(request, connection, call))
             return None if call.is_cancelled else answer
         except CancelledCall:
@@ -160,24 +161,21 @@ class Dispatcher:
         if not isinstance(wanted, str):
             data = {"supported": [*HANDSHAKE]}
             raise ProtocolError(INVALID_PARAMS, "protocolVersion must be a string", data)
-        connection.version = agreed_version(wanted)
+        connection.version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
         return {
             "protocolVersion": connection.version,
             "capabilities": _CAPABILITIES,
             "serverInfo": SERVER,
-            "instructions": self._instructions(),
+            "instructions": INSTRUCTIONS + self._library.vaults_sentence(),
         }
 
     def _discover(self, request: Request, call: Call) -> Message:
         return {
             "supportedVersions": [MODERN],
             "capabilities": _CAPABILITIES,
-            "instructions": self._instructions(),
+            "instructions": INSTRUCTIONS + self._library.vaults_sentence(),
             **_HOUR,
         }
-
-    def _instructions(self) -> str:
-        return INSTRUCTIONS + self._library.vaults_sentence()
 
     def _list_tools(self, request: Request, call: Call) -> Message:
         self._library.wait_for_requests()
@@ -221,66 +219,17 @@ class Dispatcher:
         answer: Message = result.to_json()
         return answer
 
-    def _read_resource(self, request: Request, call: Call) -> Message:
+    def _read_or_complete(self, request: Request, call: Call) -> Message:
         self._library.wait_for_notes()
         from rag.exceptions import RAGError
-        from rag.mcp.resources import MissingResourceError, read_resource
+        from rag.mcp.resources import MissingResourceError, complete, read_resource
         from rag.mcp.results import error_result
 
-        uri = request.params.get("uri")
-        if not isinstance(uri, str):
-            raise ArgumentError("uri must be a string")
         try:
-            return {**read_resource(self._library, uri), **_NOT_KEPT}
+            if request.method == "completion/complete":
+                return complete(self._library, request.params)
+            return {**read_resource(self._library, request.params.get("uri")), **_NOT_KEPT}
         except MissingResourceError as error:
-            raise resource_not_found(request, uri[:1000]) from error
+            raise resource_not_found(request) from error
         except RAGError as error:
             raise ProtocolError(INTERNAL_ERROR, error_result(error).text) from error
-
-    def _complete(self, request: Request, call: Call) -> Message:
-        self._library.wait_for_notes()
-        from rag.exceptions import RAGError
-        from rag.mcp.resources import complete
-        from rag.mcp.results import error_result
-
-        name, typed = _completed(request.params)
-        try:
-            return complete(self._library, name, typed, _known(request.params))
-        except RAGError as error:
-            raise ProtocolError(INTERNAL_ERROR, error_result(error).text) from error
-
-
-def _with_progress(request: Request, call: Call, notify: Notify | None) -> Call:
-    """Return a call whose progress is told under the request's token, where it has one."""
-    token = request.progress_token
-    if token is not None and notify is not None:
-        call.tell_progress = lambda step, text: notify(progress_message(token, step, text))
-    return call
-
-
-def _completed(params: Message) -> tuple[str, str]:
-    """Return the name of the argument that is typed, and what is typed so far.
-
-    :raises ArgumentError: for what is no argument of ours.
-    """
-    ref, argument = params.get("ref"), params.get("argument")
-    if not isinstance(ref, dict) or not isinstance(argument, dict):
-        raise ArgumentError("ref and argument must be objects")
-    name, typed = argument.get("name"), argument.get("value")
-    if not isinstance(name, str) or not isinstance(typed, str):
-        raise ArgumentError("argument must have a name and a value")
-    if ref.get("type") == "ref/resource" and ref.get("uri") != TEMPLATE:
-        raise ArgumentError(f"the resource template is {TEMPLATE}")
-    if ref.get("type") == "ref/prompt" and ref.get("name") not in {p["name"] for p in PROMPTS}:
-        raise ArgumentError("there is no such prompt")
-    if ref.get("type") not in ("ref/resource", "ref/prompt"):
-        raise ArgumentError("ref has no type")
-    return name, typed.encode("utf-8", "replace").decode()
-
-
-def _known(params: Message) -> dict[str, str]:
-    """Return the arguments that are filled in already."""
-    context = params.get("context")
-    given = context.get("arguments") if isinstance(context, dict) else None
-    known = given.items() if isinstance(given, dict) else ()
-    return {name: value for name, value in known if isinstance(value, str)}

@@ -182,15 +182,10 @@ def _version_of(method: str, params: Message, connection: Connection) -> str:
     return version
 
 
-def agreed_version(wanted: object) -> str:
-    """Return the revision that `initialize` agrees on: the wanted one, else the era's newest."""
-    return wanted if isinstance(wanted, str) and wanted in HANDSHAKE else HANDSHAKE[-1]
-
-
-def resource_not_found(request: Request, uri: str) -> ProtocolError:
+def resource_not_found(request: Request) -> ProtocolError:
     """Return the error that says that a resource does not exist."""
     code = INVALID_PARAMS if request.is_modern else _RESOURCE_NOT_FOUND
-    return ProtocolError(code, "Resource not found", {"uri": uri})
+    return ProtocolError(code, "Resource not found", {"uri": request.params["uri"][:1000]})
 
 
 def result_message(request: Request, result: Message) -> Message:
@@ -200,11 +195,10 @@ def result_message(request: Request, result: Message) -> Message:
         meta = {**result.get("_meta", {}), f"{_META}serverInfo": SERVER}
         result = {"resultType": "complete", **result, "_meta": meta}
     else:
-        result = {name: value for name, value in result.items() if name not in _OF_CACHES}
+        result = {
+            name: value for name, value in result.items() if name not in ("ttlMs", "cacheScope")
+        }
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
-
-
-_OF_CACHES = ("ttlMs", "cacheScope")
 
 
 def error_message(id_: object, error: ProtocolError) -> Message:

@@ -7,7 +7,8 @@ from typing import Any
 
 from rag.exceptions import NotFoundError, RAGError
 from rag.mcp.library import Library
-from rag.mcp.protocol import ArgumentError, BrokenTextError, address_of, read_address
+from rag.mcp.prompts import PROMPTS
+from rag.mcp.protocol import TEMPLATE, ArgumentError, BrokenTextError, address_of, read_address
 from rag.mcp.results import LONGEST, ROOM, as_data, clean
 from rag.text.normalize import name_key
 
@@ -18,13 +19,15 @@ class MissingResourceError(Exception):
     """There is no such note."""
 
 
-def read_resource(library: Library, uri: str) -> dict[str, Any]:
+def read_resource(library: Library, uri: object) -> dict[str, Any]:
     """Return the result of `resources/read`: the note as data, as far as a result has room for it.
 
-    :raises BrokenTextError: for an address that is no text.
+    :raises ArgumentError: for what is no address, or no text.
     :raises MissingResourceError: when no note has the address.
     :raises RAGError: when there is no index.
     """
+    if not isinstance(uri, str):
+        raise ArgumentError("uri must be a string")
     try:
         vault, path = read_address(uri)
         with library.reader() as workspace:
@@ -48,26 +51,43 @@ def read_resource(library: Library, uri: str) -> dict[str, Any]:
     return {"contents": [{"uri": address, "mimeType": "text/markdown", "text": text}]}
 
 
-def complete(library: Library, name: str, typed: str, known: dict[str, str]) -> dict[str, Any]:
-    """Return the result of `completion/complete`: what begins with what was typed, then what holds
-    it.
+def complete(library: Library, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of `completion/complete`: names that begin with what was typed, then those
+    that hold it.
 
-    :param name: of the argument: `vault`, `path` of a note, or `note` (its title).
-    :param known: the arguments that are known already.
+    :raises ArgumentError: for what is no argument of ours.
     :raises RAGError: when there is no index.
     """
+    argument, typed = _argument(params)
+    context = params.get("context")
+    given = context.get("arguments") if isinstance(context, dict) else None
+    known = given.get("vault") if isinstance(given, dict) else None
+    vault = name_key(known) if isinstance(known, str) else ""
     with library.reader() as workspace:
         names = workspace.note_names()
-    vault = name_key(known.get("vault", ""))
     values = {
         "vault": sorted({one.vault for one in names}),
         "path": [one.path for one in names if not vault or name_key(one.vault) == vault],
         "note": [one.title for one in names],
-    }.get(name, [])
-    wanted = name_key(typed)
+    }.get(argument, [])
     keys = {value: name_key(value) for value in values}
-    found = [value for value, key in keys.items() if wanted in key]
-    found.sort(key=lambda value: not keys[value].startswith(wanted))
+    found = [value for value, key in keys.items() if typed in key]
+    found.sort(key=lambda value: not keys[value].startswith(typed))
     shown = found[: sum(size <= LONGEST for size in accumulate(map(len, found[:_MOST])))]
     more = len(shown) < len(found)
     return {"completion": {"values": shown, "total": len(found), "hasMore": more}}
+
+
+def _argument(params: dict[str, Any]) -> tuple[str, str]:
+    """Return the name of the argument that is typed, and the key of what is typed so far."""
+    ref, argument = params.get("ref"), params.get("argument")
+    if not isinstance(ref, dict) or not isinstance(argument, dict):
+        raise ArgumentError("ref and argument must be objects")
+    name, typed = argument.get("name"), argument.get("value")
+    if not isinstance(name, str) or not isinstance(typed, str):
+        raise ArgumentError("argument must have a name and a value")
+    prompts = [("ref/prompt", prompt["name"]) for prompt in PROMPTS]
+    named = ref.get("type"), ref.get("uri" if ref.get("type") == "ref/resource" else "name")
+    if named not in [("ref/resource", TEMPLATE), *prompts]:
+        raise ArgumentError(f"ref must be of a prompt, or of the resource {TEMPLATE}")
+    return name, name_key(typed.encode("utf-8", "replace").decode())

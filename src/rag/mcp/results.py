@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rag.answers.prompt_injection import clean_name, without_instructions
-from rag.exceptions import Message, NotFoundError, RAGError, Remedy
+from rag.exceptions import Message, RAGError, Remedy
 from rag.text.data_delimiters import fenced, unused_code
 from rag.text.messages import brief, plural
 from rag.text.sanitize import without_controls
@@ -203,6 +203,9 @@ def error_lines(error: Exception) -> str:
 def error_result(error: RAGError) -> Result:
     """Return an error as a result: what went wrong, what to do, what is near."""
     hint = worded(error.hint)
-    if isinstance(error, NotFoundError):
-        return Result(f"Error ({error.kind}).", error_lines(error), hint, is_error=True)
-    return Result(f"Error ({error.kind}): {error}\n{hint}".strip(), is_error=True)
+    if error.kind not in ("usage", "query", "not_found"):
+        return Result(f"Error ({error.kind}): {error}\n{hint}".strip(), is_error=True)
+    # It may name notes, and so may a hint that is not one of ours.
+    is_ours = "{hint}" not in _WORDS.get(error.remedy or Remedy.LIST_VAULTS, "{hint}")
+    data = joined(error_lines(error), "" if is_ours else hint)
+    return Result(f"Error ({error.kind}).", data, hint if is_ours else "", is_error=True)

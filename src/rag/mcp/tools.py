@@ -173,14 +173,17 @@ def _search_lines(
         return Result(f"Nothing found for {named}. Try a shorter text, or fewer filters.")
     page = islice(found, skipped, min(_MOST, skipped + asked.limit))
     blocks = [_matches(number, one) for number, one in enumerate(page, skipped + 1)]
-    count = plural(sum(len(one.lines) for one in found), "line")
+    count = plural(sum(len(one.numbers) for one in found), "line")
     named = f"{named}: {count} in {plural(len(found), 'note')}"
     return _page(named, blocks, "", skipped, len(found), asked)
 
 
 def _matches(number: int, found: MatchingLines) -> str:
-    lines = [f"{at}: {brief(name(line.strip()), 300)}" for at, line in found.lines[:_MOST_LINES]]
-    more = len(found.lines) - len(lines)
+    """Return a note's matching lines as text, as far as they do not instruct a model."""
+    cleaned = {line.number: line.text for line in clean_lines(found.lines, 1)}
+    shown = [at for at in found.numbers if at in cleaned][:_MOST_LINES]
+    lines = [f"{at}: {brief(cleaned[at].strip(), 300)}" for at in shown]
+    more = len(found.numbers) - len(shown)
     head = f"{number}. {place(found.row.vault, found.row.path)}"
     return "\n   ".join([head, *lines, *([f"… and {more:,} more"] if more else [])])
 
@@ -258,8 +261,8 @@ def get(library: Library, asked: Get, call: Call) -> Result:
     with library.reader() as workspace:
         if asked.outline:
             return _outline(workspace.get_note(note))
-        lines, report = _read(workspace, note, part)
-    return _shown(lines[: min(asked.max_lines, _MOST_READ)], report, ROOM - 1_500)
+        read = _read(workspace, note, part, min(asked.max_lines, _MOST_READ))
+    return _shown(*read, ROOM - 1_500)
 
 
 def get_many(library: Library, asked: GetMany, call: Call) -> Result:
@@ -286,16 +289,19 @@ def get_many(library: Library, asked: GetMany, call: Call) -> Result:
 
 def _one_of_many(workspace: Workspace, note: str, share: int) -> str:
     try:
-        result = _shown(*_read(workspace, note_name(note), ""), max(100, share - 300))
+        result = _shown(*_read(workspace, note_name(note)), max(100, share - 300))
     except (RAGError, ArgumentError) as error:
         return f"{brief(name(note))}: {error_lines(error)}"
     return joined(result.data, result.tail)
 
 
-def _read(workspace: Workspace, note: str, part: str) -> tuple[list[Line], NoteReport]:
-    """Read a note, or a part of it (`#heading`, `:line`), without what instructs a model."""
+def _read(
+    workspace: Workspace, note: str, part: str = "", most: int = _MOST_READ
+) -> tuple[list[Line], NoteReport]:
+    """Read lines of a note, or of a part of it (`#heading`, `:line`), without what instructs."""
     link = _LINK.match(note) if part else None
-    report = workspace.get_note(f"{link['target'] if link else note}{part}")
+    called = f"{link['target'] if link else note}{part}"
+    report = workspace.get_note(called, limits=Limits(most))
     before: list[str] = []  # of the paragraph that the part begins in: an order may begin there
     if report.first > 1 and part:
         row = report.note.row
@@ -308,7 +314,7 @@ def _read(workspace: Workspace, note: str, part: str) -> tuple[list[Line], NoteR
 
 def _shown(lines: list[Line], report: NoteReport, most: int) -> Result:
     """Return a note, as far as `most` characters of its lines go."""
-    row, end = report.note.row, report.first + len(report.lines) - 1
+    row, end = report.note.row, report.first + len(report.lines) + report.more - 1
     lines = lines if report.lines else []
     wide = len(str(lines[-1].number)) if lines else 1
     body = fitting((f"{line.number:>{wide}}  {line.text}" for line in lines), most)

@@ -13,7 +13,6 @@ from rag.app.index_state import check_vaults
 from rag.app.notes import read_lines
 from rag.app.snapshot import Snapshot
 from rag.exceptions import RAGError
-from rag.index.lookup import FoundNote
 from rag.index.note_rows import NoteRow
 from rag.search.filter_listing import newest_notes
 from rag.search.ordering import MODIFIED, TITLE, check_order, ordered_notes
@@ -26,10 +25,11 @@ Test = Callable[[str], object]
 
 
 class MatchingLines(NamedTuple):
-    """A note, and the lines of it that hold what was sought, with their numbers from 1."""
+    """A note with all of its lines, and the numbers, from 1, of those that were sought."""
 
     row: NoteRow
-    lines: list[tuple[int, str]]
+    lines: list[str]
+    numbers: list[int]
 
 
 def holds_text(text: str) -> Test:
@@ -67,15 +67,11 @@ def matching_lines(
         places = {name[4]: name[:2] for name in manifest.names()}
     for identity in ids:
         note = snapshot.note(*places[identity]) if identity in places else None
-        if note and (lines := _matching(note, test)):
-            yield MatchingLines(note.row, lines)
-
-
-def _matching(note: FoundNote, test: Test) -> list[tuple[int, str]]:
-    with suppress(RAGError):
-        lines = enumerate(read_lines(note), 1)
-        return [(number, line) for number, line in lines if test(line)]
-    return []
+        with suppress(RAGError):
+            lines = read_lines(note) if note else []
+            numbers = [number for number, line in enumerate(lines, 1) if test(line)]
+            if note and numbers:
+                yield MatchingLines(note.row, lines, numbers)
 
 
 def _form(text: str) -> str:
