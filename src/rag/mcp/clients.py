@@ -39,17 +39,12 @@ def _claude_code(start: ProgramStart) -> str:
     return join(["claude", "mcp", "add", "--scope", "user", NAME, *given, "--", *command])
 
 
-def _json(*path: str, kind: str = "") -> Callable[[ProgramStart], str]:
+def _json(*path: str, **more: str) -> Callable[[ProgramStart], str]:
     def make(start: ProgramStart) -> str:
-        server: dict[str, object] = {"type": kind} if kind else {}
-        server |= {
-            "command": start.program[0],
-            "args": _arguments(start),
-            "env": start.environment,
-        }
-        made: dict[str, object] = {NAME: server}
-        for name in reversed(path):
-            made = {name: made}
+        command, arguments = start.program[0], _arguments(start)
+        made: object = {**more, "command": command, "args": arguments, "env": start.environment}
+        for key in (NAME, *reversed(path)):
+            made = {key: made}
         return json.dumps(made, ensure_ascii=False, indent=2)
 
     return make
@@ -57,13 +52,9 @@ def _json(*path: str, kind: str = "") -> Callable[[ProgramStart], str]:
 
 def _toml(start: ProgramStart) -> str:
     environment = ", ".join(f"{name} = {_quoted(v)}" for name, v in start.environment.items())
-    return "\n".join(
-        [
-            f"[mcp_servers.{NAME}]",
-            f"command = {_quoted(start.program[0])}",
-            f"args = [{', '.join(map(_quoted, _arguments(start)))}]",
-            f"env = {{ {environment} }}",
-        ]
+    return (
+        f"[mcp_servers.{NAME}]\ncommand = {_quoted(start.program[0])}\n"
+        f"args = [{', '.join(map(_quoted, _arguments(start)))}]\nenv = {{ {environment} }}"
     )
 
 
@@ -79,7 +70,7 @@ CLIENTS: dict[str, tuple[Callable[[ProgramStart], str], str]] = {
         _json("mcpServers"),
         "claude_desktop_config.json (Settings, Developer, Edit Config)",
     ),
-    "vscode": (_json("servers", kind="stdio"), ".vscode/mcp.json, or MCP: Open User Configuration"),
+    "vscode": (_json("servers", type="stdio"), ".vscode/mcp.json, or MCP: Open User Configuration"),
     "cursor": (_json("mcpServers"), "~/.cursor/mcp.json"),
     "codex": (_toml, "~/.codex/config.toml"),
     "zed": (_json("context_servers"), "Zed's settings.json"),

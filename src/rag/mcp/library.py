@@ -86,7 +86,7 @@ class Library:
     def reader(self) -> Iterator[Workspace]:
         """Lend a workspace that reads the notes as they are now, as far as that is done at once.
 
-        :raises ConfigError: when the settings cannot be read.
+        :raises RAGError: when there are no settings that can be read.
         """
         with self._opened().reader(is_fresh=True) as workspace:
             yield workspace
@@ -156,7 +156,7 @@ class Library:
             counts = workspace.count_notes("vaults")
         self._vaults = f" Vaults: {listed_names(counts)}." if counts else ""
         if self._start:
-            _remember(self._start, self._vaults)
+            _remembered(self._start, self._vaults)
 
     def _warm_up(self, modules: tuple[str, ...], warm_up: str) -> None:
         """Import modules, and do once what the first request that needs them would do."""
@@ -178,30 +178,20 @@ class Library:
             return self._readers
 
 
-def _file_name(start: str) -> str:
-    return f"mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
+def _remembered(start: str, text: str | None = None) -> str:
+    """Return what is remembered of a start, in the user's runtime folder; empty for nothing.
 
-
-def _remembered(start: str) -> str:
-    """Return what was remembered of a start; empty for nothing."""
-    try:
-        within = open_folder(folder())
-        try:
-            with os.fdopen(open_file(_file_name(start), os.O_RDONLY, within), "rb") as file:
-                return file.read(_LONGEST).decode("utf-8", "replace")
-        finally:
-            os.close(within)
-    except (OSError, UntrustedError):
-        return ""
-
-
-def _remember(start: str, text: str) -> None:
-    """Remember a text for the next start that is alike."""
+    :param text: remember this from now on.
+    """
+    name = f"mcp-{sha256(start.encode('utf-8', 'replace')).hexdigest()[:12]}"
+    flags = os.O_RDONLY if text is None else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     with suppress(OSError, UntrustedError):
-        within = open_folder(folder(), make=True)
+        within = open_folder(folder(), make=text is not None)
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            with os.fdopen(open_file(_file_name(start), flags, within), "wb") as file:
+            with open(open_file(name, flags, within), "rb" if text is None else "wb") as file:  # noqa: PTH123
+                if text is None:
+                    return str(file.read(_LONGEST).decode("utf-8", "replace"))
                 file.write(text.encode("utf-8", "replace"))
         finally:
             os.close(within)
+    return text or ""
