@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rag.app.choices import with_model
 from rag.app.index_state import IndexState
-from rag.app.interpretation_text import unknown_tags
 from rag.app.opening import begin
 from rag.app.requests import AskRequest
 from rag.app.snapshot import Snapshot
@@ -75,7 +74,9 @@ def ask(
     )
     opening.state.mark_gone([*answer.sources, *answer.near])
     answer.notices = [*opening.notices, *answer.notices]
-    if not answer.found:
+    if answer.tags and not answer.found:
+        from rag.app.interpretation_text import unknown_tags
+
         answer.notices += unknown_tags(answer.tags, opening.plan, opening.state, request.question)
     milliseconds = round((time.monotonic() - started) * 1000)
     return AnswerReport(request, answer, opening.plan, opening.state, milliseconds)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rag.app.index_state import IndexState
-from rag.app.interpretation_text import unknown_tags
 from rag.app.notes.excerpts import Excerpt, read_excerpts
 from rag.app.opening import begin
 from rag.app.properties import asked_properties, unknown_properties
@@ -131,9 +130,12 @@ def _search_query(snapshot: Snapshot, request: SearchRequest) -> SearchReport:
     )
     undated = _undated(snapshot, opening.filters)
     response.notices = [*opening.notices, *response.notices, *undated]
+    if response.tags and not response.results:
+        from rag.app.interpretation_text import unknown_tags
+
+        state, plan = snapshot.state, opening.plan
+        response.notices += unknown_tags(response.tags, plan, state, request.query)
     if not response.results:
-        state = snapshot.state
-        response.notices += unknown_tags(response.tags, opening.plan, state, request.query)
         with snapshot.manifest() as manifest:
             asked = asked_properties(manifest, request.query, opening.filters)
             response.notices += unknown_properties(manifest, asked)
