@@ -70,6 +70,7 @@ class TestSearch:
                 {"tags": ["ops"], "to": "2025", "sort": "title"},
                 ["work/Backups.md", "work/runbooks/Rollback 100%.md"],
             ),
+            ({"to": "2025-06", "paths": ["runbooks/*"]}, ["work/runbooks/Rollback 100%.md"]),
             ({"modified_from": "2099"}, []),
         ],
     )
@@ -260,13 +261,21 @@ class TestGetMany:
 
 
 class TestRelated:
-    def test_a_related_note_has_passages_why_and_a_link(self, tool: Tool):
-        shown = inside(tool("related", note="daily/2026-11-01.md", limit=3))
+    def test_a_related_note_has_passages_why_and_a_link(
+        self, build_index: Callable[..., RAGConfig]
+    ):
+        text_of = "# {}\n\nThe walrus keeps the ledger of the harbour.\n"
+        config = build_index({"v": {f"{n}.md": text_of.format(n) for n in ("One", "Two")}})
+        library = Library(lambda: config)
+        text = call_tool(Dispatcher(library), "related", {"note": "One", "min_score": 0.0})
+        library.close()
         assert re.search(
-            r"1\. Day \d+  \(0\.\d+\)\n   work/(daily/2026-11-(\d+)).md  \[\[2026-11-\2\]\]\n"
-            r"   \d+: .*quokka",
-            shown,
+            r"1\. Two  \(0\.\d+\)\n   v/Two\.md  \[\[Two\]\]\n.*\n   \d+: .*walrus",
+            inside(text),
         )
+
+    def test_days_of_one_template_are_not_related(self, tool: Tool):
+        assert "No note is clearly related" in tool("related", note="daily/2026-11-01.md")
 
     def test_what_instructs_a_model_is_left_out(self, tool: Tool):
         assert "unlimited" not in tool("related", note="Backups", limit=50)

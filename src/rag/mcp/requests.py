@@ -102,12 +102,13 @@ class GetMany(_Request):
 @dataclass(frozen=True)
 class Related(_Request):
     """Notes like a note in words or meaning, with passages, why, and a [[link]]; those linked with
-    it are left out. With links: what its links lead to."""
+    it are left out, and other vaults unless all_vaults. With links: what its links lead to."""
 
     note: Text
     limit: Limit = 10
     include_linked: bool = False
-    min_score: Annotated[float, Field(description="a probability")] = 0.0
+    all_vaults: bool = False
+    min_score: Annotated[float | None, Field(description="a probability")] = None
     links: Literal["", "out", "in", "both"] = ""
     depth: Annotated[int, Field(ge=1, le=3)] = 0
 

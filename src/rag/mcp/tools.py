@@ -363,9 +363,9 @@ def related(library: Library, asked: Related, call: Call) -> Result:
     note = note_name(asked.note)
     if asked.depth and not asked.links:
         raise ArgumentError("depth goes with links")
-    if asked.links and (asked.include_linked or asked.min_score):
-        other = "include_linked" if asked.include_linked else "min_score"
-        raise ArgumentError(f"{other} does not go with links")
+    others = [one for one in ("include_linked", "all_vaults", "min_score") if getattr(asked, one)]
+    if asked.links and others:
+        raise ArgumentError(f"{others[0]} does not go with links")
     with library.reader() as workspace:
         call.check()
         if asked.links:
@@ -378,13 +378,18 @@ def related(library: Library, asked: Related, call: Call) -> Result:
             limit=asked.limit,
             include_linked=asked.include_linked,
             min_score=asked.min_score,
+            all_vaults=asked.all_vaults,
         )
         report = workspace.related(request)
     notices = [*report.notices]
     if report.left_out:
         notices.append(f"{plural(report.left_out, 'note')} that it is linked with left out")
     notes = listed([_related(number, one) for number, one in enumerate(report.results, 1)])
-    head = f"Related notes, by {report.by}, best first." if notes else "No note is related to it."
+    head = (
+        f"Related notes, by {report.by}, best first."
+        if notes
+        else "No note is clearly related to it."
+    )
     return Result(head, joined(f"of {name(report.note.row.title)}", notes, noted(notices)))
 
 
@@ -394,6 +399,7 @@ def _related(number: int, found: RelatedNote) -> str:
     parts = [f"words {', '.join(why.words)}"] if why.words else []
     parts += [f"meaning {why.likeness:.2f}"] if round(why.likeness, 2) else []
     parts += [f"tags {' '.join(_facts(why.tags, ''))}"] if why.tags else []
+    parts += [f"names {', '.join(why.names)}"] if why.names else []
     if linking := len(why.linked_by):
         parts.append(f"{plural(linking, 'note')} {'links' if linking == 1 else 'link'} to both")
     lines = [
